@@ -44,6 +44,18 @@ impl Dropout {
         Ok(Self { p, seed })
     }
 
+    /// The drop probability.
+    #[must_use]
+    pub fn probability(&self) -> f64 {
+        self.p
+    }
+
+    /// The key of the generator.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Drops elements of x; see [`ElementwisePlan::dropout`]. `site` names the place in the network, `step` the training step;
     /// the same call on the gradient is the backward pass.
     ///

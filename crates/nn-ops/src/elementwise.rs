@@ -6,7 +6,7 @@ use backend_api::{
 };
 use core_types::params::elementwise::Activation;
 
-use crate::{Layout, NnError, Sgd, TensorMut, TensorRef};
+use crate::{Layout, NnError, TensorMut, TensorRef};
 
 /// Functions of single elements on row-major tensors of one shape.
 ///
@@ -93,26 +93,6 @@ impl ElementwisePlan {
         let (x, y) = (x.planned(OP, "x", &self.layout)?, y.planned(OP, "y", &self.layout)?);
         Ok(q.axpby(Axpby { alpha, x, beta, y })?)
     }
-
-    /// One step of gradient descent with weight decay: `w = (1 - rate decay) w - rate g`. Each element is rounded to
-    /// its type, so 16-bit weights lose any step smaller than half a unit in the last place: keep weights in f32 to
-    /// train.
-    ///
-    /// # Errors
-    /// [`NnError::Parameter`] if `rate`, `decay` or their product is not finite; otherwise as [`activate`](Self::activate).
-    pub fn sgd_step<Q: ElementwiseOps, T: Real>(
-        &self,
-        q: &Q,
-        rate: f32,
-        decay: f32,
-        g: TensorRef<'_, Q, T>,
-        w: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
-        const OP: &str = "sgd_step";
-        Sgd { rate, momentum: 0.0, decay }.check(OP)?;
-        let (g, w) = (g.planned(OP, "g", &self.layout)?, w.planned(OP, "w", &self.layout)?);
-        Ok(q.axpby(Axpby { alpha: -rate, x: q.shorten(g), beta: 1.0 - rate * decay, y: q.shorten_mut(w) })?)
-    }
 }
 
 /// `y = f(x)`; see [`ElementwisePlan::activate`].
@@ -154,18 +134,4 @@ pub fn axpby<Q: ElementwiseOps, T: Real>(
     y: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
     ElementwisePlan::new(x.layout().shape())?.axpby(q, alpha, x, beta, y)
-}
-
-/// `w = (1 - rate decay) w - rate g`; see [`ElementwisePlan::sgd_step`].
-///
-/// # Errors
-/// As [`ElementwisePlan::sgd_step`].
-pub fn sgd_step<Q: ElementwiseOps, T: Real>(
-    q: &Q,
-    rate: f32,
-    decay: f32,
-    g: TensorRef<'_, Q, T>,
-    w: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
-    ElementwisePlan::new(g.layout().shape())?.sgd_step(q, rate, decay, g, w)
 }

@@ -153,6 +153,16 @@ pub enum NnError {
         /// The name.
         name: String,
     },
+    /// The text of a checkpoint does not say what was looked for.
+    #[error("checkpoint: expected {expected} under `{key}`, got {}", .got.as_ref().map_or("nothing".to_owned(), |got| format!("`{got}`")))]
+    Checkpoint {
+        /// The key.
+        key: String,
+        /// What should stand there.
+        expected: &'static str,
+        /// What does, if anything.
+        got: Option<String>,
+    },
     /// A named tensor cannot be what it was taken for.
     #[error("tensor `{name}`: {reason}")]
     NamedTensor {

@@ -10,7 +10,6 @@
 //! layers add to what is there (start them with zeros, or [`fill`] them), and [`axpby`] does as its factors say.
 #![forbid(unsafe_code)]
 
-mod adam_w;
 mod binary;
 mod cast;
 mod copy;
@@ -32,7 +31,6 @@ mod mlp;
 mod norm;
 mod optim;
 mod owned;
-mod parameter;
 mod reduce;
 mod residual;
 mod rssm;
@@ -41,7 +39,6 @@ mod sum;
 mod svd;
 mod tensor;
 
-pub use adam_w::AdamW;
 pub use binary::{BinaryPlan, binary, binary_in_place};
 pub use cast::{Overflow, narrow, widen};
 pub use copy::{concat, copy};
@@ -52,7 +49,7 @@ pub use core_types::params::{
 };
 pub use dense::{Dense, DensePlan};
 pub use dropout::Dropout;
-pub use elementwise::{ElementwisePlan, activate, activate_backward, axpby, sgd_step};
+pub use elementwise::{ElementwisePlan, activate, activate_backward, axpby};
 pub use error::{NnError, Shape};
 pub use gru::{GruConcat, GruGradients, GruMember, GruPlan, GruResults, GruRows, GruUpstream, GruWeights};
 pub use index::Indices;
@@ -63,14 +60,13 @@ pub use loss::{CrossEntropyPlan, cross_entropy, cross_entropy_probs};
 pub use map::{Map, activate_in_place, fill, map, map_in_place, select};
 pub use mask::Mask;
 pub use matmul::{GemmPlan, matmul, matmul_backward_lhs, matmul_backward_rhs};
-pub use mlp::{Mlp, MlpWorkspace};
+pub use mlp::{Mlp, MlpInference, MlpTraining};
 pub use norm::{NormPlan, NormSaved};
 pub use optim::{
     Annealing, LossScale, Optimizer, OptimizerConfig, ParameterArena, ParameterId, ParameterSpec, ParameterTable, Rule,
     Schedule, StepState, WeightDecay,
 };
 pub use owned::Tensor;
-pub use parameter::{Parameter, Sgd};
 pub use reduce::{ReducePlan, arg_max, reduce};
 pub use residual::{CompressedResidual, ResidualPlan};
 pub use rssm::{RssmPlan, RssmResults, RssmSpec, RssmSummary, TrajectoryMetrics};

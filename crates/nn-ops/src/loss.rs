@@ -57,6 +57,12 @@ impl CrossEntropyPlan {
         Ok(Self { classes, logits: Layout::contiguous(&[rows, classes])?, rows: Layout::contiguous(&[rows])? })
     }
 
+    /// The layout of the logits.
+    #[must_use]
+    pub fn logits(&self) -> &Layout {
+        &self.logits
+    }
+
     /// The losses for class numbers: `losses[r] = ln(sum_j exp(x_rj)) - x_rc` for class `c = targets[r]`, and
     /// `dlogits = scale (softmax(x) - onehot(c))`: pass `scale = 1 / rows` for the gradient of the mean. Rows whose target is
     /// not below `classes` are ignored (zero loss and gradient). Targets and losses are `[rows]`.

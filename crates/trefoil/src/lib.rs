@@ -44,7 +44,7 @@
 //! ```
 //! use trefoil::{
 //!     Domain,
-//!     nn_ops::{Mlp, Sgd, TensorRef},
+//!     nn_ops::{Mlp, OptimizerConfig, TensorRef},
 //!     prelude::*,
 //!     rand_chacha::{ChaCha8Rng, rand_core::SeedableRng},
 //! };
@@ -54,9 +54,9 @@
 //! let x = q.upload(&[0.0, 1.0, 1.0, 0.0f32])?;
 //! let y = q.upload(&[1, 0u32])?;
 //! let (x, y) = (TensorRef::contiguous(x.view(), &[2, 2])?, TensorRef::contiguous(y.view(), &[2])?);
-//! let mut workspace = network.workspace(&q, 2)?;
+//! let mut training = network.training(&q, 2, OptimizerConfig::sgd(0.1, 0.9))?;
 //! for _ in 0..100 {
-//!     network.train_step(&q, &mut workspace, x, y, Sgd { rate: 0.1, momentum: 0.9, decay: 0.0 })?;
+//!     network.train_step(&q, &mut training, x, y)?;
 //! }
 //! assert_eq!(network.classify(&q, x)?, [1, 0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

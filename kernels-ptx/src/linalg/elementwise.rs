@@ -5,7 +5,7 @@
 //! Views hold the elements that the parameters name. An output may be one of the inputs, but overlaps none otherwise.
 
 use core_types::{
-    params::elementwise::{Activation, AdamWParams, Binary, BinaryParams, DropoutParams},
+    params::elementwise::{Activation, Binary, BinaryParams, DropoutParams},
     philox,
 };
 
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::dev::{
     idx,
-    math::{fma, sqrt},
+    math::fma,
 };
 
 /// `y = f(x)`.
@@ -129,41 +129,6 @@ unsafe fn dropout<T: Real>(p: &DropoutParams, len: u64, x: *const T, y: *mut T) 
     );
 }
 
-/// A step of AdamW.
-///
-/// # Safety
-/// As the file; the four views have `len` elements.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn linalg_adam_w(
-    p: AdamWParams,
-    len: u64,
-    g: *const f32,
-    m: *mut f32,
-    v: *mut f32,
-    w: *mut f32,
-) {
-    let step = |g: f32, m: f32, v: f32, w: f32| {
-        let m = fma(p.beta1, m, (1.0 - p.beta1) * g);
-        let v = fma(p.beta2, v, (1.0 - p.beta2) * g * g);
-        let step = m * p.mean / (sqrt(v * p.square) + p.eps);
-        [m, v, fma(-p.rate, fma(p.decay, w, step), w)]
-    };
-    for_elements(
-        len,
-        aligned4(g) && aligned4(m) && aligned4(v) && aligned4(w),
-        |i| {
-            let ([ga, gb, gc, gd], [ma, mb, mc, md]) = (f32::load4(g.add(i)), f32::load4(m.add(i)));
-            let ([va, vb, vc, vd], [wa, wb, wc, wd]) = (f32::load4(v.add(i)), f32::load4(w.add(i)));
-            let ([ma, va, wa], [mb, vb, wb]) = (step(ga, ma, va, wa), step(gb, mb, vb, wb));
-            let ([mc, vc, wc], [md, vd, wd]) = (step(gc, mc, vc, wc), step(gd, md, vd, wd));
-            f32::store4(m.add(i), [ma, mb, mc, md]);
-            f32::store4(v.add(i), [va, vb, vc, vd]);
-            f32::store4(w.add(i), [wa, wb, wc, wd]);
-        },
-        |i| [*m.add(i), *v.add(i), *w.add(i)] = step(*g.add(i), *m.add(i), *v.add(i), *w.add(i)),
-    );
-}
-
 macro_rules! entries {
     ($type:ty: $activate:ident, $activate_backward:ident, $binary:ident, $binary_strided:ident, $axpby:ident,
      $dropout:ident) => {
@@ -235,7 +200,6 @@ kernel_table! {
         block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
     linalg_activate_f32, linalg_activate_f16, linalg_activate_bf16:
         block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-    linalg_adam_w: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
     linalg_axpby_f32, linalg_axpby_f16, linalg_axpby_bf16: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
     linalg_binary_f32, linalg_binary_f16, linalg_binary_bf16:
         block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;

@@ -137,7 +137,6 @@ macro_rules! op_sets {
                 axpby<T>(Axpby),
                 sum_axis<T>(SumAxis),
                 dropout<T>(Dropout),
-                adam_w(AdamW),
             }
         }
         $with! {

@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Context as _, Result};
 use backend_api::{Buffer as _, Queue as _};
 use inference::digits::{self, CLASSES, Digits, PIXELS};
-use nn_ops::{Mlp, Sgd, TensorRef, io::write_safetensors};
+use nn_ops::{Annealing, Mlp, OptimizerConfig, Schedule, TensorRef, io::write_safetensors};
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng as _, SeedableRng as _},
@@ -32,7 +32,11 @@ pub(crate) fn run(ctx: &Context) -> Result<Findings> {
     let bar = ctx.bar("train a network", EPOCHS)?;
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     let mut network = Mlp::new(q, &[PIXELS, HIDDEN, CLASSES], &mut rng)?;
-    let mut workspace = network.workspace(q, BATCH)?;
+    // A rate of 0.05 that falls to nothing over all steps.
+    let steps = (EPOCHS * train.count().div_ceil(BATCH)) as u64;
+    let schedule = Schedule { rate: 0.05, warmup: 0, annealing: Annealing::Linear { steps, least: 0.0 } };
+    let config = OptimizerConfig { schedule, ..OptimizerConfig::sgd(0.05, 0.9) };
+    let mut training = network.training(q, BATCH, config)?;
     let test_images = q.upload(&test.normalised())?;
     let test_images = TensorRef::contiguous(test_images.view(), &[test.count(), PIXELS])?;
     let (mut losses, mut accuracies) = (Vec::new(), Vec::new());
@@ -40,14 +44,13 @@ pub(crate) fn run(ctx: &Context) -> Result<Findings> {
         for epoch in 0..EPOCHS {
             let (images, targets) = shuffled(&train, &mut rng);
             let (images, targets) = (q.upload(&images)?, q.upload(&targets)?);
-            let sgd = Sgd { rate: 0.05 * (1.0 - epoch as f32 / EPOCHS as f32), momentum: 0.9, decay: 0.0 };
             let mut sum = 0.0;
             for start in (0..train.count()).step_by(BATCH) {
                 let end = (start + BATCH).min(train.count());
                 let x = TensorRef::contiguous(images.slice(start * PIXELS..end * PIXELS)?, &[end - start, PIXELS])?;
                 let targets = TensorRef::contiguous(targets.slice(start..end)?, &[end - start])?;
-                network.train_step(q, &mut workspace, x, targets, sgd)?;
-                sum += f64::from(workspace.loss(q)?) * (end - start) as f64;
+                network.train_step(q, &mut training, x, targets)?;
+                sum += f64::from(training.loss(q)?) * (end - start) as f64;
             }
             losses.push((epoch as f64 + 1.0, sum / train.count() as f64));
             let accuracy = accuracy(&network.classify(q, test_images)?, &test);

@@ -9,6 +9,7 @@ pub mod fss;
 mod host;
 pub mod linalg;
 pub mod merkle;
+pub mod optim;
 pub mod recurrent;
 pub mod stark;
 mod stwo;
@@ -220,6 +221,7 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     all.extend(traces::contests());
     all.extend(fss::contests());
     all.extend(linalg::contests());
+    all.extend(optim::contests());
     all.extend(recurrent::contests());
     all.extend(tensor::contests());
     all.extend(merkle::contests());

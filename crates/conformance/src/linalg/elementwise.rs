@@ -6,10 +6,10 @@ use backend_api::{
         self, Activate, ActivateBackward, Axpby, CrossEntropy, CrossEntropyProbs, ElementwiseOps, LossOps, SumAxis,
     },
 };
-use core_types::params::elementwise::{AdamWParams, BinaryParams, DropoutParams, SumParams};
+use core_types::params::elementwise::{BinaryParams, DropoutParams, SumParams};
 use half::{bf16, f16};
 use nn_ops::{
-    Activation, AdamW, Binary, Dropout, Layout, TensorMut, TensorRef, activate, activate_backward, axpby, binary,
+    Activation, Binary, Dropout, Layout, TensorMut, TensorRef, activate, activate_backward, axpby, binary,
     cross_entropy, cross_entropy_probs, sum_axis,
 };
 
@@ -93,7 +93,6 @@ pub(super) fn specs<Q: ElementwiseOps + LossOps + 'static>() -> Vec<OpSpec<Q>> {
             .refusing_short("activate_backward", short_activate_backward),
         OpSpec { op: "linalg.binary", cases: binaries }.refusing_short("binary", short_binary),
         OpSpec { op: "linalg.axpby", cases: combined }.refusing_short("axpby", short_axpby),
-        OpSpec { op: "linalg.adam_w", cases: steps() }.refusing_short("adam_w", short_adam_w),
         OpSpec { op: "linalg.sum_axis", cases: sums() }.refusing_short("sum_axis", short_sum_axis),
         OpSpec { op: "linalg.dropout", cases: dropped.collect() }.refusing_short("dropout", short_dropout),
         OpSpec { op: "linalg.cross_entropy", cases: entropies }
@@ -323,50 +322,6 @@ fn overwrite<Q: ElementwiseOps, T: Real>(q: &Q) -> Result<(), Failure> {
     Failure::unless_equal(&[2.0, 4.0, 6.0], &doubled(q, &x, 0.0, &y)?)
 }
 
-fn steps<Q: ElementwiseOps + 'static>() -> Vec<Case<Q>> {
-    let mut cases: Vec<_> = LENGTHS
-        .into_iter()
-        .chain(batches())
-        .map(|n| Case::new(format!("{n} elements"), move |q: &Q| three_steps(q, n, 0)))
-        .collect();
-    cases.push(Case::new("views that are not aligned", |q: &Q| three_steps(q, 300, 1)));
-    cases
-}
-
-/// Three steps of AdamW against algorithm 2 of its paper in f64, on views from element `skip` on.
-fn three_steps<Q: ElementwiseOps>(q: &Q, n: usize, skip: usize) -> Result<(), Failure> {
-    let adam = AdamW { rate: 0.01, beta1: 0.9, beta2: 0.999, eps: 1e-8, decay: 0.1 };
-    let start = Random::new(8).reals::<f32>(n + skip);
-    let mut dw = q.upload(&start)?;
-    let (mut dm, mut dv) = (q.zeros::<f32>(n + skip)?, q.zeros::<f32>(n + skip)?);
-    let (mut m, mut v) = (vec![0.0f64; n], vec![0.0f64; n]);
-    let mut w: Vec<f64> = start[skip..].iter().map(|&w| f64::from(w)).collect();
-    let [rate, beta1, beta2, eps, decay] = [adam.rate, adam.beta1, adam.beta2, adam.eps, adam.decay].map(f64::from);
-    for t in 1..=3 {
-        let g = Random::new(90 + u64::from(t)).reals::<f32>(n + skip);
-        let dg = q.upload(&g)?;
-        let mut run = || {
-            let (shape, views) = ([n], skip..n + skip);
-            let moments = [dm.slice_mut(views.clone())?, dv.slice_mut(views.clone())?];
-            let [m, v] = moments.map(|moment| TensorMut::contiguous(moment, &shape));
-            let g = TensorRef::contiguous(dg.slice(views.clone())?, &shape)?;
-            adam.step(q, t, g, [m?, v?], TensorMut::contiguous(dw.slice_mut(views)?, &shape)?)
-        };
-        run()?;
-        for (i, g) in g[skip..].iter().map(|&g| f64::from(g)).enumerate() {
-            m[i] = beta1 * m[i] + (1.0 - beta1) * g;
-            v[i] = beta2 * v[i] + (1.0 - beta2) * g * g;
-            let (mean, square) = (m[i] / (1.0 - beta1.powi(t as i32)), v[i] / (1.0 - beta2.powi(t as i32)));
-            w[i] -= rate * (mean / (square.sqrt() + eps) + decay * w[i]);
-        }
-    }
-    Failure::unless_close(&m, &q.download(&dm)?[skip..], 1e-6, 1e-7)?;
-    Failure::unless_close(&v, &q.download(&dv)?[skip..], 1e-6, 1e-7)?;
-    let got = q.download(&dw)?;
-    Failure::unless_equal(&start[..skip], &got[..skip])?;
-    Failure::unless_close(&w, &got[skip..], 1e-6, 1e-6)
-}
-
 fn sums<Q: ElementwiseOps + 'static>() -> Vec<Case<Q>> {
     let shapes = [
         (1, 1, 1),
@@ -540,14 +495,6 @@ fn short_binary<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), Backe
 fn short_axpby<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
     let (x, mut y) = (floats(q, 5)?, floats(q, 5)?);
     q.axpby(Axpby { alpha: 1.0, x: x.view(), beta: 1.0, y: y.view_mut() }.map(short)?)
-}
-
-fn short_adam_w<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
-    let (g, mut m, mut v, mut w) = (floats(q, 5)?, floats(q, 5)?, floats(q, 5)?, floats(q, 5)?);
-    let (rate, beta1, beta2, eps, decay) = (0.1, 0.9, 0.9, 1e-8, 0.0);
-    let params = AdamWParams { rate, beta1, beta2, eps, decay, mean: 1.0, square: 1.0, reserved: 0 };
-    let (g, m, v, w) = (g.view(), m.view_mut(), v.view_mut(), w.view_mut());
-    q.adam_w(linalg::AdamW { params: &params, g, m, v, w }.map(short)?)
 }
 
 fn short_sum_axis<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {

@@ -162,31 +162,3 @@ pub struct DropoutParams {
 }
 
 sizes!(DropoutParams {});
-
-/// A step of AdamW on an f32 tensor: `m = beta1 m + (1 - beta1) g`, `v = beta2 v + (1 - beta2) g^2`, and then
-/// `w = w - rate (m mean / (sqrt(v square) + eps) + decay w)`.
-///
-/// `mean` and `square` undo the bias of moments that began as zeros: `1 / (1 - beta1^t)` and `1 / (1 - beta2^t)` in step t,
-/// from 1 on (Loshchilov, Hutter, "Decoupled Weight Decay Regularization", 2019, algorithm 2).
-#[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
-#[repr(C)]
-pub struct AdamWParams {
-    /// Step size.
-    pub rate: f32,
-    /// Share of the first moment that is kept.
-    pub beta1: f32,
-    /// Share of the second moment that is kept.
-    pub beta2: f32,
-    /// What is added to the root of the second moment.
-    pub eps: f32,
-    /// Part of each weight that a step takes away, in units of the rate.
-    pub decay: f32,
-    /// Correction of the first moment.
-    pub mean: f32,
-    /// Correction of the second moment.
-    pub square: f32,
-    /// Keeps the record a multiple of 16 bytes; zero.
-    pub reserved: u32,
-}
-
-sizes!(AdamWParams {});

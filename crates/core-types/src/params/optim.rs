@@ -187,7 +187,7 @@ impl AdvanceParams {
             None => 0.0,
         };
         if let Some(squares) = squares
-            && !(squares < f64::INFINITY)
+            && !squares.is_finite()
         {
             (next.skipped, next.skip, next.sound) = (state.skipped.wrapping_add(1), 1, 0);
             if self.interval > 0 {
@@ -215,7 +215,8 @@ impl AdvanceParams {
 /// A loss scale, if it and its inverse are normal; otherwise the one before.
 #[inline]
 fn held(scale: f32, before: f32) -> f32 {
-    if scale >= 1.0 / 8.507_059e37 && scale <= 8.507_059e37 { scale } else { before } // 2^-126, 2^126
+    const GREATEST: f32 = 8.507_059e37; // 2^126
+    if (1.0 / GREATEST..=GREATEST).contains(&scale) { scale } else { before }
 }
 
 /// A step of stochastic gradient descent: with `g` the gradient times its factor plus `coupled w`,

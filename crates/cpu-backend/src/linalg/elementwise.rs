@@ -2,20 +2,16 @@
 
 use backend_api::{
     BackendError, Real,
-    ops::linalg::{self, Activate, ActivateBackward, AdamW, Axpby, Dropout, ElementwiseOps, SumAxis},
+    ops::linalg::{self, Activate, ActivateBackward, Axpby, Dropout, ElementwiseOps, SumAxis},
 };
-use core_types::{params::elementwise::AdamWParams, philox};
+use core_types::philox;
 
 use super::{
     activation::{Backward, Map},
     binary::binary,
     fold::{Sum, fold},
 };
-use crate::{
-    CpuQueue,
-    par::CHUNK,
-    simd::{Kernel, dispatch, floats::Floats},
-};
+use crate::{CpuQueue, simd::dispatch};
 
 impl ElementwiseOps for CpuQueue {
     fn activate<T: Real>(&self, op: Activate<'_, Self, T>) -> Result<(), BackendError> {
@@ -60,14 +56,6 @@ impl ElementwiseOps for CpuQueue {
         })
     }
 
-    fn adam_w(&self, op: AdamW<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
-        let AdamW { params: p, g, m, v, w } = op;
-        let jobs = g.chunks(CHUNK).zip(m.chunks_mut(CHUNK)).zip(v.chunks_mut(CHUNK)).zip(w.chunks_mut(CHUNK));
-        self.for_jobs(jobs.collect(), |_, (((g, m), v), w)| dispatch(self.simd(), AdamStep { p, g, m, v, w }));
-        Ok(())
-    }
-
     fn dropout<T: Real>(&self, op: Dropout<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
         let Dropout { params: p, x, y } = op;
@@ -90,30 +78,5 @@ impl ElementwiseOps for CpuQueue {
             }
         });
         Ok(())
-    }
-}
-
-/// A step of AdamW on equally long slices.
-struct AdamStep<'a> {
-    p: &'a AdamWParams,
-    g: &'a [f32],
-    m: &'a mut [f32],
-    v: &'a mut [f32],
-    w: &'a mut [f32],
-}
-
-impl<L: Floats> Kernel<L> for AdamStep<'_> {
-    type Out = ();
-
-    /// Plain loops: the compiler may use the level's instructions, square roots included.
-    #[inline(always)]
-    fn run(self, _: L) {
-        let Self { p, g, m, v, w } = self;
-        for (((w, m), v), &g) in w.iter_mut().zip(m).zip(v).zip(g) {
-            *m = p.beta1 * *m + (1.0 - p.beta1) * g;
-            *v = p.beta2 * *v + (1.0 - p.beta2) * g * g;
-            let step = *m * p.mean / ((*v * p.square).sqrt() + p.eps);
-            *w -= p.rate * (step + p.decay * *w);
-        }
     }
 }

@@ -13,7 +13,7 @@ use inference::{
     Architecture, Model, Parameters,
     digits::{self, CLASSES, Digits, PIXELS},
 };
-use nn_ops::{NnError, Sgd, TensorRef, io::write_safetensors};
+use nn_ops::{Annealing, NnError, OptimizerConfig, Schedule, TensorRef, WeightDecay, io::write_safetensors};
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng as _, SeedableRng as _},
@@ -25,9 +25,9 @@ use crate::network::Network;
 const SEED: u64 = 1;
 const EPOCHS: usize = 80;
 const BATCH: usize = 16;
-const RATE: f32 = 0.05;
+const RATE: f64 = 0.05;
 /// Keeps weights within the limit of fixed point.
-const DECAY: f32 = 5e-3;
+const DECAY: f64 = 5e-3;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = env::args().nth(1).ok_or("expected the path of the file to write")?;
@@ -35,17 +35,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (train, test) = digits::load()?;
     let model = Model::new(Architecture::Transformer, 1)?;
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
-    let mut network = Network::new(&q, &mut rng)?;
+    // The rate falls to nothing over all steps.
+    let steps = (EPOCHS * train.count().div_ceil(BATCH)) as u64;
+    let schedule = Schedule { rate: RATE, warmup: 0, annealing: Annealing::Linear { steps, least: 0.0 } };
+    let config = OptimizerConfig { schedule, decay: WeightDecay::Decoupled(DECAY), ..OptimizerConfig::sgd(RATE, 0.9) };
+    let mut network = Network::new(&q, config, &mut rng)?;
     let test_images = q.upload(&test.normalised())?;
     for epoch in 0..EPOCHS {
         let (images, targets) = shuffled(&train, &mut rng);
         let (images, targets) = (q.upload(&images)?, q.upload(&targets)?);
-        let sgd = Sgd { rate: RATE * (1.0 - epoch as f32 / EPOCHS as f32), momentum: 0.9, decay: DECAY };
         let mut sum = 0.0;
         for start in (0..train.count()).step_by(BATCH) {
             let end = (start + BATCH).min(train.count());
             let x = images.slice(start * PIXELS..end * PIXELS)?;
-            let loss = network.train_step(&q, x, targets.slice(start..end)?, sgd)?;
+            let loss = network.train_step(&q, x, targets.slice(start..end)?)?;
             sum += f64::from(loss) * (end - start) as f64;
         }
         let correct = correct(&network.logits(&q, test_images.view())?, &test);

@@ -3,9 +3,9 @@
 use backend_api::{Buffer as _, BufferRef as _, Queue, Ref, ops::linalg::LinalgOps};
 use inference::digits::CLASSES;
 use nn_ops::{
-    Activation, Binary, Dense, Layout, Mask, NnError, NormPlan, NormSaved, Parameter, Sgd, SoftmaxPlan, TensorMut,
-    TensorRef, activate, activate_backward, axpby, binary, cross_entropy, io::Tensors, matmul, matmul_backward_lhs,
-    matmul_backward_rhs, sum_axis,
+    Activation, Binary, Dense, Layout, Mask, NnError, NormPlan, NormSaved, Optimizer, OptimizerConfig, ParameterArena,
+    ParameterId, ParameterSpec, ParameterTable, SoftmaxPlan, TensorMut, TensorRef, activate, activate_backward, axpby,
+    binary, cross_entropy, io::Tensors, matmul, matmul_backward_lhs, matmul_backward_rhs, sum_axis,
 };
 use rand_chacha::rand_core::Rng;
 
@@ -23,14 +23,26 @@ const SCALE: f32 = 0.5;
 const EPSILON: f32 = 1.0 / 16.0;
 
 pub(crate) struct Network<Q: Queue> {
-    embed: Parameter<Q>,
-    positions: Parameter<Q>,
-    qkv: Dense<Q>,
-    out: Dense<Q>,
-    hidden: Dense<Q>,
-    feed: Dense<Q>,
-    head: Dense<Q>,
+    embed: ParameterId,
+    positions: ParameterId,
+    qkv: Dense,
+    out: Dense,
+    hidden: Dense,
+    feed: Dense,
+    head: Dense,
+    values: ParameterArena<Q, f32>,
+    gradients: ParameterArena<Q, f32>,
+    optimizer: Optimizer<Q>,
 }
+
+/// The dense layers by their names in `inference`, with their inputs and outputs.
+const LAYERS: [(&str, [usize; 2]); 5] = [
+    ("attention.qkv", [WIDTH, 3 * WIDTH]),
+    ("attention.out", [WIDTH, WIDTH]),
+    ("feed.hidden", [WIDTH, HIDDEN]),
+    ("feed.out", [HIDDEN, WIDTH]),
+    ("head", [WIDTH, CLASSES]),
+];
 
 /// What the backward pass needs: activations of `count` images, row-major `[count][position][feature]`.
 struct Trace<Q: Queue> {
@@ -55,31 +67,41 @@ struct Normed<Q: Queue> {
 }
 
 impl<Q: LinalgOps + 'static> Network<Q> {
-    pub(crate) fn new(q: &Q, rng: &mut impl Rng) -> Result<Self, NnError> {
+    pub(crate) fn new(q: &Q, config: OptimizerConfig, rng: &mut impl Rng) -> Result<Self, NnError> {
         // Uniform weights within this limit keep the variance of standardised inputs.
         let limit = |inputs: usize| (3.0 / inputs as f32).sqrt();
-        let embed = Parameter::uniform(q, &[PATCH, WIDTH], limit(PATCH), rng)?;
-        let mut dense = |inputs, outputs| Dense::new(q, [inputs, outputs], limit(inputs), rng);
+        let mut specs = vec![
+            ParameterSpec::new("embed.weight", &[PATCH, WIDTH]),
+            ParameterSpec::new("embed.bias", &[POSITIONS, WIDTH]).without_decay(),
+        ];
+        specs.extend(LAYERS.into_iter().flat_map(|(name, sizes)| Dense::specs(name, sizes)));
+        let table = ParameterTable::new(&specs)?;
+        let mut values = ParameterArena::zeros(q, &table)?;
+        let (embed, positions) = (table.id("embed.weight")?, table.id("embed.bias")?);
+        let mut uniform = |id, inputs, count| {
+            let unit = |word: u32| 2.0 * (word >> 8) as f32 / (1 << 24) as f32 - 1.0;
+            let drawn: Vec<f32> = (0..count).map(|_| limit(inputs) * unit(rng.next_u32())).collect();
+            values.write(q, id, &drawn)
+        };
+        uniform(embed, PATCH, PATCH * WIDTH)?;
+        let layers = LAYERS.map(|(name, _)| Dense::find(&table, name));
+        for layer in &layers {
+            let layer = layer.as_ref().map_err(Clone::clone)?;
+            uniform(layer.weight(), layer.inputs(), layer.inputs() * layer.outputs())?;
+        }
+        let [qkv, out, hidden, feed, head] = layers;
         Ok(Self {
             embed,
-            positions: Parameter::zeros(q, &[POSITIONS, WIDTH])?,
-            qkv: dense(WIDTH, 3 * WIDTH)?,
-            out: dense(WIDTH, WIDTH)?,
-            hidden: dense(WIDTH, HIDDEN)?,
-            feed: dense(HIDDEN, WIDTH)?,
-            head: dense(WIDTH, CLASSES)?,
+            positions,
+            qkv: qkv?,
+            out: out?,
+            hidden: hidden?,
+            feed: feed?,
+            head: head?,
+            gradients: ParameterArena::zeros(q, &table)?,
+            optimizer: Optimizer::new(q, config, &table)?,
+            values,
         })
-    }
-
-    /// The dense layers by their names in `inference`.
-    fn layers(&mut self) -> [(&'static str, &mut Dense<Q>); 5] {
-        [
-            ("attention.qkv", &mut self.qkv),
-            ("attention.out", &mut self.out),
-            ("feed.hidden", &mut self.hidden),
-            ("feed.out", &mut self.feed),
-            ("head", &mut self.head),
-        ]
     }
 
     /// The logits `[count][CLASSES]` of images `[count][PIXELS]`.
@@ -93,7 +115,6 @@ impl<Q: LinalgOps + 'static> Network<Q> {
         q: &Q,
         images: Ref<'_, Q, f32>,
         targets: Ref<'_, Q, u32>,
-        sgd: Sgd,
     ) -> Result<f32, NnError> {
         let trace = self.forward(q, images)?;
         let count = trace.count;
@@ -104,17 +125,13 @@ impl<Q: LinalgOps + 'static> Network<Q> {
             (TensorRef::contiguous(targets, &[count])?, TensorMut::contiguous(losses.view_mut(), &[count])?);
         cross_entropy(q, 1.0 / count as f32, logits, targets, of_rows, into)?;
         self.backward(q, images, &trace, &gradient)?;
-        self.embed.descend(q, sgd)?;
-        self.positions.descend(q, sgd)?;
-        self.layers().into_iter().try_for_each(|(_, layer)| layer.descend(q, sgd))?;
+        self.optimizer.step(q, self.gradients.view(), self.values.view_mut(), None)?;
         Ok(q.download(&losses)?.iter().sum::<f32>() / count as f32)
     }
 
-    pub(crate) fn tensors(&mut self, q: &Q) -> Result<Tensors, NnError> {
+    pub(crate) fn tensors(&self, q: &Q) -> Result<Tensors, NnError> {
         let mut tensors = Tensors::new();
-        tensors.insert("embed.weight".to_owned(), self.embed.tensor(q)?);
-        tensors.insert("embed.bias".to_owned(), self.positions.tensor(q)?);
-        self.layers().into_iter().try_for_each(|(name, layer)| layer.export(q, name, &mut tensors))?;
+        self.values.export(q, "", &mut tensors)?;
         Ok(tensors)
     }
 
@@ -124,14 +141,14 @@ impl<Q: LinalgOps + 'static> Network<Q> {
 
         let patches = TensorRef::contiguous(images, &[rows, PATCH])?;
         let mut products = q.zeros::<f32>(rows * WIDTH)?;
-        matmul(q, patches, self.embed.value()?, TensorMut::contiguous(products.view_mut(), &[rows, WIDTH])?)?;
+        matmul(q, patches, self.values.at(self.embed)?, TensorMut::contiguous(products.view_mut(), &[rows, WIDTH])?)?;
         let mut embedded = q.zeros::<f32>(rows * WIDTH)?;
         let sequences = [count, POSITIONS, WIDTH];
         let into = TensorMut::contiguous(embedded.view_mut(), &sequences)?;
-        binary(q, Binary::Add, tensor::<Q>(&products, &sequences)?, self.positions.value()?, into)?;
+        binary(q, Binary::Add, tensor::<Q>(&products, &sequences)?, self.values.at(self.positions)?, into)?;
 
         let first = self.norm(q, &embedded, rows)?;
-        let projected = apply(q, &self.qkv, &first.y)?;
+        let projected = self.apply(q, &self.qkv, &first.y)?;
         let grid = [count, HEADS, POSITIONS, POSITIONS];
         let mut scores = q.zeros::<f32>(count * HEADS * POSITIONS * POSITIONS)?;
         let (queries, keys) = (heads::<Q>(&projected, count, 0)?, heads::<Q>(&projected, count, 1)?);
@@ -144,15 +161,15 @@ impl<Q: LinalgOps + 'static> Network<Q> {
         let mut mixed = q.zeros::<f32>(rows * WIDTH)?;
         let into = TensorMut::new(mixed.view_mut(), head_layout(count, WIDTH)?)?;
         matmul(q, tensor::<Q>(&attention, &grid)?, heads::<Q>(&projected, count, 2)?, into)?;
-        let out = apply(q, &self.out, &mixed)?;
+        let out = self.apply(q, &self.out, &mixed)?;
         let attended = sum::<Q>(q, &embedded, &out)?;
 
         let second = self.norm(q, &attended, rows)?;
-        let hidden = apply(q, &self.hidden, &second.y)?;
+        let hidden = self.apply(q, &self.hidden, &second.y)?;
         let mut activated = q.zeros::<f32>(rows * HIDDEN)?;
         let into = TensorMut::contiguous(activated.view_mut(), &[rows, HIDDEN])?;
         activate(q, Activation::GeluErf, tensor::<Q>(&hidden, &[rows, HIDDEN])?, into)?;
-        let out = apply(q, &self.feed, &activated)?;
+        let out = self.apply(q, &self.feed, &activated)?;
         let fed = sum::<Q>(q, &attended, &out)?;
 
         let mut sums = q.zeros::<f32>(count * WIDTH)?;
@@ -161,7 +178,7 @@ impl<Q: LinalgOps + 'static> Network<Q> {
         let mut pooled = q.zeros::<f32>(count * WIDTH)?;
         let into = TensorMut::contiguous(pooled.view_mut(), &[count * WIDTH])?;
         axpby(q, 1.0 / POSITIONS as f32, tensor::<Q>(&sums, &[count * WIDTH])?, 0.0, into)?;
-        let logits = apply(q, &self.head, &pooled)?;
+        let logits = self.apply(q, &self.head, &pooled)?;
         Ok(Trace {
             count,
             embedded,
@@ -189,30 +206,49 @@ impl<Q: LinalgOps + 'static> Network<Q> {
         let count = trace.count;
         let rows = count * POSITIONS;
 
-        let pooled = differentiate(q, &mut self.head, &trace.pooled, logits)?;
+        let pooled = self.differentiate(q, self.head, &trace.pooled, logits)?;
         let mut fed = q.zeros::<f32>(rows * WIDTH)?;
         let share = q.upload(&[1.0 / POSITIONS as f32])?;
         let into = TensorMut::contiguous(fed.view_mut(), &[count, POSITIONS, WIDTH])?;
         binary(q, Binary::Mul, tensor::<Q>(&pooled, &[count, 1, WIDTH])?, tensor::<Q>(&share, &[1])?, into)?;
 
-        let activated = differentiate(q, &mut self.feed, &trace.activated, &fed)?;
+        let activated = self.differentiate(q, self.feed, &trace.activated, &fed)?;
         let mut hidden = q.zeros::<f32>(rows * HIDDEN)?;
         let shape = [rows, HIDDEN];
         let (saved, g) = (tensor::<Q>(&trace.hidden, &shape)?, tensor::<Q>(&activated, &shape)?);
         activate_backward(q, Activation::GeluErf, saved, g, TensorMut::contiguous(hidden.view_mut(), &shape)?)?;
-        let second = differentiate(q, &mut self.hidden, &trace.second.y, &hidden)?;
+        let second = self.differentiate(q, self.hidden, &trace.second.y, &hidden)?;
         let attended = sum::<Q>(q, &fed, &self.norm_backward(q, &trace.attended, &trace.second, &second, rows)?)?;
 
-        let mixed = differentiate(q, &mut self.out, &trace.mixed, &attended)?;
+        let mixed = self.differentiate(q, self.out, &trace.mixed, &attended)?;
         let projected = attention_backward(q, trace, &mixed)?;
-        let first = differentiate(q, &mut self.qkv, &trace.first.y, &projected)?;
+        let first = self.differentiate(q, self.qkv, &trace.first.y, &projected)?;
         let embedded = sum::<Q>(q, &attended, &self.norm_backward(q, &trace.embedded, &trace.first, &first, rows)?)?;
 
         let patches = TensorRef::contiguous(images, &[rows, PATCH])?;
-        let (_, of_embed) = self.embed.value_and_gradient()?;
+        let of_embed = self.gradients.at_mut(self.embed)?;
         matmul(q, patches.transposed()?, tensor::<Q>(&embedded, &[rows, WIDTH])?, of_embed)?;
-        let (_, of_positions) = self.positions.value_and_gradient()?;
+        let of_positions = self.gradients.at_mut(self.positions)?;
         sum_axis(q, tensor::<Q>(&embedded, &[count, POSITIONS, WIDTH])?, 0, false, of_positions)
+    }
+
+    /// The output of a layer.
+    fn apply(&self, q: &Q, layer: &Dense, x: &Q::Buf<f32>) -> Result<Q::Buf<f32>, NnError> {
+        let plan = layer.plan(x.len() / layer.inputs(), Activation::Identity)?;
+        let mut y = q.alloc::<f32>(plan.output().numel())?;
+        let into = TensorMut::new(y.view_mut(), *plan.output())?;
+        plan.forward(q, layer, &self.values, TensorRef::new(x.view(), *plan.input())?, into)?;
+        Ok(y)
+    }
+
+    /// Computes the gradients of a layer for that of its output, `g`; gives that of its input.
+    fn differentiate(&mut self, q: &Q, layer: Dense, x: &Q::Buf<f32>, g: &Q::Buf<f32>) -> Result<Q::Buf<f32>, NnError> {
+        let plan = layer.plan(x.len() / layer.inputs(), Activation::Identity)?;
+        let mut dx = q.alloc::<f32>(plan.input().numel())?;
+        let into = TensorMut::new(dx.view_mut(), *plan.input())?;
+        let (x, g) = (TensorRef::new(x.view(), *plan.input())?, TensorRef::new(g.view(), *plan.output())?);
+        plan.backward(q, &layer, &self.values, &mut self.gradients, x, g, Some(into))?;
+        Ok(dx)
     }
 
     fn norm(&self, q: &Q, x: &Q::Buf<f32>, rows: usize) -> Result<Normed<Q>, NnError> {
@@ -240,29 +276,6 @@ impl<Q: LinalgOps + 'static> Network<Q> {
         plan.layer_norm_backward(q, saved, tensor::<Q>(g, &shape)?, into, None, None)?;
         Ok(dx)
     }
-}
-
-/// The output of a layer.
-fn apply<Q: LinalgOps>(q: &Q, layer: &Dense<Q>, x: &Q::Buf<f32>) -> Result<Q::Buf<f32>, NnError> {
-    let plan = layer.plan(x.len() / layer.inputs(), Activation::Identity)?;
-    let mut y = q.alloc::<f32>(plan.output().numel())?;
-    let into = TensorMut::new(y.view_mut(), *plan.output())?;
-    plan.forward(q, layer, TensorRef::new(x.view(), *plan.input())?, into)?;
-    Ok(y)
-}
-
-/// Computes the gradients of a layer for that of its output, `g`; gives that of its input.
-fn differentiate<Q: LinalgOps>(
-    q: &Q,
-    layer: &mut Dense<Q>,
-    x: &Q::Buf<f32>,
-    g: &Q::Buf<f32>,
-) -> Result<Q::Buf<f32>, NnError> {
-    let plan = layer.plan(x.len() / layer.inputs(), Activation::Identity)?;
-    let mut dx = q.alloc::<f32>(plan.input().numel())?;
-    let (x, g) = (TensorRef::new(x.view(), *plan.input())?, TensorRef::new(g.view(), *plan.output())?);
-    plan.backward(q, layer, x, g, Some(TensorMut::new(dx.view_mut(), *plan.input())?))?;
-    Ok(dx)
 }
 
 /// The gradient of queries, keys and values for that of the mixed values.

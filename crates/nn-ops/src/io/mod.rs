@@ -1,13 +1,20 @@
-//! Readers and writers of common tensor files, on byte slices: the caller owns the files.
+//! Readers and writers of common tensor files, on byte slices: the caller owns the files, and may
+//! map them. [`replace_file`] writes one as a whole.
 //!
 //! Readers are total: malformed or hostile bytes give a typed error, never a panic, and nothing is allocated beyond a
 //! small multiple of the input's length.
 
+mod checkpoint;
 mod npy;
 mod npy_error;
 mod npy_header;
+mod replace;
 mod weights;
 
+pub use checkpoint::Checkpoint;
 pub use npy::{NpyArray, NpyElement, read_npy, write_npy};
 pub use npy_error::NpyError;
-pub use weights::{Tensor, Tensors, WeightsError, read_safetensors, write_safetensors};
+pub use replace::replace_file;
+pub use weights::{
+    SavedTensors, Tensor, Tensors, TextByKey, WeightsError, read_safetensors, write_safetensors, write_safetensors_as,
+};

@@ -1,11 +1,13 @@
-//! Named f32 tensors from and to the bytes of safetensors files.
+//! Named tensors of floats from and to the bytes of safetensors files.
 
 use std::collections::BTreeMap;
 
+use backend_api::{DType, Real};
+use half::{bf16, f16};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use thiserror::Error;
 
-/// Why bytes are not a safetensors file of f32 tensors.
+/// Why bytes are not a safetensors file of floats, or not of those that were asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WeightsError {
@@ -16,7 +18,7 @@ pub enum WeightsError {
         reason: String,
     },
     /// A tensor is of another type.
-    #[error("tensor `{name}`: expected F32, got {got}")]
+    #[error("tensor `{name}`: expected F32, F16 or BF16, got {got}")]
     DType {
         /// The tensor.
         name: String,
@@ -33,6 +35,22 @@ pub enum WeightsError {
         /// Elements given.
         got: usize,
     },
+    /// A tensor is not in the file.
+    #[error("there is no tensor `{name}`")]
+    Missing {
+        /// The name asked for.
+        name: String,
+    },
+    /// Finite values to be written lie beyond the range of the type.
+    #[error("tensor `{name}`: {count} values lie beyond the range of {dtype}")]
+    Range {
+        /// The tensor.
+        name: String,
+        /// How many there are.
+        count: usize,
+        /// The type.
+        dtype: DType,
+    },
 }
 
 /// A named tensor's shape and elements, row-major.
@@ -47,7 +65,109 @@ pub struct Tensor {
 /// Tensors by name.
 pub type Tensors = BTreeMap<String, Tensor>;
 
-/// Reads every tensor of a safetensors file; all must be f32.
+/// Text that a file keeps beside its tensors, by key.
+pub type TextByKey = BTreeMap<String, String>;
+
+/// A safetensors file in memory, read or mapped by the caller: tensors are taken from its bytes one by one, when they are asked for.
+///
+/// ```
+/// use backend_api::DType;
+/// use nn_ops::io::{SavedTensors, Tensor, Tensors, TextByKey, write_safetensors_as};
+///
+/// let bias = Tensor { shape: vec![2], data: vec![0.5, -1.0] };
+/// let tensors = Tensors::from([("bias".to_owned(), bias.clone())]);
+/// let text = TextByKey::from([("step".to_owned(), "7".to_owned())]);
+/// let bytes = write_safetensors_as(&tensors, DType::Bf16, &text)?;
+/// let file = SavedTensors::read(&bytes)?;
+/// assert_eq!(file.tensor("bias")?, bias);
+/// assert_eq!((file.dtype("bias")?, file.text()["step"].as_str()), (DType::Bf16, "7"));
+/// # Ok::<(), nn_ops::io::WeightsError>(())
+/// ```
+#[derive(Debug)]
+pub struct SavedTensors<'a> {
+    file: SafeTensors<'a>,
+    text: TextByKey,
+}
+
+impl<'a> SavedTensors<'a> {
+    /// Reads the header and checks it against the length.
+    ///
+    /// # Errors
+    /// [`WeightsError::Container`] if the container is malformed.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, WeightsError> {
+        let file = SafeTensors::deserialize(bytes).map_err(container)?;
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(container)?;
+        let text = header.metadata().iter().flatten().map(|(key, value)| (key.clone(), value.clone())).collect();
+        Ok(Self { file, text })
+    }
+
+    /// The names of the tensors, in order.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        let mut names = self.file.names();
+        names.sort_unstable();
+        names
+    }
+
+    /// The text that the file keeps.
+    #[must_use]
+    pub fn text(&self) -> &TextByKey {
+        &self.text
+    }
+
+    /// The element type of a tensor.
+    ///
+    /// # Errors
+    /// [`WeightsError::Missing`] if there is no such tensor, [`WeightsError::DType`] if it is of another type than f32, f16 and bf16.
+    pub fn dtype(&self, name: &str) -> Result<DType, WeightsError> {
+        let view = self.view(name)?;
+        floats(view.dtype())
+            .ok_or_else(|| WeightsError::DType { name: name.to_owned(), got: format!("{:?}", view.dtype()) })
+    }
+
+    /// The shape of a tensor.
+    ///
+    /// # Errors
+    /// [`WeightsError::Missing`] if there is no such tensor.
+    pub fn shape(&self, name: &str) -> Result<Vec<usize>, WeightsError> {
+        Ok(self.view(name)?.shape().to_vec())
+    }
+
+    /// A tensor in f32, exactly.
+    ///
+    /// # Errors
+    /// As [`dtype`](Self::dtype).
+    pub fn tensor(&self, name: &str) -> Result<Tensor, WeightsError> {
+        let (dtype, view) = (self.dtype(name)?, self.view(name)?);
+        Ok(Tensor { shape: view.shape().to_vec(), data: widened(dtype, view.data()) })
+    }
+
+    fn view(&self, name: &str) -> Result<TensorView<'a>, WeightsError> {
+        self.file.tensor(name).map_err(|_| WeightsError::Missing { name: name.to_owned() })
+    }
+}
+
+/// The type by its name in files.
+fn floats(dtype: Dtype) -> Option<DType> {
+    match dtype {
+        Dtype::F32 => Some(DType::F32),
+        Dtype::F16 => Some(DType::F16),
+        Dtype::BF16 => Some(DType::Bf16),
+        _ => None,
+    }
+}
+
+/// Little-endian elements of a type, in f32.
+fn widened(dtype: DType, bytes: &[u8]) -> Vec<f32> {
+    let halves = bytes.as_chunks::<2>().0.iter().map(|&bytes| u16::from_le_bytes(bytes));
+    match dtype {
+        DType::F16 => halves.map(|bits| f16::from_bits(bits).to_f32()).collect(),
+        DType::Bf16 => halves.map(|bits| bf16::from_bits(bits).to_f32()).collect(),
+        _ => bytes.as_chunks::<4>().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect(),
+    }
+}
+
+/// Reads every tensor of a safetensors file in f32; all must be f32, f16 or bf16.
 ///
 /// ```
 /// use nn_ops::io::{Tensor, Tensors, read_safetensors, write_safetensors};
@@ -61,36 +181,62 @@ pub type Tensors = BTreeMap<String, Tensor>;
 /// # Errors
 /// [`WeightsError`] if the container is malformed or holds another type.
 pub fn read_safetensors(bytes: &[u8]) -> Result<Tensors, WeightsError> {
-    let file = SafeTensors::deserialize(bytes).map_err(container)?;
-    let read = |(name, view): (String, TensorView<'_>)| {
-        if view.dtype() != Dtype::F32 {
-            return Err(WeightsError::DType { name, got: format!("{:?}", view.dtype()) });
-        }
-        let word = |chunk: &[u8]| f32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]);
-        let data = view.data().chunks_exact(4).map(word).collect();
-        Ok((name, Tensor { shape: view.shape().to_vec(), data }))
-    };
-    file.tensors().into_iter().map(read).collect()
+    let file = SavedTensors::read(bytes)?;
+    file.names().into_iter().map(|name| Ok((name.to_owned(), file.tensor(name)?))).collect()
 }
 
-/// Writes tensors as a safetensors file.
+/// Writes tensors as a safetensors file in f32.
 ///
 /// # Errors
 /// [`WeightsError::Length`] if a tensor does not have as many elements as its shape says.
 pub fn write_safetensors(tensors: &Tensors) -> Result<Vec<u8>, WeightsError> {
+    write_safetensors_as(tensors, DType::F32, &TextByKey::new())
+}
+
+/// Writes tensors as a safetensors file whose elements are of type `dtype`, rounded to nearest, with `text` beside them.
+///
+/// # Errors
+/// [`WeightsError::Length`] if a tensor does not have as many elements as its shape says, [`WeightsError::Range`] if finite
+/// elements would become infinite.
+pub fn write_safetensors_as(tensors: &Tensors, dtype: DType, text: &TextByKey) -> Result<Vec<u8>, WeightsError> {
     let mut encoded = Vec::with_capacity(tensors.len());
     for (name, tensor) in tensors {
         let expected = tensor.shape.iter().fold(1usize, |product, &dim| product.saturating_mul(dim));
         if expected != tensor.data.len() {
             return Err(WeightsError::Length { name: name.clone(), expected, got: tensor.data.len() });
         }
-        encoded.push(tensor.data.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>());
+        let (bytes, count) = match dtype {
+            DType::F16 => narrowed::<f16, 2>(&tensor.data, |x| x.to_bits().to_le_bytes()),
+            DType::Bf16 => narrowed::<bf16, 2>(&tensor.data, |x| x.to_bits().to_le_bytes()),
+            _ => narrowed::<f32, 4>(&tensor.data, f32::to_le_bytes),
+        };
+        if count > 0 {
+            return Err(WeightsError::Range { name: name.clone(), count, dtype });
+        }
+        encoded.push(bytes);
     }
+    let dtype = match dtype {
+        DType::F16 => Dtype::F16,
+        DType::Bf16 => Dtype::BF16,
+        _ => Dtype::F32,
+    };
     let mut views = Vec::with_capacity(tensors.len());
     for ((name, tensor), bytes) in tensors.iter().zip(&encoded) {
-        views.push((name, TensorView::new(Dtype::F32, tensor.shape.clone(), bytes).map_err(container)?));
+        views.push((name, TensorView::new(dtype, tensor.shape.clone(), bytes).map_err(container)?));
     }
-    safetensors::serialize(views, None).map_err(container)
+    let text = (!text.is_empty()).then(|| text.clone().into_iter().collect());
+    safetensors::serialize(views, text).map_err(container)
+}
+
+/// The little-endian elements, and how many finite ones became infinite.
+fn narrowed<T: Real, const N: usize>(data: &[f32], bytes: impl Fn(T) -> [u8; N]) -> (Vec<u8>, usize) {
+    let (mut all, mut count) = (Vec::with_capacity(N * data.len()), 0);
+    for &x in data {
+        let narrow = T::from_f32(x);
+        count += usize::from(x.is_finite() && narrow.to_f32().is_infinite());
+        all.extend(bytes(narrow));
+    }
+    (all, count)
 }
 
 fn container(error: safetensors::SafeTensorError) -> WeightsError {
@@ -145,5 +291,28 @@ mod tests {
         assert_eq!(read_safetensors(&bytes), Err(WeightsError::DType { name: "n".into(), got: "I32".into() }));
         let short = Tensors::from([("w".to_owned(), Tensor { shape: vec![2], data: vec![1.0] })]);
         assert_eq!(write_safetensors(&short), Err(WeightsError::Length { name: "w".into(), expected: 2, got: 1 }));
+    }
+
+    #[test]
+    fn halves_are_read_exactly_and_written_rounded() {
+        let data = vec![1.0, -2.5, 0.1, 65_504.0, f32::INFINITY, f32::from_bits(1)];
+        let tensors = Tensors::from([("w".to_owned(), Tensor { shape: vec![6], data: data.clone() })]);
+        let text = TextByKey::from([("step".to_owned(), "12".to_owned())]);
+        for (dtype, round) in [
+            (DType::F16, (|x| f16::from_f32(x).to_f32()) as fn(f32) -> f32),
+            (DType::Bf16, |x| bf16::from_f32(x).to_f32()),
+            (DType::F32, |x| x),
+        ] {
+            let bytes = write_safetensors_as(&tensors, dtype, &text).unwrap();
+            let file = SavedTensors::read(&bytes).unwrap();
+            assert_eq!((file.names(), file.text(), file.dtype("w")), (vec!["w"], &text, Ok(dtype)));
+            let rounded: Vec<f32> = data.iter().copied().map(round).collect();
+            assert_eq!((file.shape("w").unwrap(), file.tensor("w").unwrap().data), (vec![6], rounded));
+            assert_eq!(file.tensor("v"), Err(WeightsError::Missing { name: "v".into() }));
+        }
+        let great = Tensors::from([("w".to_owned(), Tensor { shape: vec![3], data: vec![65_520.0, 1.0, -1e9] })]);
+        let refused = write_safetensors_as(&great, DType::F16, &text).unwrap_err();
+        assert_eq!(refused.to_string(), "tensor `w`: 2 values lie beyond the range of f16");
+        assert!(write_safetensors_as(&great, DType::Bf16, &text).is_ok());
     }
 }

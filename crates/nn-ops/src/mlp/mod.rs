@@ -1,23 +1,36 @@
-//! A perceptron of dense layers and ReLU, its training step, and what it predicts.
+//! A perceptron of dense layers, its training step, and what it predicts.
 
-mod workspace;
+mod inference;
+mod layers;
+mod pass;
+mod saved;
+mod training;
 
-use backend_api::{Buffer as _, Queue, ops::linalg::LinalgOps};
+use backend_api::{
+    BackendError, DType, Queue, Real,
+    ops::{linalg::LinalgOps, tensor::TensorOps},
+};
 use core_types::params::elementwise::Activation;
 use rand_core::Rng;
 
-pub use self::workspace::MlpWorkspace;
-use crate::{Dense, Layout, NnError, Sgd, TensorMut, TensorRef, io::Tensors};
+pub use self::{inference::MlpInference, training::MlpTraining};
+use self::{layers::Layers, training::narrowed};
+use crate::{
+    Dense, Dropout, Layout, NnError, OptimizerConfig, Overflow, ParameterArena, TensorMut, TensorRef,
+    io::{Tensor, Tensors},
+};
 
 const OP: &str = "mlp";
+const TRAIN: &str = "mlp.train_step";
 
-/// A multi-layer perceptron in f32: dense layers with ReLU between them, trained by stochastic gradient descent with
-/// momentum on the softmax cross-entropy.
+/// A multi-layer perceptron with weights in f32: dense layers with an activation between them, trained on the softmax
+/// cross-entropy by any [`Optimizer`](crate::Optimizer).
 ///
-/// Parameters stay on the queue's device. Activations are row-major `[rows, features]`, weights `[inputs, outputs]`.
+/// Parameters stay on the queue's device. Activations are row-major `[rows, features]`, weights `[inputs, outputs]`. Biases do not
+/// decay.
 ///
 /// ```
-/// use nn_ops::{Mlp, Sgd, TensorRef};
+/// use nn_ops::{Mlp, OptimizerConfig, TensorRef};
 /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 ///
 /// let q = runtime::cpu()?;
@@ -25,69 +38,120 @@ const OP: &str = "mlp";
 /// let x = q.upload(&[0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0f32])?; // the four inputs of XOR
 /// let y = q.upload(&[0, 1, 1, 0u32])?;
 /// let (x, y) = (TensorRef::contiguous(x.view(), &[4, 2])?, TensorRef::contiguous(y.view(), &[4])?);
-/// let mut workspace = network.workspace(&q, 4)?;
-/// for _ in 0..500 {
-///     network.train_step(&q, &mut workspace, x, y, Sgd { rate: 0.1, momentum: 0.9, decay: 0.0 })?;
+/// let mut training = network.training(&q, 4, OptimizerConfig::adam_w(0.05))?;
+/// for _ in 0..200 {
+///     network.train_step(&q, &mut training, x, y)?;
 /// }
-/// assert!(workspace.loss(&q)? < 0.1);
+/// assert!(training.loss(&q)? < 0.1);
 /// assert_eq!(network.classify(&q, x)?, [0, 1, 1, 0]);
 /// # use backend_api::{Buffer, Queue};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Mlp<Q: Queue> {
-    /// At least one.
-    layers: Vec<Dense<Q>>,
+    layers: Layers,
+    values: ParameterArena<Q, f32>,
 }
 
 impl<Q: LinalgOps> Mlp<Q> {
-    /// A network with `sizes[0]` inputs, `sizes[i]` units in layer `i` and zero biases; weights uniform in
+    /// A network with `sizes[0]` inputs, `sizes[i]` units in layer `i`, ReLU between them and zero biases; weights uniform in
     /// `+-sqrt(6 / inputs)` (He et al., arXiv 1502.01852).
     ///
     /// # Errors
-    /// [`NnError::Parameter`] for fewer than two sizes, [`NnError::EmptyReduction`] for a size of 0, [`NnError::Overflow`] if no
-    /// memory holds a layer, [`NnError::Backend`].
+    /// [`NnError::Parameter`] for fewer than two sizes, [`NnError::EmptyReduction`] for a size of 0, [`NnError::NamedTensor`] or
+    /// [`NnError::Overflow`] if no memory holds a layer, [`NnError::Backend`].
     pub fn new(q: &Q, sizes: &[usize], rng: &mut impl Rng) -> Result<Self, NnError> {
-        if sizes.len() < 2 {
-            let (name, domain) = ("number of sizes", "2 or more");
-            return Err(NnError::Parameter { op: OP, name, domain, value: sizes.len() as f64 });
+        let layers = Layers::new(sizes)?;
+        let mut values = ParameterArena::zeros(q, &layers.table)?; // what does not fit the device is refused before it is drawn
+        let uniform = |word: u32| (word >> 8) as f32 / (1 << 24) as f32; // in [0, 1)
+        for layer in &layers.layers {
+            let limit = (6.0 / layer.inputs() as f32).sqrt();
+            let count = layer.inputs() * layer.outputs(); // an addressable number
+            let drawn: Vec<f32> = (0..count).map(|_| limit * (2.0 * uniform(rng.next_u32()) - 1.0)).collect();
+            values.write(q, layer.weight(), &drawn)?;
         }
-        if sizes.contains(&0) {
-            return Err(NnError::EmptyReduction { op: OP });
-        }
-        let layer = |pair: &[usize]| {
-            let (inputs, outputs) = (pair[0], pair[1]);
-            Dense::new(q, [inputs, outputs], (6.0 / inputs as f32).sqrt(), rng)
-        };
-        Ok(Self { layers: sizes.windows(2).map(layer).collect::<Result<_, NnError>>()? })
+        Ok(Self { layers, values })
     }
 
-    /// A network of `layers`, such as were trained elsewhere, the first of which takes the inputs.
+    /// A network with ReLU between the layers `names`, from the tensors that [`tensors`](Self::tensors) gives for these names:
+    /// `name.weight`, row-major `[inputs, outputs]`, and `name.bias`. Other tensors may stand beside them. Libraries that store a
+    /// layer as `[outputs, inputs]`, as PyTorch does, have the transpose of the weights.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] without layers, [`NnError::EmptyReduction`] for one without inputs or outputs,
-    /// [`NnError::ShapeMismatch`] for one that takes another number of inputs than the layer before it gives.
-    pub fn from_layers(layers: Vec<Dense<Q>>) -> Result<Self, NnError> {
-        if layers.is_empty() {
+    /// [`NnError::Parameter`] without layers; [`NnError::MissingTensor`] if a tensor is not there; [`NnError::NamedTensor`] if it
+    /// does not fit a layer, the layer before it, or its own number of elements; otherwise as [`new`](Self::new).
+    pub fn import(q: &Q, names: &[&str], tensors: &Tensors) -> Result<Self, NnError> {
+        let find = |name: &str, part: &str| {
+            let name = format!("{name}.{part}");
+            tensors.get(&name).ok_or(NnError::MissingTensor { name })
+        };
+        if names.is_empty() {
             let (name, domain) = ("number of layers", "1 or more");
             return Err(NnError::Parameter { op: OP, name, domain, value: 0.0 });
         }
-        if layers.iter().any(|layer| layer.inputs() == 0 || layer.outputs() == 0) {
-            return Err(NnError::EmptyReduction { op: OP });
+        let mut sizes = Vec::new();
+        for name in names {
+            let (weight, bias) = (find(name, "weight")?, find(name, "bias")?);
+            let of_weight = |reason| NnError::NamedTensor { name: format!("{name}.weight"), reason: Box::new(reason) };
+            let &[inputs, outputs] = &weight.shape[..] else {
+                let got = weight.shape.len();
+                return Err(of_weight(NnError::Rank { op: OP, tensor: "weight", expected: 2, got }));
+            };
+            let expected = *sizes.last().unwrap_or(&inputs);
+            if inputs != expected {
+                let (expected, got) = ([expected, outputs][..].into(), [inputs, outputs][..].into());
+                return Err(of_weight(NnError::ShapeMismatch { op: OP, tensor: "weight", expected, got }));
+            }
+            if bias.shape != [outputs] {
+                let (expected, got) = ([outputs][..].into(), bias.shape[..].into());
+                let reason = NnError::ShapeMismatch { op: OP, tensor: "bias", expected, got };
+                return Err(NnError::NamedTensor { name: format!("{name}.bias"), reason: Box::new(reason) });
+            }
+            if sizes.is_empty() {
+                sizes.push(inputs);
+            }
+            sizes.push(outputs);
         }
-        for pair in layers.windows(2) {
-            let fitting = Layout::contiguous(&[pair[0].outputs(), pair[1].outputs()])?;
-            fitting.admit(OP, "weight", pair[1].weight().layout())?;
+        let layers = Layers::new(&sizes)?;
+        let mut values = ParameterArena::zeros(q, &layers.table)?;
+        for (name, layer) in names.iter().zip(&layers.layers) {
+            for (part, id) in [("weight", layer.weight()), ("bias", layer.bias())] {
+                values
+                    .write(q, id, &find(name, part)?.data)
+                    .map_err(|reason| renamed(reason, format!("{name}.{part}")))?;
+            }
         }
-        Ok(Self { layers })
+        Ok(Self { layers, values })
     }
 
-    /// A network of the layers `names`, from the tensors that [`tensors`](Self::tensors) gives for these names. Other tensors may
-    /// stand beside them.
-    ///
-    /// # Errors
-    /// As [`Dense::import`] and [`from_layers`](Self::from_layers).
-    pub fn import(q: &Q, names: &[&str], tensors: &Tensors) -> Result<Self, NnError> {
-        Self::from_layers(names.iter().map(|name| Dense::import(q, name, tensors)).collect::<Result<_, _>>()?)
+    /// The same network with `f` between its layers.
+    #[must_use]
+    pub fn with_activation(self, f: Activation) -> Self {
+        Self { layers: Layers { hidden: f, ..self.layers }, ..self }
+    }
+
+    /// The same network with dropout after each activation while it is trained. Layer i has the masks of site i, and step t of its
+    /// training those of step t, from 0 on. A recorded step has the masks of the step at which it was recorded.
+    #[must_use]
+    pub fn with_dropout(self, dropout: Dropout) -> Self {
+        Self { layers: Layers { dropout: Some(dropout), ..self.layers }, ..self }
+    }
+
+    /// Inputs, then the units of each layer.
+    #[must_use]
+    pub fn sizes(&self) -> Vec<usize> {
+        self.layers.sizes()
+    }
+
+    /// The weights and biases, by the names `layers.0.weight`, `layers.0.bias`, `layers.1.weight` and so on.
+    #[must_use]
+    pub fn values(&self) -> &ParameterArena<Q, f32> {
+        &self.values
+    }
+
+    /// The layers, as tensors of [`values`](Self::values).
+    #[must_use]
+    pub fn layers(&self) -> &[Dense] {
+        &self.layers.layers
     }
 
     /// Writes the logits `[rows, classes]` of inputs `[rows, features]`.
@@ -96,32 +160,7 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// [`NnError::Rank`], [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for tensors that do not fit,
     /// [`NnError::Backend`].
     pub fn forward(&self, q: &Q, x: TensorRef<'_, Q, f32>, logits: TensorMut<'_, Q, f32>) -> Result<(), NnError> {
-        const OP: &str = "mlp.forward";
-        let rows = self.rows(OP, x.layout())?;
-        Layout::contiguous(&[rows, self.classes()])?.admit(OP, "logits", logits.layout())?;
-        let (last, hidden) = self.layers.split_at(self.layers.len() - 1);
-        let (hidden, last) = (last, &hidden[0]);
-        // Two buffers by turns: no activation is needed once the next one is known.
-        let widest = hidden.iter().map(Dense::outputs).max().unwrap_or(0);
-        let room = |layers: usize| {
-            let width = if hidden.len() < layers { 0 } else { widest };
-            Ok::<_, NnError>(q.alloc::<f32>(Layout::contiguous(&[rows, width])?.numel())?)
-        };
-        let (mut below, mut own) = (room(2)?, room(1)?);
-        for (i, layer) in hidden.iter().enumerate() {
-            let plan = layer.plan(rows, Activation::Relu)?;
-            let y = TensorMut::new(own.view_mut(), *plan.output())?;
-            match i {
-                0 => plan.forward(q, layer, x, y)?,
-                _ => plan.forward(q, layer, TensorRef::new(below.view(), *plan.input())?, y)?,
-            }
-            core::mem::swap(&mut below, &mut own);
-        }
-        let plan = last.plan(rows, Activation::Identity)?;
-        match hidden.len() {
-            0 => plan.forward(q, last, x, logits),
-            _ => plan.forward(q, last, TensorRef::new(below.view(), *plan.input())?, logits),
-        }
+        self.layers.forward(q, &self.values, x, logits)
     }
 
     /// The class with the largest logit of each row, the first of equals.
@@ -129,91 +168,140 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// # Errors
     /// As [`forward`](Self::forward).
     pub fn classify(&self, q: &Q, x: TensorRef<'_, Q, f32>) -> Result<Vec<u32>, NnError> {
-        let layout = Layout::contiguous(&[self.rows("mlp.classify", x.layout())?, self.classes()])?;
-        let mut logits = q.alloc(layout.numel())?;
-        self.forward(q, x, TensorMut::new(logits.view_mut(), layout)?)?;
-        let best = |row: &[f32]| {
-            (0u32..).zip(row).fold((0, f32::NEG_INFINITY), |best, (j, &v)| if v > best.1 { (j, v) } else { best }).0
-        };
-        Ok(q.download(&logits)?.chunks_exact(self.classes()).map(best).collect())
+        self.layers.classify(q, &self.values, x)
     }
 
-    /// Memory for the steps of this network on batches of up to `rows` rows.
+    /// A training from here on, by steps on batches of up to `rows` rows. It knows the activation and dropout of now.
     ///
     /// # Errors
-    /// [`NnError::Overflow`] if no memory holds that many rows, [`NnError::Backend`].
-    pub fn workspace(&self, q: &Q, rows: usize) -> Result<MlpWorkspace<Q>, NnError> {
-        MlpWorkspace::new(q, &self.layers, rows)
+    /// [`NnError::Overflow`] if no memory holds that many rows; otherwise as [`Optimizer::new`](crate::Optimizer::new).
+    pub fn training(&self, q: &Q, rows: usize, config: OptimizerConfig) -> Result<MlpTraining<Q>, NnError> {
+        MlpTraining::new(q, &self.layers, rows, config, None)
     }
 
-    /// One step of gradient descent on the mean cross-entropy of a batch with inputs `[rows, features]` and targets
-    /// `[rows]`. [`loss`](MlpWorkspace::loss) then gives that cross-entropy, from before the step.
+    /// One step on the mean cross-entropy of a batch with inputs `[rows, features]` and targets `[rows]`.
+    /// [`loss`](MlpTraining::loss) then gives that cross-entropy, from before the step.
     ///
     /// It takes no memory of the queue beyond what single ops need, and waits for nothing, so it can be recorded:
-    /// [`Record`](backend_api::Record). A recording keeps the buffers and the rates that it was given.
+    /// [`Record`](backend_api::Record). A recording keeps the buffers that it was given.
     ///
     /// # Errors
     /// [`NnError::Rank`], [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] if inputs and targets do not fit the network
-    /// or each other, or the workspace is for fewer rows or for another network; [`NnError::EmptyReduction`] for an empty batch;
-    /// [`NnError::Parameter`] for what [`Parameter::descend`](crate::Parameter::descend) refuses; [`NnError::Backend`].
-    /// Unless the device failed, nothing has changed.
+    /// or each other, or the training is for fewer rows or for another network; [`NnError::EmptyReduction`] for an empty batch;
+    /// [`NnError::Backend`]. Unless the device failed, nothing has changed.
     pub fn train_step(
         &mut self,
         q: &Q,
-        workspace: &mut MlpWorkspace<Q>,
+        training: &mut MlpTraining<Q>,
         x: TensorRef<'_, Q, f32>,
         targets: TensorRef<'_, Q, u32>,
-        sgd: Sgd,
     ) -> Result<(), NnError> {
-        const OP: &str = "mlp.train_step";
-        let rows = self.rows(OP, x.layout())?;
-        Layout::contiguous(&[rows])?.admit(OP, "targets", targets.layout())?;
-        if rows == 0 {
-            return Err(NnError::EmptyReduction { op: OP });
-        }
-        sgd.check(OP)?;
-        workspace.begin(OP, &self.layers, rows)?;
-        workspace.activate(q, &self.layers, x)?;
-        workspace.differentiate_loss(q, targets)?;
-        for (i, layer) in self.layers.iter_mut().enumerate().rev() {
-            // The gradient for the layer below needs the weights from before the step.
-            workspace.differentiate(q, i, layer, x)?;
-            layer.descend(q, sgd)?;
-        }
-        Ok(())
+        let (layers, step) = (&self.layers, self.begin(training, &x, &targets)?);
+        training.pass.forward(q, layers, &self.values, x, step)?;
+        training.differentiate_loss(q, targets)?;
+        training.pass.backward(q, layers, &self.values, x, step)?;
+        training.optimizer.step(q, training.pass.gradients.view(), self.values.view_mut(), None)
     }
 
-    /// The parameters as tensors named `names[i].weight` (`[inputs, outputs]`) and `names[i].bias`.
+    /// Checks a batch, and begins a step on it.
+    fn begin<T: Real>(
+        &self,
+        training: &mut MlpTraining<Q, T>,
+        x: &TensorRef<'_, Q, T>,
+        targets: &TensorRef<'_, Q, u32>,
+    ) -> Result<u32, NnError> {
+        let rows = self.layers.rows(TRAIN, x.layout())?;
+        Layout::contiguous(&[rows])?.admit(TRAIN, "targets", targets.layout())?;
+        if rows == 0 {
+            return Err(NnError::EmptyReduction { op: TRAIN });
+        }
+        training.begin(TRAIN, &self.layers, rows)
+    }
+
+    /// The parameters as tensors named `names[i].weight` (`[inputs, outputs]`) and `names[i].bias`. Waits for them.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] unless there is a name for each layer, [`NnError::Backend`].
     pub fn tensors(&self, q: &Q, names: &[&str]) -> Result<Tensors, NnError> {
-        if names.len() != self.layers.len() {
-            let (expected, got) = ([self.layers.len()].as_slice().into(), [names.len()].as_slice().into());
+        let layers = &self.layers.layers;
+        if names.len() != layers.len() {
+            let (expected, got) = ([layers.len()].as_slice().into(), [names.len()].as_slice().into());
             return Err(NnError::ShapeMismatch { op: "mlp.tensors", tensor: "names", expected, got });
         }
         let mut tensors = Tensors::new();
-        for (layer, name) in self.layers.iter().zip(names) {
-            layer.export(q, name, &mut tensors)?;
+        for (layer, name) in layers.iter().zip(names) {
+            for (part, id) in [("weight", layer.weight()), ("bias", layer.bias())] {
+                let shape = self.values.table().layout(id)?.shape().to_vec();
+                tensors.insert(format!("{name}.{part}"), Tensor { shape, data: self.values.values(q, id)? });
+            }
         }
         Ok(tensors)
     }
+}
 
-    fn classes(&self) -> usize {
-        self.layers.last().map_or(0, Dense::outputs)
+impl<Q: LinalgOps + TensorOps> Mlp<Q> {
+    /// A training whose passes are in f16 or bf16: see [`MlpTraining`]. In f16 small gradients need a
+    /// [`loss_scale`](OptimizerConfig::loss_scale).
+    ///
+    /// # Errors
+    /// As [`training`](Self::training); [`NnError::Range`] for weights beyond the range of `T`; [`NnError::Backend`] if `T` is f32.
+    pub fn mixed_training<T: Real>(
+        &self,
+        q: &Q,
+        rows: usize,
+        config: OptimizerConfig,
+    ) -> Result<MlpTraining<Q, T>, NnError> {
+        if T::DTYPE == DType::F32 {
+            return Err(BackendError::Unsupported { op: OP, why: "passes in f32 are not mixed" }.into());
+        }
+        let copy = narrowed(q, &self.values, Overflow::Refuse)?;
+        MlpTraining::new(q, &self.layers, rows, config, Some(copy))
     }
 
-    /// The number of rows in inputs to this network, which are row-major.
-    fn rows(&self, op: &'static str, x: &Layout) -> Result<usize, NnError> {
-        let &[rows, _] = x.shape() else {
-            return Err(NnError::Rank { op, tensor: "x", expected: 2, got: x.rank() });
+    /// [`train_step`](Self::train_step) with passes in `T`; the loss is computed in f32.
+    ///
+    /// # Errors
+    /// As [`train_step`](Self::train_step).
+    pub fn mixed_train_step<T: Real>(
+        &mut self,
+        q: &Q,
+        training: &mut MlpTraining<Q, T>,
+        x: TensorRef<'_, Q, T>,
+        targets: TensorRef<'_, Q, u32>,
+    ) -> Result<(), NnError> {
+        let (layers, step) = (&self.layers, self.begin(training, &x, &targets)?);
+        let Some(mut copy) = training.copy.take() else {
+            return Err(NnError::Length { op: TRAIN, tensor: "copy", expected: layers.table.len(), got: 0 });
         };
-        Layout::contiguous(&[rows, self.layers[0].inputs()])?.admit(op, "x", x)?;
-        Ok(rows)
+        let pass = (|| {
+            training.pass.forward(q, layers, &copy, x, step)?;
+            training.differentiate_wide_loss(q, targets)?;
+            training.pass.backward(q, layers, &copy, x, step)?;
+            let (gradients, copy) = (training.pass.gradients.view(), Some(copy.view_mut()));
+            training.optimizer.step(q, gradients, self.values.view_mut(), copy)
+        })();
+        training.copy = Some(copy);
+        pass
+    }
+
+    /// The network with its weights rounded to `T`, to predict with.
+    ///
+    /// # Errors
+    /// [`NnError::Range`] for weights beyond the range of `T` if those are refused, [`NnError::Backend`].
+    pub fn narrowed<T: Real>(&self, q: &Q, overflow: Overflow) -> Result<MlpInference<Q, T>, NnError> {
+        Ok(MlpInference { layers: self.layers.clone(), values: narrowed(q, &self.values, overflow)? })
     }
 }
 
-impl<Q: LinalgOps> core::fmt::Debug for Mlp<Q> {
+/// A fault of a tensor under the name that it was given by.
+fn renamed(error: NnError, name: String) -> NnError {
+    match error {
+        NnError::NamedTensor { reason, .. } => NnError::NamedTensor { name, reason },
+        other => other,
+    }
+}
+
+impl<Q: Queue> core::fmt::Debug for Mlp<Q> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Mlp").field("layers", &self.layers).finish_non_exhaustive()
     }

@@ -3,6 +3,7 @@
 mod arena;
 mod config;
 mod optimizer;
+mod saved;
 mod table;
 
 pub use arena::ParameterArena;

@@ -23,11 +23,11 @@ pub struct Optimizer<Q: Queue> {
     table: Arc<ParameterTable>,
     advance: AdvanceParams,
     step: StepParams,
-    state: Q::Buf<StepState>,
+    pub(super) state: Q::Buf<StepState>,
     /// Sums of squares of the gradients, if they are measured.
     sums: Option<Q::Buf<f64>>,
     /// The running sum, or both moments.
-    moments: Vec<ParameterArena<Q, f32>>,
+    pub(super) moments: Vec<ParameterArena<Q, f32>>,
 }
 
 impl<Q: Queue> Optimizer<Q> {
@@ -85,7 +85,7 @@ impl<Q: OptimOps> Optimizer<Q> {
     ) -> Result<(), NnError> {
         self.admit(gradients.len(), weights.len(), copy.as_ref())?;
         self.begin(q, gradients)?;
-        self.update(q, (Some(gradients), None), weights, copy)
+        self.update(q, Some(gradients), None, weights, copy)
     }
 
     /// [`step`](Self::step) along gradients in f32, with a copy of the weights in 16 bits.
@@ -101,7 +101,7 @@ impl<Q: OptimOps> Optimizer<Q> {
     ) -> Result<(), NnError> {
         self.admit(gradients.len(), weights.len(), Some(&copy))?;
         self.begin(q, gradients)?;
-        self.update(q, (None, Some(gradients)), weights, Some(copy))
+        self.update(q, None, Some(gradients), weights, Some(copy))
     }
 
     /// `y = scale x` with the loss scale, rounded to `T`: the gradient of a loss, as a backward pass in 16 bits begins with.
@@ -140,7 +140,8 @@ impl<Q: OptimOps> Optimizer<Q> {
     fn update<T: Real>(
         &mut self,
         q: &Q,
-        (g, wide): (Option<Ref<'_, Q, T>>, Option<Ref<'_, Q, f32>>),
+        g: Option<Ref<'_, Q, T>>,
+        wide: Option<Ref<'_, Q, f32>>,
         weights: Mut<'_, Q, f32>,
         copy: Option<Mut<'_, Q, T>>,
     ) -> Result<(), NnError> {

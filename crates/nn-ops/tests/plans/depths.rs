@@ -1,7 +1,7 @@
 //! Steps of perceptrons of every depth against a model in f64.
 
 use backend_api::{Buffer, Queue};
-use nn_ops::{Mlp, Sgd, TensorMut, TensorRef};
+use nn_ops::{Mlp, OptimizerConfig, TensorMut, TensorRef};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 /// A layer: weights `[inputs][outputs]`, and bias.
@@ -90,12 +90,11 @@ fn steps_and_predictions_are_those_of_a_model_at_every_depth() {
         let (dx, dt) = (q.upload(&x).unwrap(), q.upload(&targets).unwrap());
         let x = TensorRef::contiguous(dx.view(), &[ROWS, 5]).unwrap();
         let targets_view = TensorRef::contiguous(dt.view(), &[ROWS]).unwrap();
-        let mut workspace = network.workspace(&q, ROWS).unwrap();
+        let mut training = network.training(&q, ROWS, OptimizerConfig::sgd(0.1, 0.0)).unwrap();
         for _ in 0..3 {
-            let sgd = Sgd { rate: 0.1, momentum: 0.0, decay: 0.0 };
-            network.train_step(&q, &mut workspace, x, targets_view, sgd).unwrap();
+            network.train_step(&q, &mut training, x, targets_view).unwrap();
             let expected = step(&mut model, &rows, &targets, 0.1);
-            let loss = f64::from(workspace.loss(&q).unwrap());
+            let loss = f64::from(training.loss(&q).unwrap());
             assert!((loss - expected).abs() < 1e-5, "{sizes:?}: {loss}, not {expected}");
         }
         for (layer, expected) in layers(&q, &network, sizes.len() - 1).iter().zip(&model) {

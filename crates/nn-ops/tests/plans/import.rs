@@ -2,7 +2,7 @@
 
 use backend_api::{Buffer, Queue};
 use nn_ops::{
-    Dense, Mlp, NnError, Parameter, Sgd, TensorMut, TensorRef,
+    Mlp, NnError, OptimizerConfig, TensorMut, TensorRef,
     io::{Tensor, Tensors, read_safetensors, write_safetensors},
 };
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
@@ -23,27 +23,20 @@ fn a_network_computes_with_the_weights_that_it_was_given() {
     let q = runtime::cpu().unwrap();
     let given = read_safetensors(&write_safetensors(&tensors()).unwrap()).unwrap();
     let imported = Mlp::import(&q, &["a", "b"], &given).unwrap();
-    let layer = |name: &str, sizes| {
-        let [weight, bias] = ["weight", "bias"].map(|part| &given[&format!("{name}.{part}")].data);
-        Dense::from_values(&q, sizes, weight, bias).unwrap()
-    };
-    let built = Mlp::from_layers(vec![layer("a", [2, 3]), layer("b", [3, 2])]).unwrap();
     let x = q.upload(&[0.4f32, 0.9, 3.0, 0.0]).unwrap();
     let x = TensorRef::contiguous(x.view(), &[2, 2]).unwrap();
     let expected = |x: [f32; 2]| {
         let hidden = [x[0] + 0.5 * x[1] + 0.25, x[1] - x[0], 2.0 * x[0] - 3.0 * x[1] - 1.0].map(|h| h.max(0.0));
         [hidden[0] - hidden[2] + 0.5, hidden[1] + 2.0 * hidden[2] - 0.5]
     };
-    for network in [imported, built] {
-        let mut logits = q.zeros::<f32>(4).unwrap();
-        network.forward(&q, x, TensorMut::contiguous(logits.view_mut(), &[2, 2]).unwrap()).unwrap();
-        for (got, expected) in
-            q.download(&logits).unwrap().into_iter().zip([expected([0.4, 0.9]), expected([3.0, 0.0])].concat())
-        {
-            assert!((got - expected).abs() < 1e-5, "{got}, expected {expected}");
-        }
-        assert_eq!(network.tensors(&q, &["a", "b"]).unwrap(), tensors());
+    let mut logits = q.zeros::<f32>(4).unwrap();
+    imported.forward(&q, x, TensorMut::contiguous(logits.view_mut(), &[2, 2]).unwrap()).unwrap();
+    for (got, expected) in
+        q.download(&logits).unwrap().into_iter().zip([expected([0.4, 0.9]), expected([3.0, 0.0])].concat())
+    {
+        assert!((got - expected).abs() < 1e-5, "{got}, expected {expected}");
     }
+    assert_eq!(imported.tensors(&q, &["a", "b"]).unwrap(), tensors());
 }
 
 #[test]
@@ -54,11 +47,11 @@ fn an_imported_network_trains_as_the_one_that_it_came_from() {
     let second = Mlp::import(&q, &names, &first.tensors(&q, &names).unwrap()).unwrap();
     let (x, y) = (q.upload(&[0.5f32, -1.0, 2.0, 1.0, 0.0, -0.25]).unwrap(), q.upload(&[1u32, 0]).unwrap());
     let [first, second] = [first, second].map(|mut network| {
-        let mut workspace = network.workspace(&q, 2).unwrap();
+        let mut training = network.training(&q, 2, OptimizerConfig::sgd(0.2, 0.5)).unwrap();
         for _ in 0..3 {
             let x = TensorRef::contiguous(x.view(), &[2, 3]).unwrap();
             let y = TensorRef::contiguous(y.view(), &[2]).unwrap();
-            network.train_step(&q, &mut workspace, x, y, Sgd { rate: 0.2, momentum: 0.5, decay: 0.1 }).unwrap();
+            network.train_step(&q, &mut training, x, y).unwrap();
         }
         network.tensors(&q, &names).unwrap()
     });
@@ -68,14 +61,6 @@ fn an_imported_network_trains_as_the_one_that_it_came_from() {
 #[test]
 fn weights_that_do_not_fit_are_refused_by_name() {
     let q = runtime::cpu().unwrap();
-    let wrong = Parameter::from_values(&q, &[2, 3], &[0.0; 5]).unwrap_err();
-    assert_eq!(wrong, NnError::Length { op: "parameter", tensor: "value", expected: 6, got: 5 });
-    assert!(matches!(Parameter::from_values(&q, &[usize::MAX, 2], &[]), Err(NnError::Overflow { .. })));
-    let wrong = Dense::from_values(&q, [2, 3], &[0.0; 7], &[0.0; 3]).unwrap_err();
-    assert_eq!(wrong.to_string(), "`dense` expected weight of 6 elements, got 7");
-    let wrong = Dense::from_values(&q, [2, 3], &[0.0; 6], &[0.0; 2]).unwrap_err();
-    assert_eq!(wrong.to_string(), "`dense` expected bias of 3 elements, got 2");
-
     let import = |change: &dyn Fn(&mut Tensors)| {
         let mut tensors = tensors();
         change(&mut tensors);
@@ -84,16 +69,21 @@ fn weights_that_do_not_fit_are_refused_by_name() {
     assert_eq!(import(&|tensors| drop(tensors.remove("b.bias"))), "there is no tensor `b.bias`");
     let reshaped =
         |name: &str, shape: &[usize]| import(&|tensors| tensors.get_mut(name).unwrap().shape = shape.to_vec());
-    assert_eq!(reshaped("a.weight", &[6]), "tensor `a.weight`: `dense` expected weight with 2 axes, got 1");
-    assert_eq!(reshaped("a.bias", &[1, 3]), "tensor `a.bias`: `dense` expected bias of shape [3], got [1, 3]");
-    assert_eq!(reshaped("a.weight", &[3, 3]), "tensor `a.weight`: `dense` expected weight of 9 elements, got 6");
+    assert_eq!(reshaped("a.weight", &[6]), "tensor `a.weight`: `mlp` expected weight with 2 axes, got 1");
+    assert_eq!(reshaped("a.bias", &[1, 3]), "tensor `a.bias`: `mlp` expected bias of shape [3], got [1, 3]");
+    assert_eq!(
+        reshaped("a.weight", &[3, 3]),
+        "tensor `a.weight`: `parameter_arena` expected a tensor of 9 elements, got 6"
+    );
     let short = import(&|tensors| tensors.get_mut("b.bias").unwrap().data.truncate(1));
-    assert_eq!(short, "tensor `b.bias`: `dense` expected bias of 2 elements, got 1");
+    assert_eq!(short, "tensor `b.bias`: `parameter_arena` expected a tensor of 2 elements, got 1");
 
     let wrong = Mlp::import(&q, &["b", "b"], &tensors()).unwrap_err();
-    assert_eq!(wrong.to_string(), "`mlp` expected weight of shape [2, 2], got [3, 2]");
+    assert_eq!(wrong.to_string(), "tensor `b.weight`: `mlp` expected weight of shape [2, 2], got [3, 2]");
     let none = Mlp::import(&q, &[], &tensors()).unwrap_err();
     assert!(matches!(none, NnError::Parameter { op: "mlp", name: "number of layers", .. }));
-    let empty = Dense::from_values(&q, [0, 2], &[], &[1.0, 2.0]).unwrap();
-    assert_eq!(Mlp::from_layers(vec![empty]).unwrap_err(), NnError::EmptyReduction { op: "mlp" });
+    let mut empty = tensors();
+    empty.insert("e.weight".to_owned(), Tensor { shape: vec![0, 2], data: vec![] });
+    empty.insert("e.bias".to_owned(), Tensor { shape: vec![2], data: vec![1.0, 2.0] });
+    assert_eq!(Mlp::import(&q, &["e"], &empty).unwrap_err(), NnError::EmptyReduction { op: "mlp" });
 }

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod depths;
-mod descent;
+mod goldens;
 mod import;
 mod mlp;
+mod networks;
+mod resume;
 mod step;

@@ -1,7 +1,7 @@
 //! The perceptron against an f64 model written from the definition.
 
 use backend_api::{Buffer, Queue, Record, Ref, ops::linalg::LinalgOps};
-use nn_ops::{Mlp, MlpWorkspace, NnError, Sgd, TensorRef, io::Tensors};
+use nn_ops::{Annealing, Mlp, MlpTraining, NnError, OptimizerConfig, Rule, Schedule, TensorRef, io::Tensors};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 /// Mean cross-entropy of a two-layer network, in f64.
@@ -24,7 +24,7 @@ fn model_loss(tensors: &Tensors, sizes: [usize; 3], x: &[f32], y: &[u32]) -> f64
 }
 
 const SIZES: [usize; 3] = [5, 7, 3];
-const SGD: Sgd = Sgd { rate: 0.1, momentum: 0.9, decay: 0.0 };
+const SGD: OptimizerConfig = OptimizerConfig::sgd(0.1, 0.9);
 
 fn batch(rows: usize) -> (Vec<f32>, Vec<u32>) {
     let x = (0..rows * SIZES[0]).map(|i| ((i * 37 % 23) as f32 - 11.0) / 8.0).collect();
@@ -35,12 +35,11 @@ fn batch(rows: usize) -> (Vec<f32>, Vec<u32>) {
 fn step<'a, Q: LinalgOps + 'a>(
     q: &Q,
     network: &mut Mlp<Q>,
-    workspace: &mut MlpWorkspace<Q>,
+    training: &mut MlpTraining<Q>,
     (rows, x, y): (usize, Ref<'a, Q, f32>, Ref<'a, Q, u32>),
-    sgd: Sgd,
 ) -> Result<(), NnError> {
     let (x, y) = (TensorRef::contiguous(x, &[rows, SIZES[0]])?, TensorRef::contiguous(y, &[rows])?);
-    network.train_step(q, workspace, x, y, sgd)
+    network.train_step(q, training, x, y)
 }
 
 #[test]
@@ -51,11 +50,10 @@ fn the_loss_is_the_models_and_a_step_follows_its_gradient() {
     let mut network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(3)).unwrap();
     let before = network.tensors(&q, &["a", "b"]).unwrap();
     let rate = 0.5;
-    let mut workspace = network.workspace(&q, 16).unwrap();
-    assert_eq!(workspace.loss(&q), Err(NnError::EmptyReduction { op: "mlp.loss" }));
-    let sgd = Sgd { rate, momentum: 0.0, decay: 0.0 };
-    step(&q, &mut network, &mut workspace, (11, xs.view(), ys.view()), sgd).unwrap();
-    let loss = workspace.loss(&q).unwrap();
+    let mut training = network.training(&q, 16, OptimizerConfig::sgd(rate, 0.0)).unwrap();
+    assert_eq!(training.loss(&q), Err(NnError::EmptyReduction { op: "mlp.loss" }));
+    step(&q, &mut network, &mut training, (11, xs.view(), ys.view())).unwrap();
+    let loss = training.loss(&q).unwrap();
     assert!((f64::from(loss) - model_loss(&before, SIZES, &x, &y)).abs() < 1e-6);
     let after = network.tensors(&q, &["a", "b"]).unwrap();
     for (name, tensor) in &before {
@@ -67,7 +65,7 @@ fn the_loss_is_the_models_and_a_step_follows_its_gradient() {
             };
             let step = 1.0 / 1024.0;
             let slope = (shifted(step) - shifted(-step)) / (2.0 * f64::from(step));
-            let taken = f64::from(tensor.data[i] - after[name].data[i]) / f64::from(rate);
+            let taken = f64::from(tensor.data[i] - after[name].data[i]) / rate;
             assert!((slope - taken).abs() < 2e-3, "{name}[{i}]: slope {slope}, step {taken}");
         }
     }
@@ -81,9 +79,9 @@ fn training_is_the_same_for_the_same_seed_and_any_thread_count() {
         let (q, _) = runtime::open_with(&settings, None, None).unwrap();
         let (xs, ys) = (q.upload(&x).unwrap(), q.upload(&y).unwrap());
         let mut network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(9)).unwrap();
-        let mut workspace = network.workspace(&q, 64).unwrap();
+        let mut training = network.training(&q, 64, SGD).unwrap();
         for _ in 0..20 {
-            step(&q, &mut network, &mut workspace, (64, xs.view(), ys.view()), SGD).unwrap();
+            step(&q, &mut network, &mut training, (64, xs.view(), ys.view())).unwrap();
         }
         network.tensors(&q, &["a", "b"]).unwrap()
     };
@@ -105,8 +103,8 @@ fn shapes_that_do_not_fit_are_typed() {
     let wrong = network.classify(&q, inputs(&[10])).unwrap_err();
     assert_eq!(wrong.to_string(), "`mlp.classify` expected x with 2 axes, got 1");
 
-    let mut workspace = network.workspace(&q, 1).unwrap();
-    let mut step = |x, rows| network.train_step(&q, &mut workspace, x, targets(rows), SGD);
+    let mut training = network.training(&q, 1, SGD).unwrap();
+    let mut step = |x, rows| network.train_step(&q, &mut training, x, targets(rows));
     let wrong = step(inputs(&[1, 5]), 2).unwrap_err();
     assert_eq!(wrong.to_string(), "`mlp.train_step` expected targets of shape [1], got [2]");
     assert_eq!(step(inputs(&[0, 5]), 0), Err(NnError::EmptyReduction { op: "mlp.train_step" }));
@@ -116,35 +114,19 @@ fn shapes_that_do_not_fit_are_typed() {
     assert!(matches!(step(columns, 2), Err(NnError::InvalidStride { op: "mlp.train_step", tensor: "x", .. })));
     assert_eq!(step(inputs(&[1, 5]), 1), Ok(()));
     let mut other = Mlp::new(&q, &[5, 8, 3], &mut rng).unwrap();
-    let wrong = other.train_step(&q, &mut workspace, inputs(&[1, 5]), targets(1), SGD).unwrap_err();
-    assert_eq!(wrong.to_string(), "`mlp.train_step` expected workspace of shape [5, 8, 3], got [5, 7, 3]");
-    // Refused before anything changes: a step that follows is the one of a network that nobody asked for another.
-    let mut twin = Mlp::new(&q, &[5, 7, 3], &mut ChaCha8Rng::seed_from_u64(9)).unwrap();
-    let mut network = Mlp::new(&q, &[5, 7, 3], &mut ChaCha8Rng::seed_from_u64(9)).unwrap();
-    let wrong = [
-        (Sgd { rate: f32::INFINITY, ..SGD }, "rate"),
-        (Sgd { momentum: f32::NAN, ..SGD }, "momentum"),
-        (Sgd { momentum: 1.0, ..SGD }, "momentum"),
-        (Sgd { decay: f32::NAN, ..SGD }, "decay"),
-        (Sgd { rate: 1e30, decay: 1e30, ..SGD }, "rate decay"),
-    ];
-    for (sgd, wrong) in wrong {
-        let refused = network.train_step(&q, &mut workspace, inputs(&[1, 5]), targets(1), sgd);
-        assert!(
-            matches!(refused, Err(NnError::Parameter { op: "mlp.train_step", name, .. }) if name == wrong),
-            "{wrong}"
-        );
+    let wrong = other.train_step(&q, &mut training, inputs(&[1, 5]), targets(1)).unwrap_err();
+    assert_eq!(wrong.to_string(), "`mlp.train_step` expected training of shape [5, 8, 3], got [5, 7, 3]");
+    let wrong = OptimizerConfig { rule: Rule::Sgd { momentum: 1.0, nesterov: false }, ..SGD };
+    let wrong = [(wrong, "momentum"), (OptimizerConfig { schedule: Schedule::constant(f64::NAN), ..SGD }, "rate")];
+    for (config, wrong) in wrong {
+        let refused = network.training(&q, 1, config).map(drop);
+        assert!(matches!(refused, Err(NnError::Parameter { op: "optimizer", name, .. }) if name == wrong), "{wrong}");
     }
-    for network in [&mut network, &mut twin] {
-        network.train_step(&q, &mut workspace, inputs(&[1, 5]), targets(1), SGD).unwrap();
-    }
-    let names = ["hidden", "output"];
-    assert_eq!(network.tensors(&q, &names).unwrap(), twin.tensors(&q, &names).unwrap());
-    assert!(matches!(network.workspace(&q, usize::MAX), Err(NnError::Overflow { .. })));
+    assert!(matches!(network.training(&q, usize::MAX, SGD), Err(NnError::Overflow { .. })));
 }
 
 #[test]
-fn steps_allocate_nothing_once_their_workspace_is_made() {
+fn steps_allocate_nothing_once_their_training_is_made() {
     let (x, y) = batch(40);
     // A budget without a byte to spare beside what is live before the first step.
     let mut limit = 1 << 30;
@@ -153,36 +135,38 @@ fn steps_allocate_nothing_once_their_workspace_is_made() {
         let (q, _) = runtime::open_with(&settings, None, None).unwrap();
         let (xs, ys) = (q.upload(&x).unwrap(), q.upload(&y).unwrap());
         let mut network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(4)).unwrap();
-        let mut workspace = network.workspace(&q, 40).unwrap();
+        let mut training = network.training(&q, 40, SGD).unwrap();
         limit = q.budget().live_bytes();
         for rows in [40, 40, 1, 17, 40] {
-            step(&q, &mut network, &mut workspace, (rows, xs.view(), ys.view()), SGD).unwrap();
+            step(&q, &mut network, &mut training, (rows, xs.view(), ys.view())).unwrap();
         }
         assert_eq!((q.budget().live_bytes(), q.budget().peak_bytes()), (limit, limit));
     }
 }
 
 #[test]
-fn a_recorded_step_on_the_simulator_does_what_a_direct_one_does() {
+fn a_recorded_step_on_the_simulator_follows_its_schedule_as_direct_ones_do() {
+    let schedule = Schedule { rate: 0.1, warmup: 2, annealing: Annealing::Cosine { steps: 3, least: 0.01 } };
+    let config = OptimizerConfig { schedule, clip: Some(0.5), ..OptimizerConfig::adam_w(0.1) };
     let settings = runtime::Settings::default();
     let (q, _) = runtime::open_with(&settings, None, Some(runtime::Choice::Sim)).unwrap();
     let (x, y) = batch(11);
     let (xs, ys) = (q.upload(&x).unwrap(), q.upload(&y).unwrap());
     let train = |recorded: bool| {
         let mut network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(5)).unwrap();
-        let mut workspace = network.workspace(&q, 11).unwrap();
+        let mut training = network.training(&q, 11, config).unwrap();
         let mut losses = Vec::new();
         if recorded {
-            let one = |q: &_| step(q, &mut network, &mut workspace, (11, xs.view(), ys.view()), SGD);
+            let one = |q: &_| step(q, &mut network, &mut training, (11, xs.view(), ys.view()));
             let graph = q.record(one).unwrap().expect("a step waits for nothing");
-            for _ in 0..3 {
+            for _ in 0..4 {
                 q.replay(&graph).unwrap();
-                losses.push(workspace.loss(&q).unwrap());
+                losses.push(training.loss(&q).unwrap());
             }
         } else {
-            for _ in 0..3 {
-                step(&q, &mut network, &mut workspace, (11, xs.view(), ys.view()), SGD).unwrap();
-                losses.push(workspace.loss(&q).unwrap());
+            for _ in 0..4 {
+                step(&q, &mut network, &mut training, (11, xs.view(), ys.view())).unwrap();
+                losses.push(training.loss(&q).unwrap());
             }
         }
         (losses, network.tensors(&q, &["a", "b"]).unwrap())

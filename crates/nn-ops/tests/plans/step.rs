@@ -2,19 +2,21 @@
 
 use backend_api::{
     Buffer, Queue,
-    ops::linalg::{
-        ActivateBackward, Axpby, CrossEntropy, ElementwiseOps as _, Gemm, GemmOps as _, LossOps as _, SumAxis,
-    },
+    ops::linalg::{ActivateBackward, CrossEntropy, ElementwiseOps as _, Gemm, GemmOps as _, LossOps as _, SumAxis},
 };
 use core_types::params::{
     elementwise::{Activation, SumParams},
     gemm::{BATCH_AXES, GemmParams, MatrixStrides},
 };
-use nn_ops::{Mlp, Sgd, TensorRef};
+use nn_ops::{Mlp, OptimizerConfig, TensorRef, WeightDecay};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 const SIZES: [usize; 3] = [5, 7, 3];
-const SGD: Sgd = Sgd { rate: 0.1, momentum: 0.9, decay: 0.01 };
+const RATE: f32 = 0.1;
+const MOMENTUM: f32 = 0.9;
+/// What decay takes from a weight.
+const FADE: f32 = 0.001;
+const SGD: OptimizerConfig = OptimizerConfig { decay: WeightDecay::Decoupled(0.01), ..OptimizerConfig::sgd(0.1, 0.9) };
 
 /// A factor of a product: strides, and elements.
 type Factor<'a> = (MatrixStrides, &'a [f32]);
@@ -39,13 +41,12 @@ impl Trained {
         Self { value: value.to_vec(), velocity: vec![0.0; value.len()] }
     }
 
-    fn descend(&mut self, gradient: &[f32]) {
-        let q = runtime::cpu().expect("a processor");
-        q.axpby(Axpby { alpha: 1.0, x: gradient, beta: SGD.momentum, y: &mut self.velocity[..] })
-            .expect("views that fit");
-        let beta = 1.0 - SGD.rate * SGD.decay;
-        q.axpby(Axpby { alpha: -SGD.rate, x: &self.velocity[..], beta, y: &mut self.value[..] })
-            .expect("views that fit");
+    /// Weights decay, biases do not.
+    fn descend(&mut self, gradient: &[f32], fade: f32) {
+        for ((w, v), g) in self.value.iter_mut().zip(&mut self.velocity).zip(gradient) {
+            *v = MOMENTUM * *v + g;
+            *w -= fade * *w + RATE * *v;
+        }
     }
 }
 
@@ -101,8 +102,8 @@ fn step([first, second]: &mut [[Trained; 2]; 2], x: &[f32], y: &[u32]) -> Vec<f3
         let mut of_biases = vec![0.0; outputs];
         let params = SumParams { outer: 1, len: rows as u64, inner: outputs as u64, accumulate: 0 };
         q.sum_axis(SumAxis { params: &params, x: &d[..], y: &mut of_biases[..] }).expect("views that fit");
-        layer[0].descend(&of_weights);
-        layer[1].descend(&of_biases);
+        layer[0].descend(&of_weights, FADE);
+        layer[1].descend(&of_biases, 0.0);
     }
     losses
 }
@@ -117,14 +118,14 @@ fn a_step_is_bit_for_bit_what_its_ops_make() {
     let start = network.tensors(&q, &["a", "b"]).unwrap();
     let mut layers =
         ["a", "b"].map(|name| ["weight", "bias"].map(|part| Trained::new(&start[&format!("{name}.{part}")].data)));
-    let mut workspace = network.workspace(&q, 11).unwrap();
+    let mut training = network.training(&q, 11, SGD).unwrap();
     for rows in [11, 4, 11, 11] {
         let inputs = TensorRef::contiguous(xs.view(), &[rows, SIZES[0]]).unwrap();
         let targets = TensorRef::contiguous(ys.view(), &[rows]).unwrap();
-        network.train_step(&q, &mut workspace, inputs, targets, SGD).unwrap();
+        network.train_step(&q, &mut training, inputs, targets).unwrap();
         let losses = step(&mut layers, &x[..rows * SIZES[0]], &y[..rows]);
         let mean = losses.into_iter().map(f64::from).sum::<f64>() / rows as f64;
-        assert_eq!(workspace.loss(&q).unwrap().to_bits(), (mean as f32).to_bits());
+        assert_eq!(training.loss(&q).unwrap().to_bits(), (mean as f32).to_bits());
     }
     let trained = network.tensors(&q, &["a", "b"]).unwrap();
     for (name, layer) in ["a", "b"].into_iter().zip(&layers) {

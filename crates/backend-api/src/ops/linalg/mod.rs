@@ -2,7 +2,6 @@
 
 mod activate;
 mod activate_backward;
-mod adam_w;
 mod add_layer_norm;
 mod axpby;
 mod binary;
@@ -24,7 +23,6 @@ mod sum_axis;
 
 pub use activate::Activate;
 pub use activate_backward::ActivateBackward;
-pub use adam_w::AdamW;
 pub use add_layer_norm::AddLayerNorm;
 pub use axpby::Axpby;
 pub use binary::Binary;

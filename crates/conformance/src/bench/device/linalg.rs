@@ -6,7 +6,10 @@ use backend_api::{
 };
 use core_types::params::elementwise::Activation;
 use half::bf16;
-use nn_ops::{AdamW, GemmPlan, Layout, Mask, NormPlan, SoftmaxPlan, TensorMut, TensorRef};
+use nn_ops::{
+    GemmPlan, Layout, Mask, NormPlan, Optimizer, OptimizerConfig, ParameterArena, ParameterSpec, ParameterTable,
+    SoftmaxPlan, TensorMut, TensorRef,
+};
 
 use super::{COPY, DeviceError, DeviceLine, Extent, Size, words};
 
@@ -66,14 +69,10 @@ fn adam_w<Q: LinalgOps + 'static>(count: usize) -> DeviceLine<Q> {
     let bytes = 28.0 * count as f64;
     let size = Size { unit: "weight", work: count as f64, bytes, resident: 16.0 * count as f64 };
     DeviceLine::new(format!("nn.adam_w/{count}"), size, move |q: &Q| {
-        let (adam, shape) = (AdamW::default(), [count]);
-        let (g, mut w) = (input::<Q, f32>(q, count)?, input::<Q, f32>(q, count)?);
-        let (mut m, mut v) = (q.zeros(count)?, q.zeros(count)?);
-        Ok(Box::new(move |q: &Q| {
-            let g = TensorRef::contiguous(g.view(), &shape)?;
-            let moments = [TensorMut::contiguous(m.view_mut(), &shape)?, TensorMut::contiguous(v.view_mut(), &shape)?];
-            Ok(adam.step(q, 1, g, moments, TensorMut::contiguous(w.view_mut(), &shape)?)?)
-        }))
+        let table = ParameterTable::new(&[ParameterSpec::new("w", &[count])])?;
+        let (mut w, g) = (ParameterArena::zeros(q, &table)?, input::<Q, f32>(q, table.len())?);
+        let mut optimizer = Optimizer::new(q, OptimizerConfig::adam_w(1e-3), &table)?;
+        Ok(Box::new(move |q: &Q| Ok(optimizer.step(q, g.view(), w.view_mut(), None)?)))
     })
 }
 

@@ -203,6 +203,36 @@ def _():
     return [roll_out]
 
 
+@line("nn.adam_w/4194304", trains=True)
+def _():
+    def stepping(**options):
+        w = torch.nn.Parameter(noise(1 << 22, size=1))
+        w.grad = noise(1 << 22, size=1)
+        return torch.optim.AdamW([w], lr=1e-3, **options).step
+
+    return [stepping(fused=True), stepping(foreach=True), stepping(foreach=False)]
+
+
+@line("nn.mlp_step", trains=True)
+def _():
+    sizes = [784, 512, 512, 10]
+    layers = [torch.nn.Linear(*pair) for pair in zip(sizes, sizes[1:])]
+    network = torch.nn.Sequential(layers[0], torch.nn.ReLU(), layers[1], torch.nn.ReLU(), layers[2])
+    x, targets = noise(256, 784, size=1), torch.arange(256) * 7 % 10
+
+    def stepping(**options):
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.01, momentum=0.9, **options)
+
+        def step():
+            optimizer.zero_grad(set_to_none=True)
+            F.cross_entropy(network(x), targets).backward()
+            optimizer.step()
+
+        return step
+
+    return [stepping(fused=True), stepping(foreach=True)]
+
+
 def svd(name, m, n):
     @line(name)
     def _():

@@ -1,6 +1,6 @@
 //! Maps over elements.
 
-use backend_api::{BackendError, BufferMut, BufferRef, Real, ops::linalg::AdamW};
+use backend_api::{BackendError, BufferMut, BufferRef, Real};
 use core_types::params::elementwise::{Activation, Binary, BinaryParams, DropoutParams};
 
 use super::{Family, family, over_elements};
@@ -78,14 +78,6 @@ pub(crate) fn axpby<T: Real>(
     let launch =
         launch.value("alpha", &alpha).value("beta", &beta).value("len", &(x.len() as u64)).input("x", x).output("y", y);
     // SAFETY: the op has checked that x and y are equally long; the length is theirs.
-    unsafe { launch.launch() }
-}
-
-pub(crate) fn adam_w(queue: &CudaQueue, op: &AdamW<'_, CudaQueue>) -> Result<(), BackendError> {
-    let launch = over_elements(queue.kernel("linalg_adam_w")?, op.w.len());
-    let launch = launch.value("p", op.params).value("len", &(op.w.len() as u64)).input("g", op.g);
-    let launch = launch.output("m", &op.m).output("v", &op.v).output("w", &op.w);
-    // SAFETY: `AdamW::check` has held the views to one length, which is the kernel's.
     unsafe { launch.launch() }
 }
 

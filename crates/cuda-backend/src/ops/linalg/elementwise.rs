@@ -2,7 +2,7 @@
 
 use backend_api::{
     BackendError, Buffer, BufferMut, Queue, Real,
-    ops::linalg::{Activate, ActivateBackward, AdamW, Axpby, Binary, Dropout, ElementwiseOps, SumAxis},
+    ops::linalg::{Activate, ActivateBackward, Axpby, Binary, Dropout, ElementwiseOps, SumAxis},
 };
 use core_types::params::elementwise::{BinaryParams, MAX_RANK, SumParams};
 
@@ -67,11 +67,6 @@ impl ElementwiseOps for CudaQueue {
         let mut parts = self.alloc(cut.parts as usize * y.len())?;
         sum::rows(self, p, cut, x, &y, Some(&parts.view_mut()))?;
         sum::join(self, p, cut.parts, parts.view(), &y)
-    }
-
-    fn adam_w(&self, op: AdamW<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
-        elementwise::adam_w(self, &op)
     }
 
     fn dropout<T: Real>(&self, op: Dropout<'_, Self, T>) -> Result<(), BackendError> {

@@ -1,0 +1,100 @@
+//! The state of a training as tensors and text, which one safetensors file holds.
+
+use core::str::FromStr;
+
+use backend_api::DType;
+
+use super::{SavedTensors, Tensors, TextByKey, WeightsError, write_safetensors_as};
+use crate::NnError;
+
+/// What a training is taken up from: tensors in f32 and text by key, as `save` and `resume` of networks and optimisers know them.
+///
+/// ```
+/// use nn_ops::{Optimizer, OptimizerConfig, ParameterSpec, ParameterTable, io::Checkpoint};
+///
+/// let q = runtime::cpu()?;
+/// let table = ParameterTable::new(&[ParameterSpec::new("w", &[3])])?;
+/// let optimizer = Optimizer::new(&q, OptimizerConfig::adam_w(0.1), &table)?;
+/// let mut checkpoint = Checkpoint::default();
+/// optimizer.save(&q, &mut checkpoint)?;
+///
+/// let bytes = checkpoint.to_bytes()?; // for `nn_ops::io::replace_file`
+/// let resumed = Optimizer::resume(&q, &table, &Checkpoint::from_bytes(&bytes)?)?;
+/// assert_eq!(resumed.config(), optimizer.config());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Checkpoint {
+    /// The tensors.
+    pub tensors: Tensors,
+    /// The text; numbers are written so that reading them gives the same bits.
+    pub text: TextByKey,
+}
+
+impl Checkpoint {
+    /// The bytes of a safetensors file.
+    ///
+    /// # Errors
+    /// [`WeightsError::Length`] if a tensor does not have as many elements as its shape says.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, WeightsError> {
+        write_safetensors_as(&self.tensors, DType::F32, &self.text)
+    }
+
+    /// Reads the bytes of a safetensors file.
+    ///
+    /// # Errors
+    /// [`WeightsError`] if the container is malformed or holds other types than f32, f16 and bf16.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, WeightsError> {
+        let file = SavedTensors::read(bytes)?;
+        let tensors = file.names().into_iter().map(|name| Ok((name.to_owned(), file.tensor(name)?)));
+        Ok(Self { tensors: tensors.collect::<Result<_, WeightsError>>()?, text: file.text().clone() })
+    }
+
+    /// Keeps words under a key.
+    pub(crate) fn put(&mut self, key: &str, words: &[&dyn core::fmt::Display]) {
+        let words: Vec<String> = words.iter().map(|word| format!("{word}")).collect();
+        self.text.insert(key.to_owned(), words.join(" "));
+    }
+
+    /// The words under a key.
+    pub(crate) fn words(&self, key: &'static str, expected: &'static str) -> Result<Words<'_>, NnError> {
+        let Some(text) = self.text.get(key) else {
+            return Err(NnError::Checkpoint { key: key.to_owned(), expected, got: None });
+        };
+        Ok(Words { key, expected, text, rest: text.split(' ') })
+    }
+}
+
+/// Words under a key, taken one by one.
+pub(crate) struct Words<'a> {
+    key: &'static str,
+    expected: &'static str,
+    text: &'a str,
+    rest: core::str::Split<'a, char>,
+}
+
+impl<'a> Words<'a> {
+    /// The next word.
+    pub(crate) fn word(&mut self) -> Result<&'a str, NnError> {
+        let refused = self.refusal();
+        self.rest.next().ok_or(refused)
+    }
+
+    /// The next word as a number.
+    pub(crate) fn number<N: FromStr>(&mut self) -> Result<N, NnError> {
+        self.word()?.parse().map_err(|_| self.refusal())
+    }
+
+    /// Refuses words that are left.
+    pub(crate) fn end(&mut self) -> Result<(), NnError> {
+        match self.rest.next() {
+            None => Ok(()),
+            Some(_) => Err(self.refusal()),
+        }
+    }
+
+    /// The refusal of what stands there.
+    pub(crate) fn refusal(&self) -> NnError {
+        NnError::Checkpoint { key: self.key.to_owned(), expected: self.expected, got: Some(self.text.to_owned()) }
+    }
+}

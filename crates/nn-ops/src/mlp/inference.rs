@@ -1,0 +1,39 @@
+//! A perceptron that only predicts, in any type.
+
+use backend_api::{
+    Queue, Real,
+    ops::linalg::{ElementwiseOps, GemmOps},
+};
+
+use super::layers::Layers;
+use crate::{NnError, ParameterArena, TensorMut, TensorRef};
+
+/// An [`Mlp`](super::Mlp)'s weights rounded to `T`, to predict with: half the bytes in 16 bits.
+pub struct MlpInference<Q: Queue, T: Real> {
+    pub(super) layers: Layers,
+    pub(super) values: ParameterArena<Q, T>,
+}
+
+impl<Q: GemmOps + ElementwiseOps, T: Real> MlpInference<Q, T> {
+    /// Writes the logits `[rows, classes]` of inputs `[rows, features]`.
+    ///
+    /// # Errors
+    /// As [`Mlp::forward`](super::Mlp::forward).
+    pub fn forward(&self, q: &Q, x: TensorRef<'_, Q, T>, logits: TensorMut<'_, Q, T>) -> Result<(), NnError> {
+        self.layers.forward(q, &self.values, x, logits)
+    }
+
+    /// The class with the largest logit of each row, the first of equals.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    pub fn classify(&self, q: &Q, x: TensorRef<'_, Q, T>) -> Result<Vec<u32>, NnError> {
+        self.layers.classify(q, &self.values, x)
+    }
+}
+
+impl<Q: Queue, T: Real> core::fmt::Debug for MlpInference<Q, T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("MlpInference").field("layers", &self.layers).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,165 @@
+//! The passes of a training step, in memory that is made once.
+
+use backend_api::{
+    Buffer as _, Mut, Queue, Real, Ref,
+    ops::linalg::{ElementwiseOps, GemmOps},
+};
+
+use super::layers::{LayerPlans, Layers, Plans, needs_argument};
+use crate::{NnError, ParameterArena, TensorMut, TensorRef};
+
+/// Memory for passes over batches of up to so many rows, with elements of type `T`.
+pub(super) struct Pass<Q: Queue, T: Real> {
+    sizes: Vec<usize>,
+    capacity: usize,
+    pub(super) plans: Plans,
+    hidden: Vec<Hidden<Q, T>>,
+    logits: Q::Buf<T>,
+    /// The gradient of each layer's output before its activation.
+    d: Vec<Q::Buf<T>>,
+    /// The gradient of a layer's input, and of what it was before dropout.
+    products: [Q::Buf<T>; 2],
+    /// The gradients of weights and biases.
+    pub(super) gradients: ParameterArena<Q, T>,
+}
+
+/// What a pass keeps of a hidden layer. Buffers that nobody needs are empty.
+struct Hidden<Q: Queue, T: Real> {
+    /// The argument of the activation.
+    argument: Q::Buf<T>,
+    /// Its result.
+    output: Q::Buf<T>,
+    /// What dropout leaves of that.
+    dropped: Q::Buf<T>,
+}
+
+impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
+    pub(super) fn new(q: &Q, layers: &Layers, rows: usize) -> Result<Self, NnError> {
+        let sizes = layers.sizes();
+        let plans = Plans::new(&sizes, layers.hidden, rows)?;
+        let only = |needed: bool, count: usize| q.alloc::<T>(if needed { count } else { 0 });
+        let (last, hidden) =
+            plans.layers.split_last().map_or((0, &[][..]), |(last, hidden)| (last.dense.output().numel(), hidden));
+        let keep = |layer: &LayerPlans| {
+            let count = layer.dense.output().numel();
+            Ok(Hidden {
+                argument: only(needs_argument(layers.hidden), count)?,
+                output: q.alloc(count)?,
+                dropped: only(layers.dropout.is_some(), count)?,
+            })
+        };
+        let widest = hidden.iter().map(|layer| layer.dense.output().numel()).max().unwrap_or(0);
+        Ok(Self {
+            capacity: rows,
+            hidden: hidden.iter().map(keep).collect::<Result<_, NnError>>()?,
+            logits: q.alloc(last)?,
+            d: plans.layers.iter().map(|layer| q.alloc(layer.dense.output().numel())).collect::<Result<_, _>>()?,
+            products: [q.alloc(widest)?, only(layers.dropout.is_some(), widest)?],
+            gradients: ParameterArena::zeros(q, &layers.table)?,
+            sizes,
+            plans,
+        })
+    }
+
+    /// Prepares a pass of `op` over `rows` rows.
+    pub(super) fn begin(&mut self, op: &'static str, layers: &Layers, rows: usize) -> Result<(), NnError> {
+        let sizes = layers.sizes();
+        if sizes != self.sizes {
+            let (expected, got) = (sizes[..].into(), self.sizes[..].into());
+            return Err(NnError::ShapeMismatch { op, tensor: "training", expected, got });
+        }
+        if rows > self.capacity {
+            let (expected, got) = ([self.capacity, self.sizes[0]][..].into(), [rows, self.sizes[0]][..].into());
+            return Err(NnError::ShapeMismatch { op, tensor: "x", expected, got });
+        }
+        if rows != self.plans.rows.numel() {
+            self.plans = Plans::new(&self.sizes, layers.hidden, rows)?;
+        }
+        Ok(())
+    }
+
+    /// Computes the logits of x, and keeps what the way back needs. `step` tells the masks of dropout apart.
+    pub(super) fn forward(
+        &mut self,
+        q: &Q,
+        layers: &Layers,
+        values: &ParameterArena<Q, T>,
+        x: TensorRef<'_, Q, T>,
+        step: u32,
+    ) -> Result<(), NnError> {
+        for (i, (layer, LayerPlans { dense, output: map, .. })) in
+            layers.layers.iter().zip(&self.plans.layers).enumerate()
+        {
+            let (below, own) = self.hidden.split_at_mut(i);
+            let x = match below.last() {
+                None => TensorRef::new(q.shorten(x.view()), *x.layout())?,
+                Some(below) => TensorRef::new(below.result(layers), *dense.input())?,
+            };
+            let Some(own) = own.first_mut() else {
+                dense.forward(q, layer, values, x, TensorMut::new(self.logits.view_mut(), *dense.output())?)?;
+                continue;
+            };
+            if needs_argument(layers.hidden) {
+                dense.forward(q, layer, values, x, TensorMut::new(own.argument.view_mut(), *dense.output())?)?;
+                let argument = TensorRef::new(own.argument.view(), *dense.output())?;
+                map.activate(q, layers.hidden, argument, TensorMut::new(own.output.view_mut(), *dense.output())?)?;
+            } else {
+                dense.forward(q, layer, values, x, TensorMut::new(own.output.view_mut(), *dense.output())?)?;
+            }
+            if let Some(dropout) = &layers.dropout {
+                let output = TensorRef::new(own.output.view(), *dense.output())?;
+                let dropped = TensorMut::new(own.dropped.view_mut(), *dense.output())?;
+                map.dropout(q, dropout, i as u32, step, output, dropped)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The logits, and where their gradient goes.
+    pub(super) fn loss(&mut self) -> (Ref<'_, Q, T>, Mut<'_, Q, T>) {
+        let last = self.d.len() - 1; // a network has a layer
+        (self.logits.view(), self.d[last].view_mut())
+    }
+
+    /// Computes the gradients of all weights from that of the logits.
+    pub(super) fn backward(
+        &mut self,
+        q: &Q,
+        layers: &Layers,
+        values: &ParameterArena<Q, T>,
+        x: TensorRef<'_, Q, T>,
+        step: u32,
+    ) -> Result<(), NnError> {
+        for (i, layer) in layers.layers.iter().enumerate().rev() {
+            let LayerPlans { dense, input: map, .. } = &self.plans.layers[i];
+            let (below, own) = self.d.split_at_mut(i);
+            let d = TensorRef::new(own[0].view(), *dense.output())?;
+            let (Some(below), Some(hidden)) = (below.last_mut(), i.checked_sub(1).map(|i| &self.hidden[i])) else {
+                dense.backward(q, layer, values, &mut self.gradients, x, d, None)?;
+                continue;
+            };
+            let input = TensorRef::new(hidden.result(layers), *dense.input())?;
+            let [product, undropped] = &mut self.products;
+            let into = TensorMut::new(product.view_mut(), *dense.input())?;
+            dense.backward(q, layer, values, &mut self.gradients, input, d, Some(into))?;
+            let mut product = TensorRef::new(product.view(), *dense.input())?;
+            if let Some(dropout) = &layers.dropout {
+                let into = TensorMut::new(undropped.view_mut(), *dense.input())?;
+                map.dropout(q, dropout, (i - 1) as u32, step, product, into)?;
+                product = TensorRef::new(undropped.view(), *dense.input())?;
+            }
+            let saved = if needs_argument(layers.hidden) { &hidden.argument } else { &hidden.output };
+            let saved = TensorRef::new(saved.view(), *dense.input())?;
+            let below = TensorMut::new(below.view_mut(), *dense.input())?;
+            map.activate_backward(q, layers.hidden, saved, product, below)?;
+        }
+        Ok(())
+    }
+}
+
+impl<Q: Queue, T: Real> Hidden<Q, T> {
+    /// What the next layer takes.
+    fn result(&self, layers: &Layers) -> Ref<'_, Q, T> {
+        if layers.dropout.is_some() { self.dropped.view() } else { self.output.view() }
+    }
+}

@@ -1,0 +1,99 @@
+//! Networks and their trainings, saved and taken up again.
+
+use backend_api::{
+    Queue, Real,
+    ops::{linalg::LinalgOps, tensor::TensorOps},
+};
+use core_types::params::elementwise::Activation;
+
+use super::{Mlp, MlpTraining, layers::name};
+use crate::{Dropout, NnError, Optimizer, io::Checkpoint};
+
+const LAYERS: &str = "mlp.layers";
+const ACTIVATION: &str = "mlp.activation";
+const DROPOUT: &str = "mlp.dropout";
+const BEGUN: &str = "mlp.begun";
+
+impl<Q: LinalgOps> Mlp<Q> {
+    /// The network and its training as they are between two steps. Waits for them. A network that [`resume`](Self::resume) makes of
+    /// it, trained by what [`resume_training`](Self::resume_training) makes of it, goes on as these would, down to the bits.
+    ///
+    /// # Errors
+    /// [`NnError::Backend`] from the device.
+    pub fn save<T: Real>(&self, q: &Q, training: &MlpTraining<Q, T>) -> Result<Checkpoint, NnError> {
+        let mut checkpoint = Checkpoint::default();
+        self.values.export(q, "", &mut checkpoint.tensors)?;
+        checkpoint.put(LAYERS, &[&self.layers.layers.len()]);
+        checkpoint.put(ACTIVATION, &[&self.layers.hidden.name()]);
+        match &self.layers.dropout {
+            None => checkpoint.put(DROPOUT, &[&"none"]),
+            Some(dropout) => checkpoint.put(DROPOUT, &[&dropout.probability(), &dropout.seed()]),
+        }
+        checkpoint.put(BEGUN, &[&training.begun]);
+        training.optimizer.save(q, &mut checkpoint)?;
+        Ok(checkpoint)
+    }
+
+    /// The network of a checkpoint.
+    ///
+    /// # Errors
+    /// [`NnError::Checkpoint`] for text that is missing or broken; otherwise as [`import`](Self::import).
+    pub fn resume(q: &Q, checkpoint: &Checkpoint) -> Result<Self, NnError> {
+        let mut words = checkpoint.words(LAYERS, "the number of layers")?;
+        let count: usize = words.number()?;
+        words.end()?;
+        // One more than there can be is enough to miss a tensor.
+        let names: Vec<String> = (0..count.min(checkpoint.tensors.len() + 1)).map(name).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut words = checkpoint.words(ACTIVATION, "the name of an activation")?;
+        let word = words.word()?;
+        let f = Activation::ALL.into_iter().find(|f| f.name() == word).ok_or(words.refusal())?;
+        words.end()?;
+        let network = Self::import(q, &names, &checkpoint.tensors)?.with_activation(f);
+        if checkpoint.text.get(DROPOUT).is_some_and(|text| text == "none") {
+            return Ok(network);
+        }
+        let mut words = checkpoint.words(DROPOUT, "`none`, or a probability and a seed")?;
+        let dropout = Dropout::new(words.number()?, words.number()?).map_err(|_| words.refusal())?;
+        words.end()?;
+        Ok(network.with_dropout(dropout))
+    }
+
+    /// The training of a checkpoint, by steps on batches of up to `rows` rows.
+    ///
+    /// # Errors
+    /// As [`Optimizer::resume`] and [`training`](Self::training).
+    pub fn resume_training(&self, q: &Q, rows: usize, checkpoint: &Checkpoint) -> Result<MlpTraining<Q>, NnError> {
+        let optimizer = Optimizer::resume(q, &self.layers.table, checkpoint)?;
+        taken_up(self.training(q, rows, *optimizer.config())?, optimizer, checkpoint)
+    }
+}
+
+impl<Q: LinalgOps + TensorOps> Mlp<Q> {
+    /// [`resume_training`](Self::resume_training) with passes in f16 or bf16.
+    ///
+    /// # Errors
+    /// As [`Optimizer::resume`] and [`mixed_training`](Self::mixed_training).
+    pub fn resume_mixed_training<T: Real>(
+        &self,
+        q: &Q,
+        rows: usize,
+        checkpoint: &Checkpoint,
+    ) -> Result<MlpTraining<Q, T>, NnError> {
+        let optimizer = Optimizer::resume(q, &self.layers.table, checkpoint)?;
+        taken_up(self.mixed_training(q, rows, *optimizer.config())?, optimizer, checkpoint)
+    }
+}
+
+/// A training that goes on with an optimiser.
+fn taken_up<Q: Queue, T: Real>(
+    mut training: MlpTraining<Q, T>,
+    optimizer: Optimizer<Q>,
+    checkpoint: &Checkpoint,
+) -> Result<MlpTraining<Q, T>, NnError> {
+    let mut words = checkpoint.words(BEGUN, "the number of steps begun")?;
+    let begun = words.number()?;
+    words.end()?;
+    (training.optimizer, training.begun) = (optimizer, begun);
+    Ok(training)
+}

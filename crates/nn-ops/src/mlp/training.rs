@@ -1,0 +1,146 @@
+//! The training of a perceptron: its optimiser, and memory for steps.
+
+use backend_api::{
+    Buffer as _, Queue, Real,
+    ops::{linalg::LinalgOps, tensor::TensorOps},
+};
+
+use super::{layers::Layers, pass::Pass};
+use crate::{
+    CrossEntropyPlan, NnError, Optimizer, OptimizerConfig, Overflow, ParameterArena, TensorMut, TensorRef, narrow,
+    widen,
+};
+
+/// The optimiser of an [`Mlp`](super::Mlp), and the memory that its steps work in, made once for all of them. Passes are in `T`:
+/// with f16 or bf16, weights stay in f32 and a copy in `T` goes through the layers.
+pub struct MlpTraining<Q: Queue, T: Real = f32> {
+    pub(super) optimizer: Optimizer<Q>,
+    pub(super) pass: Pass<Q, T>,
+    /// The weights in `T`, unless that is f32.
+    pub(super) copy: Option<ParameterArena<Q, T>>,
+    /// Steps begun, which tell the masks of dropout apart.
+    pub(super) begun: u32,
+    /// Rows of the last step, 0 before the first.
+    rows: usize,
+    loss: CrossEntropyPlan,
+    losses: Q::Buf<f32>,
+    /// The logits in f32, unless they are in the first place.
+    logits: Q::Buf<f32>,
+    /// Their gradient before it is scaled; empty where it is not.
+    unscaled: Q::Buf<f32>,
+}
+
+impl<Q: Queue, T: Real> MlpTraining<Q, T> {
+    /// The mean cross-entropy of the batch in the last step, from before it. Waits for that step.
+    ///
+    /// A replay of a recorded step does not count as such a call: read its loss after the first replay, and before a
+    /// batch of another size comes in between.
+    ///
+    /// # Errors
+    /// [`NnError::EmptyReduction`] before the first step, [`NnError::Backend`].
+    pub fn loss(&self, q: &Q) -> Result<f32, NnError> {
+        if self.rows == 0 {
+            return Err(NnError::EmptyReduction { op: "mlp.loss" });
+        }
+        let sum: f64 = q.read(self.losses.slice(0..self.rows)?)?.into_iter().map(f64::from).sum();
+        Ok((sum / self.rows as f64) as f32)
+    }
+
+    /// The optimiser.
+    #[must_use]
+    pub fn optimizer(&self) -> &Optimizer<Q> {
+        &self.optimizer
+    }
+}
+
+impl<Q: LinalgOps, T: Real> MlpTraining<Q, T> {
+    pub(super) fn new(
+        q: &Q,
+        layers: &Layers,
+        rows: usize,
+        config: OptimizerConfig,
+        copy: Option<ParameterArena<Q, T>>,
+    ) -> Result<Self, NnError> {
+        let pass = Pass::new(q, layers, rows)?;
+        let (logits, wide) = (rows * layers.classes(), copy.is_some());
+        let only = |needed: bool| q.alloc(if needed { logits } else { 0 });
+        Ok(Self {
+            optimizer: Optimizer::new(q, config, &layers.table)?,
+            pass,
+            begun: 0,
+            rows: 0,
+            loss: CrossEntropyPlan::new(rows, layers.classes())?,
+            losses: q.alloc(rows)?,
+            logits: only(wide)?,
+            unscaled: only(wide || config.loss_scale.is_some())?,
+            copy,
+        })
+    }
+
+    /// Starts a step of `op` on `rows` rows.
+    pub(super) fn begin(&mut self, op: &'static str, layers: &Layers, rows: usize) -> Result<u32, NnError> {
+        self.pass.begin(op, layers, rows)?;
+        if rows != self.rows {
+            self.loss = CrossEntropyPlan::new(rows, layers.classes())?;
+        }
+        self.rows = rows;
+        let step = self.begun;
+        self.begun = self.begun.wrapping_add(1);
+        Ok(step)
+    }
+}
+
+impl<Q: LinalgOps> MlpTraining<Q, f32> {
+    /// Computes the losses of the batch, and their gradient with respect to the logits.
+    pub(super) fn differentiate_loss(&mut self, q: &Q, targets: TensorRef<'_, Q, u32>) -> Result<(), NnError> {
+        let (rows, share) = (self.pass.plans.rows, 1.0 / self.rows as f32);
+        let layout = *self.loss.logits();
+        let (logits, gradient) = self.pass.loss();
+        let (logits, losses) = (TensorRef::new(logits, layout)?, TensorMut::new(self.losses.view_mut(), rows)?);
+        if self.optimizer.config().loss_scale.is_none() {
+            let gradient = TensorMut::new(gradient, layout)?;
+            return self.loss.cross_entropy(q, share, logits, targets, losses, gradient);
+        }
+        let unscaled = TensorMut::new(self.unscaled.view_mut(), layout)?;
+        self.loss.cross_entropy(q, share, logits, targets, losses, unscaled)?;
+        let part = 0..layout.numel();
+        let (x, y) = (self.unscaled.slice(part.clone())?, backend_api::BufferMut::slice(gradient, part)?);
+        self.optimizer.scale_loss(q, x, y)
+    }
+}
+
+impl<Q: LinalgOps + TensorOps, T: Real> MlpTraining<Q, T> {
+    /// Computes the losses of the batch in f32, and their gradient with respect to the logits in `T`, times the loss scale.
+    pub(super) fn differentiate_wide_loss(&mut self, q: &Q, targets: TensorRef<'_, Q, u32>) -> Result<(), NnError> {
+        let (rows, share) = (self.pass.plans.rows, 1.0 / self.rows as f32);
+        let layout = *self.loss.logits();
+        let (logits, gradient) = self.pass.loss();
+        widen(q, TensorRef::new(logits, layout)?, TensorMut::new(self.logits.view_mut(), layout)?)?;
+        let (logits, losses) =
+            (TensorRef::new(self.logits.view(), layout)?, TensorMut::new(self.losses.view_mut(), rows)?);
+        let unscaled = TensorMut::new(self.unscaled.view_mut(), layout)?;
+        self.loss.cross_entropy(q, share, logits, targets, losses, unscaled)?;
+        let part = 0..layout.numel();
+        let (x, y) = (self.unscaled.slice(part.clone())?, backend_api::BufferMut::slice(gradient, part)?);
+        self.optimizer.scale_loss(q, x, y)
+    }
+}
+
+/// The values of a network in `T`.
+pub(super) fn narrowed<Q: TensorOps, T: Real>(
+    q: &Q,
+    values: &ParameterArena<Q, f32>,
+    overflow: Overflow,
+) -> Result<ParameterArena<Q, T>, NnError> {
+    let mut copy = ParameterArena::zeros(q, values.table())?;
+    let shape = [values.table().len()];
+    let into = TensorMut::contiguous(copy.view_mut(), &shape)?;
+    narrow(q, overflow, TensorRef::contiguous(values.view(), &shape)?, into)?;
+    Ok(copy)
+}
+
+impl<Q: Queue, T: Real> core::fmt::Debug for MlpTraining<Q, T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("MlpTraining").field("optimizer", &self.optimizer).finish_non_exhaustive()
+    }
+}

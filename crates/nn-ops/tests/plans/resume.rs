@@ -1,0 +1,171 @@
+//! Trainings that stop and are taken up again.
+
+use backend_api::{Buffer, Queue, Real};
+use half::f16;
+use nn_ops::{
+    Activation, Annealing, Dropout, LossScale, Mlp, MlpTraining, NnError, OptimizerConfig, Rule, Schedule, TensorRef,
+    WeightDecay,
+    io::{Checkpoint, Tensors},
+};
+use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+use runtime::AnyQueue;
+
+const SIZES: [usize; 4] = [5, 9, 8, 3];
+const ROWS: usize = 12;
+
+fn queue() -> AnyQueue {
+    runtime::open_with(&runtime::Settings::default(), None, None).unwrap().0
+}
+
+fn network(q: &AnyQueue) -> Mlp<AnyQueue> {
+    let dropout = Dropout::new(0.2, 77).unwrap();
+    let network = Mlp::new(q, &SIZES, &mut ChaCha8Rng::seed_from_u64(6)).unwrap();
+    network.with_activation(Activation::GeluTanh).with_dropout(dropout)
+}
+
+fn configurations() -> [OptimizerConfig; 2] {
+    let annealing = Annealing::Cosine { steps: 15, least: 1e-4 };
+    let schedule = Schedule { rate: 0.02, warmup: 4, annealing };
+    let loss_scale = Some(LossScale { initial: 1e9, interval: 3, ..LossScale::default() });
+    [
+        OptimizerConfig { schedule, clip: Some(0.5), loss_scale, ..OptimizerConfig::adam_w(0.02) },
+        OptimizerConfig {
+            rule: Rule::Sgd { momentum: 0.9, nesterov: true },
+            decay: WeightDecay::Coupled(1e-3),
+            schedule,
+            loss_scale,
+            ..OptimizerConfig::sgd(0.1, 0.9)
+        },
+    ]
+}
+
+/// What a step is, in f32 or mixed.
+trait Passes: Real {
+    fn begin(q: &AnyQueue, network: &Mlp<AnyQueue>, config: OptimizerConfig) -> MlpTraining<AnyQueue, Self>;
+    fn resume(q: &AnyQueue, network: &Mlp<AnyQueue>, checkpoint: &Checkpoint) -> MlpTraining<AnyQueue, Self>;
+    fn step(
+        q: &AnyQueue,
+        network: &mut Mlp<AnyQueue>,
+        training: &mut MlpTraining<AnyQueue, Self>,
+        x: TensorRef<'_, AnyQueue, Self>,
+        y: TensorRef<'_, AnyQueue, u32>,
+    );
+}
+
+impl Passes for f32 {
+    fn begin(q: &AnyQueue, network: &Mlp<AnyQueue>, config: OptimizerConfig) -> MlpTraining<AnyQueue> {
+        network.training(q, ROWS, config).unwrap()
+    }
+
+    fn resume(q: &AnyQueue, network: &Mlp<AnyQueue>, checkpoint: &Checkpoint) -> MlpTraining<AnyQueue> {
+        network.resume_training(q, ROWS, checkpoint).unwrap()
+    }
+
+    fn step(
+        q: &AnyQueue,
+        network: &mut Mlp<AnyQueue>,
+        training: &mut MlpTraining<AnyQueue>,
+        x: TensorRef<'_, AnyQueue, f32>,
+        y: TensorRef<'_, AnyQueue, u32>,
+    ) {
+        network.train_step(q, training, x, y).unwrap();
+    }
+}
+
+impl Passes for f16 {
+    fn begin(q: &AnyQueue, network: &Mlp<AnyQueue>, config: OptimizerConfig) -> MlpTraining<AnyQueue, f16> {
+        network.mixed_training(q, ROWS, config).unwrap()
+    }
+
+    fn resume(q: &AnyQueue, network: &Mlp<AnyQueue>, checkpoint: &Checkpoint) -> MlpTraining<AnyQueue, f16> {
+        network.resume_mixed_training(q, ROWS, checkpoint).unwrap()
+    }
+
+    fn step(
+        q: &AnyQueue,
+        network: &mut Mlp<AnyQueue>,
+        training: &mut MlpTraining<AnyQueue, f16>,
+        x: TensorRef<'_, AnyQueue, f16>,
+        y: TensorRef<'_, AnyQueue, u32>,
+    ) {
+        network.mixed_train_step(q, training, x, y).unwrap();
+    }
+}
+
+/// What 20 steps leave, with a stop after each of `stops`, from which nothing survives but bytes.
+fn trained<T: Passes>(config: OptimizerConfig, stops: &[usize]) -> (Checkpoint, Tensors, u32) {
+    let q = queue();
+    let x: Vec<T> = (0..ROWS * SIZES[0]).map(|i| T::from_f32(((i * 37 % 23) as f32 - 11.0) / 8.0)).collect();
+    let y: Vec<u32> = (0..ROWS as u32).map(|r| r * 5 % 3).collect();
+    let (x, y) = (q.upload(&x).unwrap(), q.upload(&y).unwrap());
+    let mut network = network(&q);
+    let mut training = T::begin(&q, &network, config);
+    for step in 0..20 {
+        if stops.contains(&step) {
+            let bytes = network.save(&q, &training).unwrap().to_bytes().unwrap();
+            let checkpoint = Checkpoint::from_bytes(&bytes).unwrap();
+            network = Mlp::resume(&q, &checkpoint).unwrap();
+            training = T::resume(&q, &network, &checkpoint);
+        }
+        let x = TensorRef::contiguous(x.view(), &[ROWS, SIZES[0]]).unwrap();
+        let y = TensorRef::contiguous(y.view(), &[ROWS]).unwrap();
+        T::step(&q, &mut network, &mut training, x, y);
+    }
+    let loss = training.loss(&q).unwrap().to_bits();
+    let tensors = network.tensors(&q, &["a", "b", "c"]).unwrap();
+    (network.save(&q, &training).unwrap(), tensors, loss)
+}
+
+#[test]
+fn a_training_that_was_stopped_ends_with_the_same_bits() {
+    for config in configurations() {
+        let whole = trained::<f32>(config, &[]);
+        assert_eq!(trained::<f32>(config, &[0, 3, 11]), whole);
+        let skipped: u64 = whole.0.text["optimizer.state"].split(' ').nth(1).unwrap().parse().unwrap();
+        let whole = trained::<f16>(config, &[]);
+        assert_eq!(trained::<f16>(config, &[1, 2, 19]), whole);
+        let of_halves: u64 = whole.0.text["optimizer.state"].split(' ').nth(1).unwrap().parse().unwrap();
+        assert!(skipped == 0 && of_halves > 5, "{skipped} and {of_halves} steps were left out");
+    }
+}
+
+#[test]
+fn networks_of_broken_checkpoints_are_refused() {
+    let q = queue();
+    let network = network(&q);
+    let whole = network.save(&q, &network.training(&q, 1, configurations()[0]).unwrap()).unwrap();
+    let refused = |change: &dyn Fn(&mut Checkpoint)| {
+        let mut checkpoint = whole.clone();
+        change(&mut checkpoint);
+        let network = match Mlp::resume(&q, &checkpoint) {
+            Err(error) => return error.to_string(),
+            Ok(network) => network,
+        };
+        network.resume_training(&q, 1, &checkpoint).map(drop).unwrap_err().to_string()
+    };
+    let text = |key: &'static str, text: &'static str| {
+        refused(&|checkpoint| drop(checkpoint.text.insert(key.to_owned(), text.to_owned())))
+    };
+    assert_eq!(
+        text("mlp.activation", "step"),
+        "checkpoint: expected the name of an activation under `mlp.activation`, got `step`"
+    );
+    for broken in [text("mlp.dropout", "2 1"), text("mlp.dropout", "0.5"), text("mlp.dropout", "0.5 1 1")] {
+        assert!(broken.contains("under `mlp.dropout`"), "{broken}");
+    }
+    assert!(text("mlp.begun", "-1").contains("under `mlp.begun`"));
+    assert!(text("optimizer.rule", "lion").contains("under `optimizer.rule`"));
+    let gone = refused(&|checkpoint| drop(checkpoint.text.remove("mlp.begun")));
+    assert_eq!(gone, "checkpoint: expected the number of steps begun under `mlp.begun`, got nothing");
+    assert_eq!(
+        refused(&|checkpoint| drop(checkpoint.tensors.remove("layers.1.bias"))),
+        "there is no tensor `layers.1.bias`"
+    );
+    let fewer = refused(&|checkpoint| drop(checkpoint.tensors.remove("layers.2.weight")));
+    assert_eq!(fewer, "there is no tensor `layers.2.weight`");
+    assert_eq!(text("mlp.layers", "99999999999"), "there is no tensor `layers.3.weight`");
+    let none = refused(&|checkpoint| checkpoint.tensors.clear());
+    assert_eq!(none, "there is no tensor `layers.0.weight`");
+    let empty = Mlp::<AnyQueue>::resume(&q, &Checkpoint::default()).map(drop);
+    assert!(matches!(empty, Err(NnError::Checkpoint { got: None, .. })), "{empty:?}");
+}
