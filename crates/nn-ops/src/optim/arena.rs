@@ -13,7 +13,6 @@ const OP: &str = "parameter_arena";
 /// or what an optimiser keeps.
 ///
 /// ```
-/// use backend_api::Queue;
 /// use nn_ops::{Optimizer, OptimizerConfig, ParameterArena, ParameterSpec, ParameterTable};
 ///
 /// let q = runtime::cpu()?;
@@ -33,7 +32,7 @@ const OP: &str = "parameter_arena";
 ///     assert!((value - expected).abs() < 1e-6); // a first step is as long as the rate
 /// }
 /// assert!(values.values(&q, weight)?.iter().all(|w| (w - (1.0 - 0.1 * 0.01)).abs() < 1e-6)); // decay
-/// # Ok::<(), nn_ops::NnError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ParameterArena<Q: Queue, T: Element> {
     table: Arc<ParameterTable>,
