@@ -307,16 +307,20 @@ impl<L: Floats, F: Fold, T: Real, O, P: Fn(&mut O, F::Kept)> Kernel<L> for Strip
 
     #[inline(always)]
     fn run(self, l: L) {
-        let (mut kept, mut wide) = ([F::NONE; STRIP], [[0.0; STRIP]; 2]);
+        let (mut kept, mut wide) = ([F::NONE; STRIP], [[0.0; STRIP]; 4]);
         let kept = &mut kept[..self.out.len()];
         let n = kept.len();
-        for rows in self.x.chunks(2 * self.pitch) {
-            let [a, b] = &mut wide;
-            let first = in_f32(l, &rows[..n], a);
-            if rows.len() > self.pitch {
-                F::across(l, kept, [first, in_f32(l, &rows[self.pitch..][..n], b)]);
+        for rows in self.x.chunks(4 * self.pitch) {
+            let [a, b, c, d] = &mut wide;
+            if rows.len() > 3 * self.pitch {
+                let (low, high) = rows.split_at(2 * self.pitch);
+                let low = [in_f32(l, &low[..n], a), in_f32(l, &low[self.pitch..][..n], b)];
+                let high = [in_f32(l, &high[..n], c), in_f32(l, &high[self.pitch..][..n], d)];
+                F::across(l, kept, [low[0], low[1], high[0], high[1]]);
             } else {
-                F::across(l, kept, [first]);
+                for row in rows.chunks(self.pitch) {
+                    F::across(l, kept, [in_f32(l, &row[..n], a)]);
+                }
             }
         }
         for (out, &kept) in self.out.iter_mut().zip(&*kept) {

@@ -6,7 +6,7 @@ use half::bf16;
 use super::tiles::Tiles;
 use crate::{
     Simd,
-    linalg::convert::{as_f32, widen},
+    linalg::convert::widen,
     simd::{
         Kernel, dispatch, dispatch_pairs,
         floats::{Floats, Pair, Pairs},
@@ -21,9 +21,6 @@ pub(super) const PIECE: usize = 384;
 
 /// Panels of pairs that are written side by side from lines that lie so, of which whole lines of the cache are read then.
 const SIDE_BY_SIDE: usize = 8;
-
-/// Terms ahead of the one that is packed whose lines are fetched into the cache.
-const AHEAD: usize = 16;
 
 /// A slot of terms in a panel.
 pub(super) trait Slot: Sized + Copy + Send + Sync + 'static {
@@ -117,9 +114,6 @@ impl<T: Real, L: Floats> Kernel<L> for Pack<'_, T, f32> {
             for (panel, to) in to.chunks_exact_mut(terms).enumerate() {
                 for (term, to) in to.iter_mut().enumerate() {
                     let from = factor.across(panel, term);
-                    if let Some(x) = as_f32(factor.x) {
-                        l.prefetch(x, panel * LINES + (term + AHEAD) * factor.term);
-                    }
                     match from.first_chunk::<LINES>() {
                         Some(from) => widen(l, from, to),
                         None => widen(l, from, &mut to[..from.len()]),
