@@ -4,6 +4,7 @@
 //! same bits in a product of other rows.
 
 mod pack;
+mod slot;
 #[cfg(test)]
 mod tests;
 mod tiles;
@@ -18,7 +19,8 @@ use core_types::params::{
 };
 
 use self::{
-    pack::{Factor, LINES, PIECE, Slot},
+    pack::{Factor, PIECE, Slot},
+    slot::LINES,
     tiles::Tiles,
 };
 use super::{

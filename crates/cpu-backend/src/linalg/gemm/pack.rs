@@ -3,7 +3,10 @@
 use backend_api::{DType, Real};
 use half::bf16;
 
-use super::tiles::Tiles;
+use super::{
+    slot::{Empty, LINES},
+    tiles::Tiles,
+};
 use crate::{
     Simd,
     linalg::convert::widen,
@@ -13,9 +16,6 @@ use crate::{
     },
 };
 
-/// Lines of a panel.
-pub(super) const LINES: usize = 16;
-
 /// Slots that are multiplied before the next ones: those of three panels of B lie in the L2 cache meanwhile.
 pub(super) const PIECE: usize = 384;
 
@@ -23,11 +23,9 @@ pub(super) const PIECE: usize = 384;
 const SIDE_BY_SIDE: usize = 8;
 
 /// A slot of terms in a panel.
-pub(super) trait Slot: Sized + Copy + Send + Sync + 'static {
+pub(super) trait Slot: Empty + Send + Sync + 'static {
     /// Terms of a line in a slot.
     const TERMS: usize;
-    /// No terms.
-    const ZERO: Self;
     /// Packs a factor.
     fn pack<T: Real>(simd: Simd, factor: Factor<'_, T>, to: &mut [[Self; LINES]]);
     /// Multiplies panels.
@@ -70,7 +68,6 @@ impl<'a, T> Factor<'a, T> {
 
 impl Slot for f32 {
     const TERMS: usize = 1;
-    const ZERO: Self = 0.0;
 
     fn pack<T: Real>(simd: Simd, factor: Factor<'_, T>, to: &mut [[Self; LINES]]) {
         dispatch(simd, Pack { factor, to });
@@ -83,7 +80,6 @@ impl Slot for f32 {
 
 impl Slot for Pair {
     const TERMS: usize = 2;
-    const ZERO: Self = Self::ZERO;
 
     fn pack<T: Real>(simd: Simd, factor: Factor<'_, T>, to: &mut [[Self; LINES]]) {
         assert!(T::DTYPE == DType::Bf16, "pairs are of bf16");

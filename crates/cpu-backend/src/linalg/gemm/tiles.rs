@@ -3,7 +3,7 @@
 //! Each element of the result is one chain of sums over the terms in their order, whatever the number of rows and columns and
 //! wherever the element lies, so its bits depend on its row of A and its column of B alone.
 
-use super::pack::{LINES, Slot};
+use super::slot::{Empty, LINES};
 use crate::simd::{
     Kernel,
     floats::{Floats, Pair, Pairs, Terms},
@@ -39,7 +39,7 @@ impl<P: Pairs> Kernel<P> for Tiles<'_, Pair> {
     }
 }
 
-impl<S: Slot> Tiles<'_, S> {
+impl<S: Empty> Tiles<'_, S> {
     #[inline(always)]
     fn all<L: Terms<S>>(&mut self, l: L) {
         let n = <L::Floats as Floats>::N;
