@@ -14,6 +14,7 @@ mod adam_w;
 mod binary;
 mod cast;
 mod copy;
+mod correction;
 mod dense;
 mod dropout;
 mod elementwise;
@@ -45,9 +46,14 @@ pub use binary::{BinaryPlan, binary, binary_in_place};
 pub use cast::{Overflow, narrow, widen};
 pub use copy::{concat, copy};
 pub use core_types::params::{
+    correction::CorrectionParams,
     elementwise::{Activation, Binary},
     recurrent::{Feedback, GruInputs, GruVariant, LossHead, Stochastic},
     tensor::Reduction,
+};
+pub use correction::{
+    CorrectionOptions, CorrectionPlan, CorrectionWorkspace, EncoderPlan, OptimizerSummary, ResidualStore,
+    SimilarStates, TrainingPhase, TrainingState, TrainingStates, apply_correction, apply_correction_in_place,
 };
 pub use dense::{Dense, DensePlan};
 pub use dropout::Dropout;

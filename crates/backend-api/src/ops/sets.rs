@@ -177,6 +177,21 @@ macro_rules! op_sets {
             }
         }
         $with! {
+            /// Device steps of corrections: features of trainings and their codes, rings of states, and what residuals come to.
+            ///
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
+            /// [`BackendError::Unsupported`] for sizes out of range. Nothing is written then. No op waits.
+            correction::CorrectionOps: Queue {
+                apply_correction(ApplyCorrection),
+                apply_correction_in_place(ApplyCorrectionInPlace),
+                encode_states(EncodeStates),
+                estimate_residuals(EstimateResiduals),
+                similar_states(SimilarStates),
+                store_states(StoreStates),
+                training_features(TrainingFeatures),
+            }
+        }
+        $with! {
             /// Device steps of truncated singular value decompositions.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and

@@ -43,10 +43,11 @@ pub use softmax::Softmax;
 pub use softmax_backward::SoftmaxBackward;
 pub use sum_axis::SumAxis;
 
-use super::factor::FactorOps;
 pub use super::sets::{ElementwiseOps, GemmOps, LossOps, RowOps};
+use super::{correction::CorrectionOps, factor::FactorOps};
 
-/// The whole op set: matrix products, row-wise normalisations, elementwise maps, losses and steps of factorisations.
-pub trait LinalgOps: GemmOps + RowOps + ElementwiseOps + LossOps + FactorOps {}
+/// The whole op set: matrix products, row-wise normalisations, elementwise maps, losses, and steps of factorisations and of
+/// corrections.
+pub trait LinalgOps: GemmOps + RowOps + ElementwiseOps + LossOps + FactorOps + CorrectionOps {}
 
-impl<Q: GemmOps + RowOps + ElementwiseOps + LossOps + FactorOps> LinalgOps for Q {}
+impl<Q: GemmOps + RowOps + ElementwiseOps + LossOps + FactorOps + CorrectionOps> LinalgOps for Q {}

@@ -35,6 +35,8 @@ macro_rules! shipped {
 pub(super) const AIR: Shipped = shipped!(air, ["air"], conformance::air::specs, [AesKernel::Table]);
 pub(super) const CIRCLE: Shipped = shipped!(circle, ["circle"], conformance::circle::specs, [AesKernel::Table]);
 pub(super) const CHANNEL: Shipped = shipped!(channel, ["channel"], conformance::channel::specs, [AesKernel::Table]);
+pub(super) const CORRECTION: Shipped =
+    shipped!(correction, ["correction"], conformance::correction::specs, [AesKernel::Table]);
 pub(super) const DEEP: Shipped = shipped!(deep, ["deep"], deep_specs, [AesKernel::Table]);
 pub(super) const FSS: Shipped = shipped!(fss, ["fss", "fss_bitsliced"], conformance::fss::specs, AesKernel::ALL);
 pub(super) const LINALG: Shipped = shipped!(
