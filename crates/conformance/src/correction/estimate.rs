@@ -58,7 +58,8 @@ impl Estimate {
         let (width, count) = (self.params.width as usize, self.params.count as usize);
         let (mut history, mut modelled) = (Vec::new(), Vec::new());
         for query in 0..self.params.queries as usize {
-            let places = self.places[query * count..][..count].iter().filter(|&&place| place != NO_STATE);
+            let places =
+                self.places[query * count..][..count].iter().filter(|&&place| u64::from(place) < self.params.capacity);
             let found: Vec<[f64; 3]> =
                 places.map(|&place| core::array::from_fn(|i| f64::from(self.known[3 * place as usize + i]))).collect();
             let weight = |known: &[f64; 3]| {
