@@ -54,14 +54,10 @@ impl<Q: CorrectionOps> ResidualStore<Q> {
         }
         let of = |len: usize| capacity.checked_mul(len).ok_or(NnError::Overflow { op: OP });
         let (states, known) = (of(width)?, of(3)?);
-        Ok(Self {
-            capacity,
-            width,
-            states: q.alloc(states)?,
-            norms: q.alloc(capacity)?,
-            known: q.alloc(known)?,
-            stored: q.zeros(1)?,
-        })
+        let (states, norms, known) = (q.alloc(states)?, q.alloc(capacity)?, q.alloc(known)?);
+        let mut store = Self { capacity, width, states, norms, known, stored: q.alloc(1)? };
+        store.clear(q)?;
+        Ok(store)
     }
 
     /// States that are kept.
