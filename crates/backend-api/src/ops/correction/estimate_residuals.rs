@@ -9,7 +9,7 @@ use crate::{
 
 op! {
     /// Two estimates of the residual of each query. `history` is the mean of the residuals of similar states, each of which weighs
-    /// `decay^(d / 100)` times its confidence, d steps before the query's (0 after it); weights that do not add up to more than 0 are
+    /// `decay^(d / 100)` in f32 times its confidence, d steps before the query's (0 after it); weights that do not add up to more than 0 are
     /// taken as they are. `model` is the scalar product of the coefficients and the first features, and the bias. Both are 0 for a
     /// query with no similar state.
     pub struct EstimateResiduals<'a, Q> as "estimate_residuals" {
