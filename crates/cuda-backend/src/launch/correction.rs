@@ -11,6 +11,9 @@ use crate::{CudaMut, CudaQueue, CudaRef};
 
 /// Trainings that a block takes at a time.
 const TRAININGS: u64 = 4;
+/// Blocks up to which each takes trainings once; beyond them a block takes several turns, for each of which it has the weights.
+const SINGLE: u64 = 32;
+const TURNS: u64 = 4;
 /// Columns of codes that a block takes.
 const COLUMNS: u64 = 128;
 
@@ -36,7 +39,8 @@ pub(crate) fn features(queue: &CudaQueue, op: &TrainingFeatures<'_, CudaQueue>) 
 /// Neither batch nor outputs are zero.
 pub(crate) fn encode(queue: &CudaQueue, op: &EncodeStates<'_, CudaQueue>) -> Result<(), BackendError> {
     let launch = queue.kernel("correction_encode")?;
-    let blocks = over_trainings(&launch, op.params.batch);
+    let blocks = op.params.batch.div_ceil(TRAININGS);
+    let blocks = if blocks <= SINGLE { blocks } else { blocks.div_ceil(TURNS).min(launch.at_once()) };
     let launch = launch.grid([blocks, op.params.outputs.div_ceil(COLUMNS), 1]).value("p", op.params);
     let launch = records(launch, &op.records).input("weights", op.weights).input("bias", op.bias);
     let launch = launch.output_if("features", op.features.as_ref()).output("codes", &op.codes);

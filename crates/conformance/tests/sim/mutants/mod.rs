@@ -69,7 +69,7 @@ fn faults_in_the_circle_kernels_are_noticed() {
 
 #[test]
 fn faults_in_the_kernels_of_corrections_are_noticed() {
-    are_noticed(&Trials::of(&CORRECTION, Vec::new(), 1 << 18));
+    are_noticed(&Trials::of(&CORRECTION, Vec::new(), 1 << 21));
 }
 
 #[test]
