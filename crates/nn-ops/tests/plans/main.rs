@@ -3,6 +3,8 @@
 
 mod depths;
 mod descent;
+mod goldens;
 mod import;
 mod mlp;
+mod soak;
 mod step;
