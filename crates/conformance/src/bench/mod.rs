@@ -6,12 +6,14 @@ pub mod circle;
 pub mod deep;
 pub mod device;
 pub mod fss;
+mod host;
 pub mod linalg;
 pub mod merkle;
 pub mod recurrent;
 pub mod stark;
 mod stwo;
 pub mod tensor;
+mod torch;
 pub mod traces;
 
 use core::fmt;
@@ -46,7 +48,12 @@ impl Contender {
 
     /// An implementation that cannot run here, with the time that it took where it was measured.
     pub fn recorded(name: impl Into<String>, time: Duration) -> Self {
-        Self { name: name.into(), time: Box::new(move || time) }
+        Self::timed(name, move || time)
+    }
+
+    /// An implementation in another process, which does the contest's work once and tells how long it took.
+    pub fn timed(name: impl Into<String>, time: impl FnMut() -> Duration + 'static) -> Self {
+        Self { name: name.into(), time: Box::new(time) }
     }
 
     /// Its name.
@@ -217,5 +224,7 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     all.extend(tensor::contests());
     all.extend(merkle::contests());
     all.extend(stark::contests());
-    all.into_iter().map(|(id, build)| (id, Box::new(|| stwo::beside_stwo(build())) as Box<_>)).collect()
+    all.into_iter()
+        .map(|(id, build)| (id, Box::new(|| torch::beside_torch(stwo::beside_stwo(build()))) as Box<_>))
+        .collect()
 }

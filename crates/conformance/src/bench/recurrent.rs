@@ -1,16 +1,12 @@
 //! Speed lines of the `recurrent` op set, on one thread: five members of 256 states, 32 rows, ten steps.
 
-use std::{hint::black_box, num::NonZeroUsize};
+use std::hint::black_box;
 
-use backend_api::{Buffer, Queue};
-use cpu_backend::{CpuConfig, CpuQueue};
-use nn_ops::{
-    GruInputs, GruMember, GruPlan, GruResults, GruWeights, NnError, RssmPlan, RssmResults, RssmSpec, TensorMut,
-    TensorRef,
-};
+use cpu_backend::CpuQueue;
+use nn_ops::{GruInputs, GruMember, GruPlan, GruResults, GruWeights, NnError, RssmPlan, RssmResults, RssmSpec, Tensor};
 use yardstick::fma_peak;
 
-use super::{Contender, Contest, Goal, Show};
+use super::{Contender, Contest, Goal, Show, host};
 
 const MEMBERS: usize = 5;
 const BATCH: usize = 32;
@@ -24,26 +20,10 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     vec![("nn.gru/128x256".to_owned(), Box::new(forward)), ("nn.rssm_rollout/64x256".to_owned(), Box::new(rollout))]
 }
 
-/// One thread on the strongest path.
-#[expect(clippy::expect_used, reason = "a bench without its queue cannot go on")]
-fn queue() -> CpuQueue {
-    CpuQueue::open(CpuConfig { threads: NonZeroUsize::new(1), ..CpuConfig::default() }).expect("one thread is enough")
-}
-
-/// Values in `-size..size`.
-fn values(count: usize, size: f32) -> Vec<f32> {
-    let mut state = 1u32;
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        ((state >> 8) as f32 / (1 << 23) as f32 - 1.0) * size
-    };
-    (0..count).map(|_| next()).collect()
-}
-
 /// An ensemble that takes `input` features.
 fn ensemble(q: &CpuQueue, input: usize) -> Result<GruWeights<CpuQueue>, NnError> {
     let limit = (2.0 / (input + HIDDEN) as f32).sqrt();
-    let of = |rows: usize| values(rows * 3 * HIDDEN, limit);
+    let of = |rows: usize| host::values(rows * 3 * HIDDEN, limit);
     let unit = GruMember::new(input, HIDDEN, of(input), of(HIDDEN), vec![0.0; 3 * HIDDEN], None)?;
     GruWeights::new(q, &vec![unit; MEMBERS])
 }
@@ -63,55 +43,44 @@ fn contest(id: &str, flops: usize, ours: Contender) -> Contest {
     }
 }
 
-#[expect(clippy::expect_used, reason = "a bench without its memory cannot go on")]
 fn forward() -> Contest {
     const INPUT: usize = 128;
-    let q = queue();
-    let weights = ensemble(&q, INPUT).expect("memory");
-    let plan = GruPlan::new(&weights, BATCH, STEPS, GruInputs::Sequence).expect("the sizes are valid");
-    let x = q.upload(&values(STEPS * BATCH * INPUT, 1.0)).expect("memory");
-    let mut last = q.zeros::<f32>(MEMBERS * BATCH * HIDDEN).expect("memory");
-    let mut run = move || {
-        let last = TensorMut::contiguous(last.view_mut(), &STATE)?;
-        let results = GruResults { states: None, last, saved: None };
-        plan.forward(&q, &weights, TensorRef::new(x.view(), *plan.inputs())?, None, results)
-    };
-    let flops = MEMBERS * STEPS * BATCH * 2 * (INPUT + HIDDEN) * 3 * HIDDEN;
-    contest("nn.gru/128x256", flops, Contender::new("trefoil", move || run().expect("the tensors fit the plan")))
+    let ours = host::ours(|q| {
+        let weights = ensemble(&q, INPUT)?;
+        let plan = GruPlan::new(&weights, BATCH, STEPS, GruInputs::Sequence)?;
+        let x = host::tensor(&q, plan.inputs().shape(), 1.0)?;
+        let mut last = Tensor::alloc(&q, &STATE)?;
+        Ok(Box::new(move || {
+            let results = GruResults { states: None, last: last.at_mut(), saved: None };
+            plan.forward(&q, &weights, x.at(), None, results)
+        }))
+    });
+    contest("nn.gru/128x256", MEMBERS * STEPS * BATCH * 2 * (INPUT + HIDDEN) * 3 * HIDDEN, ours)
 }
 
-#[expect(clippy::expect_used, reason = "a bench without its memory cannot go on")]
 fn rollout() -> Contest {
     const INPUT: usize = 64;
     const STOCHASTIC: usize = 32;
     const BOTH: usize = HIDDEN + STOCHASTIC;
-    let q = queue();
-    let weights = ensemble(&q, INPUT).expect("memory");
-    let spec = RssmSpec { batch: BATCH, steps: STEPS, stochastic: STOCHASTIC, ..RssmSpec::default() };
-    let plan = RssmPlan::new(&weights, spec).expect("the sizes are valid");
-    let rows = MEMBERS * BATCH;
-    let upload = |count: usize| q.upload(&values(count, 0.1)).expect("memory");
-    let (head, x, first, losses) = (upload(BOTH), upload(BATCH * INPUT), upload(rows * HIDDEN), upload(rows));
-    let zeros = |count: usize| q.zeros::<f32>(count).expect("memory");
-    let (mut trajectory, mut last) = (zeros(rows * (STEPS + 1)), zeros(rows * HIDDEN));
-    let (mut combined, mut entropy) = (zeros(rows * BOTH), zeros(rows));
-    let mut run = move || {
-        let results = RssmResults {
-            trajectory: TensorMut::contiguous(trajectory.view_mut(), &[MEMBERS, BATCH, STEPS + 1])?,
-            last: TensorMut::contiguous(last.view_mut(), &STATE)?,
-            combined: TensorMut::contiguous(combined.view_mut(), &[MEMBERS, BATCH, BOTH])?,
-            entropy: TensorMut::contiguous(entropy.view_mut(), &[MEMBERS, BATCH])?,
-        };
-        let (head, x) =
-            (TensorRef::contiguous(head.view(), &[BOTH])?, TensorRef::contiguous(x.view(), &[BATCH, INPUT])?);
-        let first = TensorRef::contiguous(first.view(), &STATE)?;
-        let losses = TensorRef::contiguous(losses.view(), &[MEMBERS, BATCH])?;
-        plan.run(&q, &weights, head, x, first, losses, results)
-    };
-    let flops = MEMBERS * BATCH * 2 * (INPUT + STEPS * HIDDEN) * 3 * HIDDEN;
-    contest(
-        "nn.rssm_rollout/64x256",
-        flops,
-        Contender::new("trefoil", move || run().expect("the tensors fit the plan")),
-    )
+    let ours = host::ours(|q| {
+        let weights = ensemble(&q, INPUT)?;
+        let spec = RssmSpec { batch: BATCH, steps: STEPS, stochastic: STOCHASTIC, ..RssmSpec::default() };
+        let plan = RssmPlan::new(&weights, spec)?;
+        let (head, x) = (host::tensor(&q, &[BOTH], 0.1)?, host::tensor(&q, &[BATCH, INPUT], 0.1)?);
+        let (first, losses) = (host::tensor(&q, &STATE, 0.1)?, host::tensor(&q, &[MEMBERS, BATCH], 0.1)?);
+        let mut trajectory = Tensor::alloc(&q, &[MEMBERS, BATCH, STEPS + 1])?;
+        let mut last = Tensor::alloc(&q, &STATE)?;
+        let mut combined = Tensor::alloc(&q, &[MEMBERS, BATCH, BOTH])?;
+        let mut entropy = Tensor::alloc(&q, &[MEMBERS, BATCH])?;
+        Ok(Box::new(move || {
+            let results = RssmResults {
+                trajectory: trajectory.at_mut(),
+                last: last.at_mut(),
+                combined: combined.at_mut(),
+                entropy: entropy.at_mut(),
+            };
+            plan.run(&q, &weights, head.at(), x.at(), first.at(), losses.at(), results)
+        }))
+    });
+    contest("nn.rssm_rollout/64x256", MEMBERS * BATCH * 2 * (INPUT + STEPS * HIDDEN) * 3 * HIDDEN, ours)
 }

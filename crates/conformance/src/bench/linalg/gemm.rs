@@ -1,97 +1,116 @@
-//! Square matrix products and the fused encoder layer, one thread.
+//! Matrix products and the fused encoder layer, one thread.
 
-use std::{hint::black_box, num::NonZeroUsize};
+use std::hint::black_box;
 
-use backend_api::{Buffer, Queue};
-use cpu_backend::{CpuConfig, CpuQueue};
-use nn_ops::{Activation, GemmPlan, Layout, TensorMut, TensorRef, linear};
+use backend_api::Real;
+use half::{bf16, f16};
+use nn_ops::{Activation, GemmPlan, Layout, linear};
 use yardstick::{fma_peak, plain_gemm};
 
-use crate::bench::{Contender, Contest, Goal, Show};
+use crate::bench::{Contender, Contest, Goal, Show, host};
 
 pub(super) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let mut all: Vec<(String, Box<dyn FnOnce() -> Contest>)> = Vec::new();
     for n in [128, 256, 512, 1024] {
         all.push((format!("nn.matmul/{n}"), Box::new(move || square(n))));
     }
-    all.push(("nn.encode_state".to_owned(), Box::new(encode_state)));
+    let mut beside_peak = |id: &str, shape: [usize; 3], ours: fn([usize; 3]) -> Contender| {
+        let id = id.to_owned();
+        all.push((id.clone(), Box::new(move || against_peak(id, shape, ours))));
+    };
+    beside_peak("nn.matmul/1x512x256", [1, 512, 256], |shape| product::<f32>(shape, Operands::Plain));
+    beside_peak("nn.matmul/32x256x512", [32, 256, 512], |shape| product::<f32>(shape, Operands::Plain));
+    beside_peak("nn.matmul_nt/512", [512; 3], |shape| product::<f32>(shape, Operands::RightTransposed));
+    beside_peak("nn.matmul_tn/512", [512; 3], |shape| product::<f32>(shape, Operands::LeftTransposed));
+    beside_peak("nn.matmul_bf16/128", [128; 3], |shape| product::<bf16>(shape, Operands::Plain));
+    beside_peak("nn.matmul_bf16/256", [256; 3], |shape| product::<bf16>(shape, Operands::Plain));
+    beside_peak("nn.matmul_bf16/512", [512; 3], |shape| product::<bf16>(shape, Operands::Plain));
+    beside_peak("nn.matmul_bf16/1024", [1024; 3], |shape| product::<bf16>(shape, Operands::Plain));
+    beside_peak("nn.matmul_nt_bf16/256", [256; 3], |shape| product::<bf16>(shape, Operands::RightTransposed));
+    beside_peak("nn.matmul_f16/512", [512; 3], |shape| product::<f16>(shape, Operands::Plain));
+    for (id, rows) in [("nn.encode_state", 32), ("nn.encode_state/4096", 4096)] {
+        all.push((id.to_owned(), Box::new(move || encode(id, rows))));
+    }
     all
 }
 
-/// One thread on the strongest path.
-#[expect(clippy::expect_used, reason = "a bench without its queue cannot go on")]
-fn queue() -> CpuQueue {
-    CpuQueue::open(CpuConfig { threads: NonZeroUsize::new(1), ..CpuConfig::default() }).expect("one thread is enough")
+/// Which operands are read along the other axis.
+#[derive(Clone, Copy)]
+enum Operands {
+    Plain,
+    LeftTransposed,
+    RightTransposed,
 }
 
-/// Values in -1..1.
-fn input(count: usize) -> Vec<f32> {
-    let mut state = 1u32;
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
-    };
-    (0..count).map(|_| next()).collect()
+/// A product of `[m, k]` and `[k, n]`.
+fn product<T: Real>([m, k, n]: [usize; 3], operands: Operands) -> Contender {
+    host::ours(move |q| {
+        let (left, right) = match operands {
+            Operands::Plain => ([m, k], [k, n]),
+            Operands::LeftTransposed => ([k, m], [k, n]),
+            Operands::RightTransposed => ([m, k], [n, k]),
+        };
+        let (a, b) = (host::tensor::<T>(&q, &left, 1.0)?, host::tensor::<T>(&q, &right, 1.0)?);
+        let mut c = host::tensor::<T>(&q, &[m, n], 1.0)?;
+        let turned = |layout: &Layout, turn: bool| if turn { layout.transposed() } else { Ok(*layout) };
+        let left = turned(a.layout(), matches!(operands, Operands::LeftTransposed))?;
+        let right = turned(b.layout(), matches!(operands, Operands::RightTransposed))?;
+        let plan = GemmPlan::new(&left, &right, c.layout())?;
+        Ok(Box::new(move || {
+            let a = if left == *a.layout() { a.at() } else { a.at().transposed()? };
+            let b = if right == *b.layout() { b.at() } else { b.at().transposed()? };
+            plan.run(&q, a, b, c.at_mut())
+        }))
+    })
 }
 
-#[expect(clippy::expect_used, reason = "a bench without its memory cannot go on")]
 fn square(n: usize) -> Contest {
-    let q = queue();
-    let (a, b) = (q.upload(&input(n * n)).expect("memory"), q.upload(&input(n * n)).expect("memory"));
-    let mut c = q.zeros::<f32>(n * n).expect("memory");
-    let layout = Layout::contiguous(&[n, n]).expect("a square");
-    let plan = GemmPlan::new(&layout, &layout, &layout).expect("squares fit");
-    let mut run = move || {
-        let (a, b) = (TensorRef::new(a.view(), layout)?, TensorRef::new(b.view(), layout)?);
-        plan.run(&q, a, b, TensorMut::new(c.view_mut(), layout)?)
-    };
-    let ours = Contender::new("trefoil", move || run().expect("the tensors fit the plan"));
+    let work = 2 * n.pow(3);
     Contest {
         id: format!("nn.matmul/{n}"),
         unit: "flop",
-        work: 2.0 * (n as f64).powi(3),
+        work: work as f64,
         show: Show::Rate,
-        contenders: vec![ours, peer(n), peak(2 * (n as u64).pow(3))],
+        contenders: vec![product::<f32>([n; 3], Operands::Plain), peer(n), peak(work)],
         goals: vec![(Goal::Ratio { peer: 1, ratio: 0.95 }, "")],
     }
 }
 
+/// A product beside the same number of operations in registers.
+fn against_peak(id: String, shape: [usize; 3], ours: fn([usize; 3]) -> Contender) -> Contest {
+    let work = 2 * shape.iter().product::<usize>();
+    let contenders = vec![ours(shape), peak(work)];
+    Contest { id, unit: "flop", work: work as f64, show: Show::Rate, contenders, goals: Vec::new() }
+}
+
 /// Crate `gemm`, called directly.
 fn peer(n: usize) -> Contender {
-    let (a, b, mut c) = (input(n * n), input(n * n), vec![0.0f32; n * n]);
+    let (a, b, mut c) = (host::values::<f32>(n * n, 1.0), host::values::<f32>(n * n, 1.0), vec![0.0f32; n * n]);
     Contender::new("gemm", move || plain_gemm(n, &a, &b, &mut c))
 }
 
-/// The same number of operations in registers, with the widest vectors that the processor has.
-fn peak(flops: u64) -> Contender {
+/// The same number of f32 operations in registers, with the widest vectors that the processor has.
+fn peak(flops: usize) -> Contender {
     Contender::new("multiply-adds at peak", move || {
-        black_box(fma_peak(flops));
+        black_box(fma_peak(flops as u64));
     })
 }
 
-#[expect(clippy::expect_used, reason = "a bench without its memory cannot go on")]
-fn encode_state() -> Contest {
-    const ROWS: usize = 32;
+fn encode(id: &str, rows: usize) -> Contest {
     const INPUTS: usize = 64;
     const OUTPUTS: usize = 128;
-    let q = queue();
-    let x = q.upload(&input(ROWS * INPUTS)).expect("memory");
-    let w = q.upload(&input(INPUTS * OUTPUTS)).expect("memory");
-    let bias = q.upload(&input(OUTPUTS)).expect("memory");
-    let mut y = q.zeros::<f32>(ROWS * OUTPUTS).expect("memory");
-    let mut run = move || {
-        let x = TensorRef::contiguous(x.view(), &[ROWS, INPUTS])?;
-        let w = TensorRef::contiguous(w.view(), &[INPUTS, OUTPUTS])?;
-        let bias = TensorRef::contiguous(bias.view(), &[OUTPUTS])?;
-        linear(&q, x, w, Some(bias), Activation::Relu, TensorMut::contiguous(y.view_mut(), &[ROWS, OUTPUTS])?)
-    };
-    let flops = 2 * ROWS * INPUTS * OUTPUTS;
+    let ours = host::ours(|q| {
+        let (x, w) = (host::tensor::<f32>(&q, &[rows, INPUTS], 1.0)?, host::tensor(&q, &[INPUTS, OUTPUTS], 1.0)?);
+        let (bias, mut y) = (host::tensor(&q, &[OUTPUTS], 1.0)?, host::tensor(&q, &[rows, OUTPUTS], 1.0)?);
+        Ok(Box::new(move || linear(&q, x.at(), w.at(), Some(bias.at()), Activation::Relu, y.at_mut())))
+    });
+    let flops = 2 * rows * INPUTS * OUTPUTS;
     Contest {
-        id: "nn.encode_state".to_owned(),
+        id: id.to_owned(),
         unit: "flop",
         work: flops as f64,
         show: Show::Rate,
-        contenders: vec![Contender::new("trefoil", move || run().expect("the shapes fit")), peak(flops as u64)],
+        contenders: vec![ours, peak(flops)],
         goals: vec![(Goal::Ratio { peer: 1, ratio: 1.0 / 1.2 }, "")],
     }
 }

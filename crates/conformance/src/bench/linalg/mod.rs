@@ -1,6 +1,8 @@
 //! Speed lines of the `linalg` op set.
 
+mod elements;
 mod gemm;
+mod loss;
 mod rows;
 mod svd;
 
@@ -11,6 +13,8 @@ use super::Contest;
 pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let mut all = gemm::contests();
     all.extend(rows::contests());
+    all.extend(elements::contests());
+    all.extend(loss::contests());
     all.extend(svd::contests());
     all
 }

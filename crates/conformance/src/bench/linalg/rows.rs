@@ -1,94 +1,114 @@
-//! Softmax and layer norm of 4096 rows of 1024 f32, one thread: 16 MiB in, 16 MiB out.
+//! Softmax and norms of 4096 rows of 1024, one thread.
 
-use std::{hint::black_box, num::NonZeroUsize};
+use std::hint::black_box;
 
-use backend_api::{Buffer, Queue};
-use cpu_backend::{CpuConfig, CpuQueue};
-use nn_ops::{Mask, NormPlan, SoftmaxPlan, TensorMut, TensorRef};
+use backend_api::Real;
+use half::bf16;
+use nn_ops::{Mask, NormPlan, NormSaved, SoftmaxPlan, Tensor};
 
-use crate::bench::{Contender, Contest, Goal, Show};
+use crate::bench::{Contender, Contest, Goal, Show, host};
 
 const ROWS: usize = 4096;
 const COLUMNS: usize = 1024;
 const SHAPE: [usize; 2] = [ROWS, COLUMNS];
 const COUNT: usize = ROWS * COLUMNS;
-/// Every element is read once and written once.
-const BYTES: f64 = 8.0 * COUNT as f64;
 
 pub(super) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
-    vec![
-        ("nn.softmax".to_owned(), Box::new(|| contest("nn.softmax", softmax(), plain_softmax()))),
-        ("nn.layer_norm".to_owned(), Box::new(|| contest("nn.layer_norm", layer_norm(), plain_layer_norm()))),
-    ]
-}
-
-fn contest(id: &str, ours: Contender, plain: Contender) -> Contest {
-    Contest {
-        id: id.to_owned(),
-        unit: "byte",
-        work: BYTES,
-        show: Show::Rate,
-        contenders: vec![ours, copy(), plain],
-        goals: vec![(Goal::Ratio { peer: 1, ratio: 0.85 }, "")],
-    }
-}
-
-/// Values in -4..4.
-fn input() -> Vec<f32> {
-    let mut state = 1u32;
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as f32 / (1 << 21) as f32 - 4.0
+    let mut all: Vec<(String, Box<dyn FnOnce() -> Contest>)> = Vec::new();
+    let mut add = |id: &'static str, bytes: usize, ours: fn() -> Contender, plain: Option<fn() -> Contender>| {
+        all.push((id.to_owned(), Box::new(move || contest(id, bytes, ours(), plain.map(|plain| plain())))));
     };
-    (0..COUNT).map(|_| next()).collect()
+    add("nn.softmax", 8, || softmax::<f32>(1, false), Some(plain_softmax));
+    add("nn.softmax_bf16", 4, || softmax::<bf16>(1, false), None);
+    add("nn.softmax_columns", 8, || softmax::<f32>(0, false), None);
+    add("nn.softmax_causal", 8, || softmax::<f32>(1, true), None);
+    add("nn.log_softmax", 8, log_softmax, None);
+    add("nn.softmax_backward", 12, softmax_backward, None);
+    add("nn.layer_norm", 8, layer_norm::<f32>, Some(plain_layer_norm));
+    add("nn.layer_norm_bf16", 4, layer_norm::<bf16>, None);
+    add("nn.layer_norm_backward", 12, layer_norm_backward, None);
+    add("nn.rms_norm", 8, rms_norm, None);
+    all
 }
 
-/// One thread on the strongest path.
-#[expect(clippy::expect_used, reason = "a bench without its queue or its memory cannot go on")]
-fn queue() -> CpuQueue {
-    CpuQueue::open(CpuConfig { threads: NonZeroUsize::new(1), ..CpuConfig::default() }).expect("one thread is enough")
-}
-
-#[expect(clippy::expect_used, reason = "a bench without its queue or its memory cannot go on")]
-fn softmax() -> Contender {
-    let q = queue();
-    let plan = SoftmaxPlan::new(&SHAPE, 1).expect("the shape is valid");
-    let x = q.upload(&input()).expect("32 MiB are free");
-    let mut y = q.upload(&input()).expect("32 MiB are free");
-    let mut run = move || {
-        let (x, y) = (TensorRef::contiguous(x.view(), &SHAPE)?, TensorMut::contiguous(y.view_mut(), &SHAPE)?);
-        plan.softmax(&q, x, Mask::None, y)
+/// A line that moves `bytes` for each element, beside a copy that moves as many.
+fn contest(id: &str, bytes: usize, ours: Contender, plain: Option<Contender>) -> Contest {
+    let mut contenders = vec![ours, host::copy(bytes * COUNT)];
+    contenders.extend(plain);
+    let goals = match id {
+        "nn.softmax" | "nn.layer_norm" => vec![(Goal::Ratio { peer: 1, ratio: 0.85 }, "")],
+        _ => Vec::new(),
     };
-    Contender::new("trefoil", move || run().expect("the tensors fit the plan"))
+    Contest { id: id.to_owned(), unit: "byte", work: (bytes * COUNT) as f64, show: Show::Rate, contenders, goals }
 }
 
-#[expect(clippy::expect_used, reason = "a bench without its queue or its memory cannot go on")]
-fn layer_norm() -> Contender {
-    let q = queue();
-    let plan = NormPlan::new(&SHAPE, 1e-5).expect("the shape is valid");
-    let x = q.upload(&input()).expect("32 MiB are free");
-    let mut y = q.upload(&input()).expect("32 MiB are free");
-    let (gamma, beta) = (q.upload(&[1.5f32; COLUMNS]), q.upload(&[0.5f32; COLUMNS]));
-    let (gamma, beta) = (gamma.expect("4 KiB are free"), beta.expect("4 KiB are free"));
-    let mut stats = plan.layer_stats(&q).expect("32 KiB are free");
-    let mut run = move || {
-        let (x, y) = (TensorRef::contiguous(x.view(), &SHAPE)?, TensorMut::contiguous(y.view_mut(), &SHAPE)?);
-        let gamma = TensorRef::contiguous(gamma.view(), &[COLUMNS])?;
-        let beta = TensorRef::contiguous(beta.view(), &[COLUMNS])?;
-        let stats = TensorMut::contiguous(stats.view_mut(), &[2, ROWS])?;
-        plan.layer_norm(&q, x, Some(gamma), Some(beta), y, stats)
-    };
-    Contender::new("trefoil", move || run().expect("the tensors fit the plan"))
+fn softmax<T: Real>(axis: usize, causal: bool) -> Contender {
+    host::ours(move |q| {
+        let plan = SoftmaxPlan::new(&SHAPE, axis)?;
+        let (x, mut y) = (host::tensor::<T>(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 4.0)?);
+        Ok(Box::new(move || {
+            let mask = if causal { Mask::Causal { offset: 0 } } else { Mask::None };
+            plan.softmax(&q, x.at(), mask, y.at_mut())
+        }))
+    })
 }
 
-/// The bound: reading and writing the same number of bytes.
-fn copy() -> Contender {
-    let (x, mut y) = (input(), input());
-    Contender::new("copy_from_slice", move || black_box(&mut y).copy_from_slice(black_box(&x)))
+fn log_softmax() -> Contender {
+    host::ours(|q| {
+        let plan = SoftmaxPlan::new(&SHAPE, 1)?;
+        let (x, mut y) = (host::tensor::<f32>(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 4.0)?);
+        Ok(Box::new(move || plan.log_softmax(&q, x.at(), Mask::None, y.at_mut())))
+    })
+}
+
+fn softmax_backward() -> Contender {
+    host::ours(|q| {
+        let plan = SoftmaxPlan::new(&SHAPE, 1)?;
+        let (x, g) = (host::tensor::<f32>(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 1.0)?);
+        let (mut y, mut dx) = (host::tensor(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 4.0)?);
+        plan.softmax(&q, x.at(), Mask::None, y.at_mut())?;
+        Ok(Box::new(move || plan.softmax_backward(&q, y.at(), g.at(), dx.at_mut())))
+    })
+}
+
+fn layer_norm<T: Real>() -> Contender {
+    host::ours(|q| {
+        let plan = NormPlan::new(&SHAPE, 1e-5)?;
+        let (x, mut y) = (host::tensor::<T>(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 4.0)?);
+        let (gamma, beta) = (host::tensor(&q, &[COLUMNS], 1.0)?, host::tensor(&q, &[COLUMNS], 1.0)?);
+        let mut stats = Tensor::from_buffer(plan.layer_stats(&q)?, &[2, ROWS])?;
+        Ok(Box::new(move || plan.layer_norm(&q, x.at(), Some(gamma.at()), Some(beta.at()), y.at_mut(), stats.at_mut())))
+    })
+}
+
+fn layer_norm_backward() -> Contender {
+    host::ours(|q| {
+        let plan = NormPlan::new(&SHAPE, 1e-5)?;
+        let (x, g) = (host::tensor::<f32>(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 1.0)?);
+        let (mut y, mut dx) = (host::tensor(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 4.0)?);
+        let gamma = host::tensor(&q, &[COLUMNS], 1.0)?;
+        let (mut dgamma, mut dbeta) = (host::tensor(&q, &[COLUMNS], 1.0)?, host::tensor(&q, &[COLUMNS], 1.0)?);
+        let mut stats = Tensor::from_buffer(plan.layer_stats(&q)?, &[2, ROWS])?;
+        plan.layer_norm(&q, x.at(), Some(gamma.at()), None, y.at_mut(), stats.at_mut())?;
+        Ok(Box::new(move || {
+            let saved = NormSaved { x: x.at(), gamma: Some(gamma.at()), stats: stats.at() };
+            plan.layer_norm_backward(&q, saved, g.at(), dx.at_mut(), Some(dgamma.at_mut()), Some(dbeta.at_mut()))
+        }))
+    })
+}
+
+fn rms_norm() -> Contender {
+    host::ours(|q| {
+        let plan = NormPlan::new(&SHAPE, 1e-5)?;
+        let (x, mut y) = (host::tensor::<f32>(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 4.0)?);
+        let gamma = host::tensor(&q, &[COLUMNS], 1.0)?;
+        let mut stats = Tensor::from_buffer(plan.rms_stats(&q)?, &[ROWS])?;
+        Ok(Box::new(move || plan.rms_norm(&q, x.at(), Some(gamma.at()), y.at_mut(), stats.at_mut())))
+    })
 }
 
 fn plain_softmax() -> Contender {
-    let (x, mut y) = (input(), input());
+    let (x, mut y) = (host::values::<f32>(COUNT, 4.0), host::values::<f32>(COUNT, 4.0));
     Contender::new("plain loops", move || {
         for (x, y) in black_box(&x).chunks_exact(COLUMNS).zip(black_box(&mut y).chunks_exact_mut(COLUMNS)) {
             let greatest = x.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -103,7 +123,7 @@ fn plain_softmax() -> Contender {
 }
 
 fn plain_layer_norm() -> Contender {
-    let (x, mut y) = (input(), input());
+    let (x, mut y) = (host::values::<f32>(COUNT, 4.0), host::values::<f32>(COUNT, 4.0));
     Contender::new("plain loops", move || {
         for (x, y) in black_box(&x).chunks_exact(COLUMNS).zip(black_box(&mut y).chunks_exact_mut(COLUMNS)) {
             let mean = x.iter().sum::<f32>() / COLUMNS as f32;

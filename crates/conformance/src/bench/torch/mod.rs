@@ -1,0 +1,98 @@
+//! PyTorch on one thread, in a process of its own, beside the lines of networks: wherever the `python3` of the search path has
+//! it. Elsewhere its times as they were recorded stand for it, and hold for that processor alone.
+
+mod recorded;
+
+use std::{
+    cell::RefCell,
+    io::{BufRead, BufReader, Write},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    rc::Rc,
+    time::Duration,
+};
+
+use super::{Contender, Contest, Goal};
+
+/// The program that times PyTorch, line by line.
+const WORKER: &str = include_str!("worker.py");
+
+/// What PyTorch should not be faster than.
+const GOAL: f64 = 1.0;
+
+thread_local! {
+    /// Started by the first line of networks; `None` inside if there is no PyTorch.
+    static PYTORCH: Option<Rc<RefCell<Worker>>> = Worker::start().map(|worker| Rc::new(RefCell::new(worker)));
+}
+
+/// A process that answers each line with one.
+struct Worker {
+    process: Child,
+    requests: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    /// Of PyTorch.
+    version: String,
+}
+
+impl Worker {
+    /// The process, once it has found PyTorch.
+    fn start() -> Option<Self> {
+        let mut process = Command::new("python3")
+            .args(["-c", WORKER])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        let (requests, answers) = (process.stdin.take()?, BufReader::new(process.stdout.take()?));
+        let mut worker = Self { process, requests, answers, version: String::new() };
+        worker.version = worker.answer()?;
+        Some(worker)
+    }
+
+    /// The next line, or `None` from a process that has ended.
+    fn answer(&mut self) -> Option<String> {
+        let mut line = String::new();
+        self.answers.read_line(&mut line).ok()?;
+        let line = line.trim();
+        (!line.is_empty()).then(|| line.to_owned())
+    }
+
+    fn ask(&mut self, request: &str) -> Option<String> {
+        writeln!(self.requests, "{request}").ok()?;
+        self.requests.flush().ok()?;
+        self.answer()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // it may have ended by itself
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The contest, with PyTorch among its contenders and as a goal, if PyTorch has the line.
+pub(super) fn beside_torch(mut contest: Contest) -> Contest {
+    if !contest.id.starts_with("nn.") {
+        return contest;
+    }
+    let Some(worker) = PYTORCH.with(Clone::clone) else {
+        contest.contenders.extend(recorded::contender(&contest.id, contest.work));
+        return contest;
+    };
+    if worker.borrow_mut().ask(&format!("prepare {}", contest.id)).as_deref() != Some("ready") {
+        return contest;
+    }
+    let name = format!("PyTorch {}", worker.borrow().version);
+    contest.goals.push((Goal::Ratio { peer: contest.contenders.len(), ratio: GOAL }, ""));
+    contest.contenders.push(Contender::timed(name, move || time(&mut worker.borrow_mut())));
+    contest
+}
+
+/// How long one run of the prepared line took.
+#[expect(clippy::expect_used, reason = "a bench whose peer broke off cannot go on")]
+fn time(worker: &mut Worker) -> Duration {
+    let seconds = worker.ask("run").and_then(|answer| answer.parse().ok()).expect("PyTorch answers with a time");
+    Duration::from_secs_f64(seconds)
+}
