@@ -146,7 +146,7 @@ impl GruPlan {
         let states = states.map(|states| states.planned(OP, "states", &self.states)).transpose()?;
         let h_t = last.planned(OP, "last", &self.state)?;
         let saved = saved.map(|saved| saved.planned(OP, "saved", &self.saved)).transpose()?;
-        let GruLayer { w, u, b, bu } = weights.layer();
+        let GruLayer { w, u, b, bu } = weights.layer()?;
         let layer = GruLayer { w: q.shorten(w), u: q.shorten(u), b: q.shorten(b), bu: bu.map(|bu| q.shorten(bu)) };
         Ok(q.gru_forward(GruForward { params: &self.params, layer, x, h0, states, h_t, saved })?)
     }

@@ -1,5 +1,7 @@
 //! The weights of an ensemble of gated recurrent units, on a device.
 
+use core::ops::Range;
+
 use backend_api::{Buffer, Queue, ops::recurrent::GruLayer};
 use core_types::params::recurrent::GruVariant;
 
@@ -20,13 +22,9 @@ const OP: &str = "gru_weights";
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct GruWeights<Q: Queue> {
-    members: usize,
-    input: usize,
-    hidden: usize,
-    w: Q::Buf<f32>,
-    u: Q::Buf<f32>,
-    b: Q::Buf<f32>,
-    bu: Option<Q::Buf<f32>>,
+    sizes: GruSizes,
+    /// w, u, b and bu of all members, one after another, and what else is trained with them.
+    values: Q::Buf<f32>,
 }
 
 impl<Q: Queue> GruWeights<Q> {
@@ -36,6 +34,11 @@ impl<Q: Queue> GruWeights<Q> {
     /// [`NnError::Parameter`] without members; [`NnError::ShapeMismatch`] for one of another size or variant than the first, whose
     /// shapes are `[input, hidden, biases within the reset]`; [`NnError::Backend`] if memory is short.
     pub fn new(q: &Q, members: &[GruMember]) -> Result<Self, NnError> {
+        Self::followed_by(q, members, &[])
+    }
+
+    /// [`new`](Self::new) with `others` behind the weights, in the same buffer.
+    pub(crate) fn followed_by(q: &Q, members: &[GruMember], others: &[f32]) -> Result<Self, NnError> {
         let shape = |unit: &GruMember| [unit.input(), unit.hidden(), unit.bu().map_or(0, <[f32]>::len)];
         let Some(first) = members.first() else {
             let (name, domain) = ("number of members", "1 or more");
@@ -45,19 +48,20 @@ impl<Q: Queue> GruWeights<Q> {
             let (expected, got) = (shape(first)[..].into(), shape(other)[..].into());
             return Err(NnError::ShapeMismatch { op: OP, tensor: "a member", expected, got });
         }
-        let gathered = |part: fn(&GruMember) -> &[f32]| {
-            let all: Vec<f32> = members.iter().flat_map(part).copied().collect();
-            q.upload(&all)
-        };
-        Ok(Self {
-            members: members.len(),
-            input: first.input(),
-            hidden: first.hidden(),
-            w: gathered(GruMember::w)?,
-            u: gathered(GruMember::u)?,
-            b: gathered(GruMember::b)?,
-            bu: first.bu().map(|_| gathered(|unit| unit.bu().unwrap_or_default())).transpose()?,
-        })
+        let of = |part: fn(&GruMember) -> &[f32]| members.iter().flat_map(part).copied();
+        let all = of(GruMember::w).chain(of(GruMember::u)).chain(of(GruMember::b));
+        let all = all.chain(of(|unit| unit.bu().unwrap_or_default())).chain(others.iter().copied());
+        let (members, input, hidden, variant) = (members.len(), first.input(), first.hidden(), first.variant());
+        let sizes = GruSizes { members, input, hidden, variant };
+        Ok(Self { sizes, values: q.upload(&all.collect::<Vec<_>>())? })
+    }
+
+    /// Memory for as many numbers, such as the gradients of these weights, which have their form.
+    ///
+    /// # Errors
+    /// [`NnError::Backend`] if memory is short.
+    pub fn like(&self, q: &Q) -> Result<Self, NnError> {
+        Ok(Self { sizes: self.sizes, values: q.alloc(self.values.len())? })
     }
 
     /// Waits and copies the weights of all members to the host.
@@ -65,56 +69,103 @@ impl<Q: Queue> GruWeights<Q> {
     /// # Errors
     /// [`NnError::Backend`] from the device.
     pub fn members(&self, q: &Q) -> Result<Vec<GruMember>, NnError> {
-        let (w, u, b) = (q.download(&self.w)?, q.download(&self.u)?, q.download(&self.b)?);
-        let bu = self.bu.as_ref().map(|bu| q.download(bu)).transpose()?;
-        let of = |all: &[f32], member: usize| {
-            let len = all.len() / self.members;
-            all[member * len..][..len].to_vec()
+        let all = q.read(self.values.slice(0..self.sizes.len())?)?;
+        let GruSizes { members, input, hidden, variant } = self.sizes;
+        let [w, u, b, bu] = self.sizes.parts();
+        let of = |part: &Range<usize>, member: usize| {
+            let len = part.len() / members;
+            all[part.start + member * len..][..len].to_vec()
         };
         let unit = |i| {
-            GruMember::new(self.input, self.hidden, of(&w, i), of(&u, i), of(&b, i), bu.as_ref().map(|bu| of(bu, i)))
+            let bu = (variant == GruVariant::ResetAfter).then(|| of(&bu, i));
+            GruMember::new(input, hidden, of(&w, i), of(&u, i), of(&b, i), bu)
         };
-        (0..self.members).map(unit).collect()
+        (0..members).map(unit).collect()
     }
 
     /// Number of members.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.members
+        self.sizes.members
     }
 
     /// Features of an input.
     #[must_use]
     pub fn input(&self) -> usize {
-        self.input
+        self.sizes.input
     }
 
     /// Features of a state.
     #[must_use]
     pub fn hidden(&self) -> usize {
-        self.hidden
+        self.sizes.hidden
     }
 
     /// Where states are reset.
     #[must_use]
     pub fn variant(&self) -> GruVariant {
-        if self.bu.is_some() { GruVariant::ResetAfter } else { GruVariant::ResetBefore }
+        self.sizes.variant
     }
 
     /// The views that ops take.
-    pub(crate) fn layer(&self) -> GruLayer<'_, Q> {
-        GruLayer { w: self.w.view(), u: self.u.view(), b: self.b.view(), bu: self.bu.as_ref().map(|bu| bu.view()) }
+    pub(crate) fn layer(&self) -> Result<GruLayer<'_, Q>, NnError> {
+        let [w, u, b, bu] = self.sizes.parts().map(|part| self.values.slice(part));
+        let bu = if self.sizes.variant == GruVariant::ResetAfter { Some(bu?) } else { None };
+        Ok(GruLayer { w: w?, u: u?, b: b?, bu })
+    }
+
+    /// Where w, u, b and bu lie among the [`values`](Self::values).
+    pub(crate) fn parts(&self) -> [Range<usize>; 4] {
+        self.sizes.parts()
+    }
+
+    /// All numbers: those of the weights, and those that follow them.
+    pub(crate) fn values(&self) -> &Q::Buf<f32> {
+        &self.values
+    }
+
+    /// The same, to be written.
+    pub(crate) fn values_mut(&mut self) -> &mut Q::Buf<f32> {
+        &mut self.values
+    }
+}
+
+/// The sizes of an ensemble whose weights can be counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct GruSizes {
+    members: usize,
+    input: usize,
+    hidden: usize,
+    variant: GruVariant,
+}
+
+impl GruSizes {
+    /// Where w, u, b and bu lie.
+    fn parts(&self) -> [Range<usize>; 4] {
+        let &Self { members, input, hidden, variant } = self;
+        let bu = if variant == GruVariant::ResetAfter { hidden } else { 0 };
+        let mut end = 0;
+        [3 * input * hidden, 3 * hidden * hidden, 3 * hidden, bu].map(|len| {
+            let start = end;
+            end += members * len;
+            start..end
+        })
+    }
+
+    /// How many weights there are.
+    fn len(&self) -> usize {
+        self.parts()[3].end
     }
 }
 
 impl<Q: Queue> core::fmt::Debug for GruWeights<Q> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Self { members, input, hidden, .. } = self;
+        let GruSizes { members, input, hidden, variant } = &self.sizes;
         f.debug_struct("GruWeights")
             .field("members", members)
             .field("input", input)
             .field("hidden", hidden)
-            .field("variant", &self.variant())
+            .field("variant", variant)
             .finish_non_exhaustive()
     }
 }

@@ -164,7 +164,7 @@ impl RssmPlan {
         let h_t = last.planned(OP, "last", self.gru.state())?;
         let combined = combined.planned(OP, "combined", &self.combined)?;
         let entropy = entropy.planned(OP, "entropy", &self.losses)?;
-        let GruLayer { w, u, b, bu } = weights.layer();
+        let GruLayer { w, u, b, bu } = weights.layer()?;
         let layer = GruLayer { w: q.shorten(w), u: q.shorten(u), b: q.shorten(b), bu: bu.map(|bu| q.shorten(bu)) };
         let params = &self.params;
         Ok(q.rssm_rollout(RssmRollout { params, layer, head, x, h0, losses, trajectory, h_t, combined, entropy })?)
