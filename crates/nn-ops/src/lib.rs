@@ -53,7 +53,10 @@ pub use dense::{Dense, DensePlan};
 pub use dropout::Dropout;
 pub use elementwise::{ElementwisePlan, activate, activate_backward, axpby, sgd_step};
 pub use error::{NnError, Shape};
-pub use gru::{GruConcat, GruGradientPlan, GruGradientWorkspace, GruGradients, GruMember, GruPlan, GruResults, GruRows, GruUpstream, GruWeights};
+pub use gru::{
+    GruConcat, GruGradientPlan, GruGradientWorkspace, GruGradients, GruMember, GruPass, GruPlan, GruResults, GruRows,
+    GruUpstream, GruWeights,
+};
 pub use index::Indices;
 pub use init::Init;
 pub use layout::Layout;

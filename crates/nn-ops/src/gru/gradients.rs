@@ -172,9 +172,8 @@ impl GruGradientPlan {
     /// # Errors
     /// [`NnError::Backend`] if memory is short.
     pub fn workspace<Q: Queue>(&self, q: &Q) -> Result<GruGradientWorkspace<Q>, NnError> {
-        let decay = self.decay.as_ref().map(|decay| {
-            Ok::<_, NnError>((q.upload(&decay.powers)?, q.alloc(self.gates.numel())?))
-        });
+        let decay =
+            self.decay.as_ref().map(|decay| Ok::<_, NnError>((q.upload(&decay.powers)?, q.alloc(self.gates.numel())?)));
         Ok(GruGradientWorkspace {
             plan: self.clone(),
             decay: decay.transpose()?,
@@ -222,7 +221,8 @@ impl GruGradientPlan {
         self.w.launch(q, x, self.summed(q, over_steps, d)?, None, values.slice_mut(of_w)?)?;
         self.u_gates.launch(q, of(H)?, d, None, values.slice_mut(of_u.clone())?)?;
         let candidate = TensorRef::<Q, f32>::new(d, self.gates)?.narrowed(2, 2 * n..3 * n)?.view();
-        let of_candidate = TensorMut::<Q, f32>::new(values.slice_mut(of_u)?, self.u)?.narrowed(2, 2 * n..3 * n)?.into_view();
+        let of_candidate =
+            TensorMut::<Q, f32>::new(values.slice_mut(of_u)?, self.u)?.narrowed(2, 2 * n..3 * n)?.into_view();
         if let (Some(plan), Some(product)) = (&self.bu, of_reset) {
             let into = TensorMut::new(product.view_mut(), self.h)?;
             let (r, of_c) = (TensorRef::new(of(R)?, self.h)?, TensorRef::new(candidate, plan.candidate)?);

@@ -5,8 +5,8 @@ use core::ops::Range;
 use backend_api::{Buffer, Queue, ops::recurrent::GruLayer};
 use core_types::params::recurrent::GruVariant;
 
-use super::GruMember;
-use crate::NnError;
+use super::{GruMember, member::size};
+use crate::{Init, NnError, TensorMut, TensorRef};
 
 const OP: &str = "gru_weights";
 
@@ -54,6 +54,50 @@ impl<Q: Queue> GruWeights<Q> {
         let (members, input, hidden, variant) = (members.len(), first.input(), first.hidden(), first.variant());
         let sizes = GruSizes { members, input, hidden, variant };
         Ok(Self { sizes, values: q.upload(&all.collect::<Vec<_>>())? })
+    }
+
+    /// `members` units of `[input, hidden]` features with weights and biases that are uniform in `+-1 / sqrt(hidden)`, as PyTorch
+    /// begins; the same on every device.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`NnError::Overflow`] if the weights cannot be counted.
+    pub fn random(
+        q: &Q,
+        members: usize,
+        [input, hidden]: [usize; 2],
+        variant: GruVariant,
+        seed: u64,
+    ) -> Result<Self, NnError> {
+        let limit = 1.0 / (hidden.max(1) as f32).sqrt();
+        let part = |shape: &[usize], site: u32| Init::Uniform { low: -limit, high: limit }.values(shape, seed, site);
+        let columns = size(OP, hidden, 3)?;
+        let unit = |first: u32| {
+            let [w, u, b] = [(input, 0), (hidden, 1), (1, 2)].map(|(rows, at)| part(&[rows, columns], first + at));
+            let bu = (variant == GruVariant::ResetAfter).then(|| part(&[hidden], first + 3)).transpose()?;
+            GruMember::new(input, hidden, w?, u?, b?, bu)
+        };
+        let count =
+            u32::try_from(members).ok().filter(|count| *count <= u32::MAX / 4).ok_or(NnError::Overflow { op: OP })?;
+        let units = (0..count).map(|member| unit(4 * member)).collect::<Result<Vec<_>, _>>()?;
+        Self::new(q, &units)
+    }
+
+    /// All weights as a row of numbers, for what treats them alike, such as a step of an optimiser.
+    ///
+    /// # Errors
+    /// None that [`new`](Self::new) would not have reported.
+    pub fn at(&self) -> Result<TensorRef<'_, Q, f32>, NnError> {
+        let len = self.sizes.len();
+        TensorRef::contiguous(self.values().slice(0..len)?, &[len])
+    }
+
+    /// The same, to be written.
+    ///
+    /// # Errors
+    /// As [`at`](Self::at).
+    pub fn at_mut(&mut self) -> Result<TensorMut<'_, Q, f32>, NnError> {
+        let len = self.sizes.len();
+        TensorMut::contiguous(self.values_mut().slice_mut(0..len)?, &[len])
     }
 
     /// Memory for as many numbers, such as the gradients of these weights, which have their form.
@@ -145,7 +189,8 @@ impl GruSizes {
         let &Self { members, input, hidden, variant } = self;
         let bu = if variant == GruVariant::ResetAfter { hidden } else { 0 };
         let mut end = 0;
-        [3 * input * hidden, 3 * hidden * hidden, 3 * hidden, bu].map(|len| {
+        // What there is nothing of comes first, so that no product is beyond what was counted.
+        [3 * hidden * input, 3 * hidden * hidden, 3 * hidden, bu].map(|len| {
             let start = end;
             end += members * len;
             start..end
@@ -187,5 +232,31 @@ mod tests {
             assert!(matches!(refused, Err(NnError::ShapeMismatch { tensor: "a member", .. })), "{refused:?}");
         }
         assert_eq!(made(&[unit(2, None), unit(2, None)]), Ok(()));
+    }
+
+    #[test]
+    fn random_weights_fill_their_interval_and_differ_by_member() {
+        let q = runtime::cpu().unwrap();
+        for variant in [GruVariant::ResetBefore, GruVariant::ResetAfter] {
+            let weights = GruWeights::random(&q, 2, [30, 16], variant, 5).unwrap();
+            let [one, other] = &weights.members(&q).unwrap()[..] else { panic!("two members") };
+            assert_eq!((one.variant(), one.w().len(), one.u().len()), (variant, 30 * 48, 16 * 48));
+            let all: Vec<f32> = q.read(weights.at().unwrap().view()).unwrap();
+            let greatest = all.iter().fold(0.0f32, |greatest, value| greatest.max(value.abs()));
+            assert!(greatest <= 0.25 && greatest > 0.249, "{greatest}");
+            assert!(one != other && one.w()[..48] != one.u()[..48] && one.b()[..16] != one.b()[16..32]);
+        }
+        let too_many = GruWeights::random(&q, usize::MAX, [1, 1], GruVariant::ResetBefore, 0).err();
+        assert_eq!(too_many, Some(NnError::Overflow { op: "gru_weights" }));
+        let none = GruWeights::random(&q, 0, [1, 1], GruVariant::ResetBefore, 0).err();
+        assert!(matches!(none, Some(NnError::Parameter { .. })));
+    }
+
+    #[test]
+    fn units_without_states_have_no_weights_whatever_the_number_of_inputs() {
+        let q = runtime::cpu().unwrap();
+        let unit = GruMember::new(usize::MAX, 0, Vec::new(), Vec::new(), Vec::new(), None).unwrap();
+        let weights = GruWeights::new(&q, std::slice::from_ref(&unit)).unwrap();
+        assert_eq!(weights.members(&q).unwrap(), [unit]);
     }
 }

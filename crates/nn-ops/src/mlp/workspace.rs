@@ -45,7 +45,7 @@ impl Plans {
             Ok(LayerPlans { dense, input: ElementwisePlan::new(&[rows, pair[0]])? })
         };
         Ok(Self {
-            rows: Layout::contiguous(&[rows])?,
+            rows: Layout::of("mlp.workspace", &[rows])?,
             layers: sizes.windows(2).enumerate().map(layer).collect::<Result<_, NnError>>()?,
             loss: CrossEntropyPlan::new(rows, sizes[last + 1])?,
         })

@@ -89,7 +89,7 @@ impl SvdPlan {
     /// [`NnError::Parameter`] for a rank of 0, or one above 96 where no side is short; [`NnError::EmptyReduction`] for
     /// a side of 0; [`NnError::Overflow`] if the elements cannot be counted or a side has 2^31 or more.
     pub fn new(m: usize, n: usize, rank: usize, options: SvdOptions) -> Result<Self, NnError> {
-        let layout = Layout::contiguous(&[m, n])?;
+        let layout = Layout::of(OP, &[m, n])?;
         if m == 0 || n == 0 {
             return Err(NnError::EmptyReduction { op: OP });
         }
@@ -107,14 +107,14 @@ impl SvdPlan {
         }
         let tall = if is_wide { layout.transposed()? } else { layout };
         let route = if is_direct {
-            let (unit, result) = (Layout::contiguous(&[short, short])?, Layout::contiguous(&[long, short])?);
+            let (unit, result) = (Layout::of(OP, &[short, short])?, Layout::of(OP, &[long, short])?);
             Route::Direct { transposition: Box::new(GemmPlan::new(&tall, &unit, &result)?) }
         } else {
-            let (up, down) = (Layout::contiguous(&[long, columns])?, Layout::contiguous(&[short, columns])?);
+            let (up, down) = (Layout::of(OP, &[long, columns])?, Layout::of(OP, &[short, columns])?);
             let products = [GemmPlan::new(&tall, &down, &up)?, GemmPlan::new(&tall.transposed()?, &up, &down)?];
             Route::Sketched { columns, iterations: options.power.iterations(), products: Box::new(products) }
         };
-        let shapes = [Layout::contiguous(&[m, rank])?, Layout::contiguous(&[rank])?, Layout::contiguous(&[n, rank])?];
+        let shapes = [Layout::of(OP, &[m, rank])?, Layout::of(OP, &[rank])?, Layout::of(OP, &[n, rank])?];
         Ok(Self { layout, shapes, is_wide, long, short, rank, route, seed: options.seed })
     }
 

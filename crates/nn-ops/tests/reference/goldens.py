@@ -248,6 +248,7 @@ def recurrent(golden):
         of_states = golden.draw(f"gru.{size}/of_states", 2, steps, batch, n)
         of_last = golden.draw(f"gru.{size}/of_last", 2, batch, n)
         for variant in ("before", "after"):
+            of_x = torch.zeros_like(x)
             for member in range(2):
                 prefix = f"gru.{size}.{variant}.{member}"
                 h0 = first[member]
@@ -266,7 +267,9 @@ def recurrent(golden):
                     states = torch.stack(by_step)
                 golden.made(f"{prefix}/states", states)
                 loss = (of_states[member].detach() * states).sum() + (of_last[member].detach() * states[-1]).sum()
-                golden.gradients(prefix, loss, first=h0)
+                of_x += torch.autograd.grad(loss, x, retain_graph=True)[0]
+                golden.gradients(prefix, loss, first=h0, **weights)
+            golden.made(f"gru.{size}.{variant}/d_x", of_x)
 
 
 PARTS = [

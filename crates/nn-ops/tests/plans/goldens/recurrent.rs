@@ -1,7 +1,8 @@
 //! Gated recurrent units of both variants, two to an ensemble.
 
 use nn_ops::{
-    GruGradients, GruInputs, GruMember, GruPlan, GruResults, GruUpstream, GruWeights, TensorRef,
+    GruGradientPlan, GruGradients, GruInputs, GruMember, GruPlan, GruResults, GruUpstream, GruWeights, Tensor,
+    TensorRef,
     io::{Tensor as HostTensor, Tensors},
 };
 
@@ -53,6 +54,16 @@ fn ensemble(g: &Goldens, size: &str, variant: &str) {
     let gradients = GruGradients { gates: gates.at_mut(), first: of_first.at_mut() };
     plan.backward(q, &weights, saved.at(), upstream, gradients).unwrap();
 
+    let gradient = GruGradientPlan::new(&plan, 1.0).unwrap();
+    let (mut workspace, mut of_weights) = (gradient.workspace(q).unwrap(), weights.like(q).unwrap());
+    gradient.weights(q, &mut workspace, x.at(), saved.at(), gates.at(), &mut of_weights).unwrap();
+    let mut of_x = Tensor::from_values(q, x.layout().shape(), &vec![0.0; x.layout().numel()]).unwrap();
+    gradient.add_inputs(q, &mut workspace, &weights, gates.at(), of_x.at_mut()).unwrap();
+    g.hold(&format!("gru.{size}.{variant}/d_x"), &of_x, BOUNDS);
+    for (i, of_unit) in of_weights.members(q).unwrap().iter().enumerate() {
+        hold_unit(g, &prefix(i), of_unit);
+    }
+
     let host = |of: TensorRef<'_, _, f32>| backend_api::Queue::read(q, of.view()).unwrap();
     let (states, last, of_first) = (host(states.at()), host(last.at()), host(of_first.at()));
     let state = batch * hidden;
@@ -62,4 +73,24 @@ fn ensemble(g: &Goldens, size: &str, variant: &str) {
         g.hold_values(&format!("{}/states", prefix(i)), of_member, BOUNDS);
         g.hold_values(&format!("{}/d_first", prefix(i)), &of_first[i * state..][..state], BOUNDS);
     }
+}
+
+/// Holds the gradients of a unit's weights, which have its form, to those of PyTorch's tensors or of the formulas.
+fn hold_unit(g: &Goldens, prefix: &str, of_unit: &GruMember) {
+    let hold = |name: &str, got: &[f32]| g.hold_values(&format!("{prefix}/d_{name}"), got, BOUNDS);
+    let Some(of_bu) = of_unit.bu() else {
+        return [("w", of_unit.w()), ("u", of_unit.u()), ("b", of_unit.b())]
+            .into_iter()
+            .for_each(|(name, of)| hold(name, of));
+    };
+    // weights only change their places and signs on the way; of a bias that is the sum of two, both have the gradient
+    let mut tensors = Tensors::new();
+    of_unit.to_torch("", 0, &mut tensors).unwrap();
+    ["weight_ih_l0", "weight_hh_l0"].into_iter().for_each(|name| hold(name, &tensors[name].data));
+    let hidden = of_bu.len();
+    let (z, rest) = of_unit.b().split_at(hidden);
+    let (r, c) = rest.split_at(hidden);
+    let z: Vec<f32> = z.iter().map(|z| -z).collect();
+    hold("bias_ih_l0", &[r, &z, c].concat());
+    hold("bias_hh_l0", &[r, &z, of_bu].concat());
 }
