@@ -30,8 +30,8 @@ pub(super) fn specs<Q: LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
 }
 
 /// The slopes of `loss` along every element of each of `at`.
-fn slopes<const N: usize>(at: &[Vec<f32>; N], loss: impl Fn(&[Vec<f64>; N]) -> f64) -> [Vec<f64>; N] {
-    let start = at.each_ref().map(|values| values.iter().map(|&value| f64::from(value)).collect::<Vec<_>>());
+fn slopes<const N: usize>(at: [Vec<f32>; N], loss: impl Fn(&[Vec<f64>; N]) -> f64) -> [Vec<f64>; N] {
+    let start = at.map(|values| values.iter().map(|&value| f64::from(value)).collect::<Vec<_>>());
     core::array::from_fn(|tensor| {
         let slope = |element: usize| {
             let [mut above, mut below] = [start.clone(), start.clone()];
@@ -71,7 +71,7 @@ fn entropies<Q: LinalgOps>(q: &Q, by_class: bool) -> Result<(), Failure> {
         };
         scale * (0..ROWS).map(of_row).sum::<f64>()
     };
-    let [expected] = slopes(&[x.clone()], model);
+    let [expected] = slopes([x.clone()], model);
     let of = |values: &[f32]| Tensor::<Q, f32>::from_values(q, &[ROWS, CLASSES], values);
     let (logits, weights, mut gradient) = (of(&x)?, of(&probs)?, of(&x)?);
     let targets = Tensor::from_values(q, &[ROWS], &classes)?;
@@ -103,7 +103,7 @@ fn norms<Q: LinalgOps>(q: &Q, centred: bool) -> Result<(), Failure> {
         };
         (0..ROWS).map(of_row).sum::<f64>()
     };
-    let expected = slopes(&[x.clone(), gamma.clone(), beta.clone()], model);
+    let expected = slopes([x.clone(), gamma.clone(), beta.clone()], model);
     let of = |values: &[f32]| Tensor::<Q, f32>::from_values(q, &[ROWS, COLUMNS], values);
     let column = |values: &[f32]| Tensor::<Q, f32>::from_values(q, &[COLUMNS], values);
     let (dx_in, upstream, of_gamma, of_beta) = (of(&x)?, of(&g)?, column(&gamma)?, column(&beta)?);
@@ -113,8 +113,8 @@ fn norms<Q: LinalgOps>(q: &Q, centred: bool) -> Result<(), Failure> {
         let mut stats = Tensor::alloc(q, &[2, ROWS])?;
         plan.layer_norm(q, dx_in.at(), Some(of_gamma.at()), Some(of_beta.at()), y.at_mut(), stats.at_mut())?;
         let saved = NormSaved { x: dx_in.at(), gamma: Some(of_gamma.at()), stats: stats.at() };
-        let of_columns = (Some(dgamma.at_mut()), Some(dbeta.at_mut()));
-        plan.layer_norm_backward(q, saved, upstream.at(), dx.at_mut(), of_columns.0, of_columns.1)?;
+        let (of_x, of_gamma, of_beta) = (dx.at_mut(), Some(dgamma.at_mut()), Some(dbeta.at_mut()));
+        plan.layer_norm_backward(q, saved, upstream.at(), of_x, of_gamma, of_beta)?;
         near("beta", &expected[2], &dbeta.values(q)?)?;
     } else {
         let mut stats = Tensor::alloc(q, &[ROWS])?;
@@ -139,7 +139,7 @@ fn layers<Q: LinalgOps>(q: &Q, f: Activation) -> Result<(), Failure> {
         };
         (0..M).flat_map(|row| (0..N).map(move |column| (row, column))).map(|(row, column)| of(row, column)).sum::<f64>()
     };
-    let expected = slopes(&[x.clone(), w.clone(), bias.clone()], model);
+    let expected = slopes([x.clone(), w.clone(), bias.clone()], model);
     let of = |shape: &[usize], values: &[f32]| Tensor::<Q, f32>::from_values(q, shape, values);
     let (dx, dw, db) = (of(&[M, K], &x)?, of(&[K, N], &w)?, of(&[N], &bias)?);
     let (upstream, mut p, mut y) = (of(&[M, N], &g)?, Tensor::alloc(q, &[M, N])?, Tensor::alloc(q, &[M, N])?);
