@@ -20,18 +20,21 @@ type Device = Tensor<AnyQueue, f32>;
 /// Relative and absolute error of results that take a few roundings.
 const CLOSE: (f64, f64) = (2e-6, 1e-6);
 
+/// Shapes and values by name.
+type Named<T> = BTreeMap<String, (Vec<usize>, Vec<T>)>;
+
 /// What the file holds, and the device.
 struct Goldens {
     q: AnyQueue,
-    inputs: BTreeMap<String, (Vec<usize>, Vec<f32>)>,
+    inputs: Named<f32>,
     /// Those that are still to be compared.
-    results: RefCell<BTreeMap<String, (Vec<usize>, Vec<f64>)>>,
+    results: RefCell<Named<f64>>,
 }
 
 impl Goldens {
     fn open(choice: Choice) -> Self {
         let file = SafeTensors::deserialize(include_bytes!("../../golden/pytorch.safetensors")).unwrap();
-        let (mut inputs, mut results) = (BTreeMap::new(), BTreeMap::new());
+        let (mut inputs, mut results) = (Named::new(), Named::new());
         for (name, view) in file.iter() {
             let (name, shape, bytes) = (name.to_owned(), view.shape().to_vec(), view.data());
             if view.dtype() == Dtype::F32 {
