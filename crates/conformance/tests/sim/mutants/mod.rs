@@ -13,8 +13,8 @@ mod trials;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::equivalent::EQUIVALENT;
-use self::shipped::{AIR, CHANNEL, CIRCLE, DEEP, FACTOR, FSS, LINALG, MERKLE, OPEN, RECURRENT, TENSOR};
-use self::trials::{OfKernel, Trials, mutations_of};
+use self::shipped::{AIR, CHANNEL, CIRCLE, DEEP, FSS, LINALG, MERKLE, OPEN, RECURRENT};
+use self::trials::{OfKernel, Trials, by_kernel};
 use ptx::mutate::{Fault, Mutation};
 
 /// Trials of a mutant that is known to be equivalent: the cheapest ones, for it survives them all.
@@ -44,7 +44,7 @@ fn known(kernel: &str, mutation: &Mutation, number: usize) -> Option<&'static st
 /// Holds the suite to noticing every mutant that is not known to be equivalent, and no other.
 fn are_noticed(trials: &Trials<'_>) {
     let mut wrong = Vec::new();
-    for_each(&mutations_of(trials.shipped), |kernel, index, mutation, number| {
+    for_each(&trials.mutations(), |kernel, index, mutation, number| {
         let known = known(kernel, mutation, number);
         let noticed = trials.first_to_notice(kernel, index, if known.is_some() { FEW } else { usize::MAX });
         let text = format!("{:?} {number} of {kernel}, line {}: {}", mutation.fault, mutation.line, mutation.text);
@@ -88,16 +88,6 @@ fn faults_in_the_kernels_of_function_secret_sharing_are_noticed() {
 }
 
 #[test]
-fn faults_in_the_kernels_of_decompositions_are_noticed() {
-    are_noticed(&Trials::of(&FACTOR, Vec::new(), 1 << 21));
-}
-
-#[test]
-fn faults_in_the_kernels_of_tensors_are_noticed() {
-    are_noticed(&Trials::of(&TENSOR, Vec::new(), 1 << 21));
-}
-
-#[test]
 fn faults_in_the_linear_algebra_kernels_are_noticed() {
     are_noticed(&Trials::of(&LINALG, Vec::new(), 1 << 23));
 }
@@ -116,8 +106,8 @@ fn faults_in_the_kernels_of_recurrent_networks_are_noticed() {
 fn few_mutants_are_equivalent_and_each_that_is_listed_is_there() {
     let (mut tried, mut equivalent) = (0, 0);
     let mut found = vec![BTreeSet::new(); EQUIVALENT.len()];
-    for shipped in [AIR, CIRCLE, CHANNEL, DEEP, FACTOR, FSS, LINALG, MERKLE, OPEN, RECURRENT, TENSOR] {
-        for_each(&mutations_of(&shipped), |kernel, _, mutation, number| {
+    for shipped in [AIR, CIRCLE, CHANNEL, DEEP, FSS, LINALG, MERKLE, OPEN, RECURRENT] {
+        for_each(&by_kernel(&shipped.parse()), |kernel, _, mutation, number| {
             tried += 1;
             equivalent += usize::from(known(kernel, mutation, number).is_some());
             for (known, found) in EQUIVALENT.iter().zip(&mut found) {

@@ -13,8 +13,6 @@ pub(super) struct Shipped {
     name: &'static str,
     /// PTX and manifest of each.
     texts: &'static [(&'static str, &'static str)],
-    /// How the names of the kernels begin that are altered: the others only take part in specifications.
-    pub(super) altered: &'static str,
     pub(super) specs: fn() -> Vec<OpSpec<Conditioned<CudaQueue>>>,
     /// The ways to evaluate keys that it has.
     pub(super) aes: &'static [AesKernel],
@@ -28,7 +26,6 @@ macro_rules! shipped {
                 include_str!(concat!("../../../../../kernels-ptx/ptx/", $module, ".ptx")),
                 include_str!(concat!("../../../../../kernels-ptx/ptx/", $module, ".json")),
             )),*],
-            altered: "",
             specs: $specs,
             aes: &$aes,
         }
@@ -50,19 +47,6 @@ pub(super) const MERKLE: Shipped = shipped!(merkle, ["merkle"], conformance::mer
 pub(super) const OPEN: Shipped = shipped!(open, ["open"], open_specs, [AesKernel::Table]);
 pub(super) const RECURRENT: Shipped =
     shipped!(recurrent, ["recurrent"], conformance::recurrent::specs, [AesKernel::Table]);
-pub(super) const FACTOR: Shipped = shipped!(factor, ["factor"], factor_specs, [AesKernel::Table]);
-/// What works in place is compared with what does not, which is of the other module.
-pub(super) const TENSOR: Shipped = Shipped {
-    altered: "tensor_",
-    ..shipped!(tensor, ["tensor", "linalg_elementwise"], conformance::tensor::specs, [AesKernel::Table])
-};
-
-/// The specifications of single ops of the set, which launch no product.
-fn factor_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
-    let composed = ["factor.svd ", "factor.residual "];
-    let is_single = |spec: &OpSpec<_>| composed.iter().all(|prefix| !spec.op.starts_with(prefix));
-    conformance::factor::specs().into_iter().filter(is_single).collect()
-}
 
 /// The specifications of what the module `open` has.
 fn open_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {

@@ -63,7 +63,8 @@ pub(super) type OfKernel = BTreeMap<String, Vec<Mutation>>;
 
 /// The trials of a module, and what each needs of its text.
 pub(super) struct Trials<'a> {
-    pub(super) shipped: &'a Shipped,
+    shipped: &'a Shipped,
+    whole: Module,
     /// The cheapest first.
     trials: Vec<Trial>,
     /// The module cut down to some kernels, and the mutations of what is left.
@@ -111,7 +112,12 @@ impl<'a> Trials<'a> {
                 (module, of_kernel)
             });
         }
-        Self { shipped, trials, cut }
+        Self { shipped, whole, trials, cut }
+    }
+
+    /// Every mutation of the module.
+    pub(super) fn mutations(&self) -> OfKernel {
+        by_kernel(&self.whole)
     }
 
     /// The first trial, of the `most` cheapest ones that launch `kernel`, that fails or makes the simulator report
@@ -133,15 +139,8 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// Every mutation that is tried of the kernels that ship.
-pub(super) fn mutations_of(shipped: &Shipped) -> OfKernel {
-    let mut all = by_kernel(&shipped.parse());
-    all.retain(|kernel, _| kernel.starts_with(shipped.altered));
-    all
-}
-
 /// The mutations of `module`.
-fn by_kernel(module: &Module) -> OfKernel {
+pub(super) fn by_kernel(module: &Module) -> OfKernel {
     let mut of_kernel = OfKernel::new();
     for mutation in mutations(module) {
         of_kernel.entry(mutation.function.clone()).or_default().push(mutation);
