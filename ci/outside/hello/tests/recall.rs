@@ -2,10 +2,11 @@
 
 use std::error::Error;
 
-use trefoil::nn_ops::{
-    GruInputs, GruPlan, GruVariant, GruWeights, Init, LinearBackwardPlan, LinearGradients, Tensor, cross_entropy, matmul, sgd_step,
-};
 use trefoil::CpuQueue;
+use trefoil::nn_ops::{
+    GruInputs, GruPlan, GruVariant, GruWeights, Init, LinearBackwardPlan, LinearGradients, Tensor, cross_entropy,
+    matmul, sgd_step,
+};
 
 /// Sequences `[10, 64, 8]` and their classes: a one among the first four features of the first step, noise in the others.
 fn sequences(q: &CpuQueue) -> Result<(Tensor<CpuQueue, f32>, Tensor<CpuQueue, u32>), Box<dyn Error>> {
