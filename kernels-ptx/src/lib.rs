@@ -31,7 +31,7 @@ pub mod differential;
 pub mod factor;
 #[cfg(feature = "fss")]
 pub mod fss;
-#[cfg(any(feature = "linalg", feature = "optim", feature = "tensor"))]
+#[cfg(any(feature = "linalg", feature = "optim", feature = "recurrent", feature = "tensor"))]
 pub mod linalg;
 #[cfg(feature = "merkle")]
 pub mod merkle;

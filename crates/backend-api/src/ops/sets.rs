@@ -208,7 +208,7 @@ macro_rules! op_sets {
             }
         }
         $with! {
-            /// Device steps of recurrent networks, in f32.
+            /// Device steps of recurrent networks, in f32; the weights of passes forward and of roll-outs may be of 16 bits.
             ///
             /// A row's result does not depend on the other rows, down to its bits, nor on how steps are dealt to calls. Every op
             /// returns [`BackendError::Length`] if a view does not have the length its parameters state, and
@@ -216,8 +216,9 @@ macro_rules! op_sets {
             /// to 2024 elements, and refuses sizes that its kernels cannot count.
             recurrent::RecurrentOps: Queue {
                 gru_backward(GruBackward),
-                gru_forward(GruForward),
-                rssm_rollout(RssmRollout),
+                gru_forward<T>(GruForward),
+                rssm_loss(RssmLoss),
+                rssm_rollout<T>(RssmRollout),
             }
         }
         $with! {
