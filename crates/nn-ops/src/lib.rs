@@ -47,14 +47,17 @@ pub use cast::{Overflow, narrow, widen};
 pub use copy::{concat, copy};
 pub use core_types::params::{
     elementwise::{Activation, Binary},
-    recurrent::{Feedback, GruInputs, GruVariant, LossHead, Stochastic},
+    recurrent::{Feedback, GruInputs, GruVariant, LossError, LossHead, Stochastic},
     tensor::Reduction,
 };
 pub use dense::{Dense, DensePlan};
 pub use dropout::Dropout;
 pub use elementwise::{ElementwisePlan, activate, activate_backward, axpby, sgd_step};
 pub use error::{NnError, Shape};
-pub use gru::{GruConcat, GruGradients, GruMember, GruPlan, GruResults, GruRows, GruUpstream, GruWeights};
+pub use gru::{
+    GruConcat, GruGradientPlan, GruGradientWorkspace, GruGradients, GruMember, GruPlan, GruResults, GruRows,
+    GruUpstream, GruWeights,
+};
 pub use index::Indices;
 pub use init::Init;
 pub use layout::Layout;
@@ -73,7 +76,9 @@ pub use owned::Tensor;
 pub use parameter::{Parameter, Sgd};
 pub use reduce::{ReducePlan, arg_max, reduce};
 pub use residual::{CompressedResidual, ResidualPlan};
-pub use rssm::{RssmPlan, RssmResults, RssmSpec, RssmSummary, TrajectoryMetrics};
+pub use rssm::{
+    RssmDropout, RssmHead, RssmPlan, RssmResults, RssmSpec, RssmSummary, RssmTrainer, RssmTraining, TrajectoryMetrics,
+};
 pub use softmax::SoftmaxPlan;
 pub use sum::{SumPlan, sum_axis};
 pub use svd::{SvdFactors, SvdOptions, SvdPlan, SvdPower, SvdWorkspace};

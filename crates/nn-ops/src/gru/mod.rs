@@ -2,6 +2,7 @@
 
 mod backward;
 mod formats;
+mod gradients;
 mod member;
 mod plan;
 mod torch;
@@ -9,6 +10,7 @@ mod weights;
 
 pub use backward::{GruGradients, GruUpstream};
 pub use formats::{GruConcat, GruRows};
+pub use gradients::{GruGradientPlan, GruGradientWorkspace};
 pub use member::GruMember;
 pub use plan::{GruPlan, GruResults};
 pub use weights::GruWeights;

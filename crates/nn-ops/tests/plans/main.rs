@@ -3,6 +3,7 @@
 
 mod depths;
 mod descent;
+mod ensemble;
 mod import;
 mod mlp;
 mod step;

@@ -186,6 +186,29 @@ def _():
     return [lambda: [member(x) for member in members]]
 
 
+@line("nn.bptt_step", trains=True)
+def _():
+    members = [torch.nn.GRU(128, HIDDEN) for _ in range(MEMBERS)]
+    head, second = noise(HIDDEN + 32, size=0.1).requires_grad_(), torch.arange(0, HIDDEN, HIDDEN // 32)
+    x, targets = noise(STEPS, BATCH, 128, size=1), torch.ones(STEPS, BATCH)
+    parameters = [weight for member in members for weight in member.parameters()] + [head]
+    optimizer = torch.optim.SGD(parameters, lr=1e-3, foreach=True)
+
+    def step():
+        optimizer.zero_grad()
+        total = 0
+        for member in members:
+            h, _ = member(x)
+            both = torch.cat([h, torch.softmax(h[..., second], 2)], 2)
+            errors = torch.exp(torch.clamp(both @ head, -10, 10)) - targets
+            total = total + (errors * errors).mean() / 2
+        total.backward()
+        torch.nn.utils.clip_grad_norm_(parameters, 5.0, foreach=True)
+        optimizer.step()
+
+    return [step]
+
+
 @line("nn.rssm_rollout/64x256")
 def _():
     members = [torch.nn.GRUCell(64, HIDDEN) for _ in range(MEMBERS)]
