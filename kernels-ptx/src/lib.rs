@@ -23,6 +23,8 @@ pub mod canary;
 pub mod channel;
 #[cfg(feature = "circle")]
 pub mod circle;
+#[cfg(feature = "correction")]
+pub mod correction;
 #[cfg(feature = "deep")]
 pub mod deep;
 #[cfg(feature = "differential")]
@@ -31,7 +33,13 @@ pub mod differential;
 pub mod factor;
 #[cfg(feature = "fss")]
 pub mod fss;
-#[cfg(any(feature = "linalg", feature = "optim", feature = "tensor"))]
+#[cfg(any(
+    feature = "correction",
+    feature = "linalg",
+    feature = "optim",
+    feature = "recurrent",
+    feature = "tensor"
+))]
 pub mod linalg;
 #[cfg(feature = "merkle")]
 pub mod merkle;

@@ -46,6 +46,8 @@ TASKS
                            Needs `cargo install --locked cargo-fuzz`; no nightly toolchain.
     outside                Packages every library, and builds crates on the packages in an empty folder, without CUDA and
                            with it: one on `trefoil` alone with the README's examples, and one on all.
+    reference              Has the reference in Python and PyTorch write the golden files again, and compares them with the
+                           committed ones. Fails without PyTorch, where `test` says that it is not there.
     forwarders [--check]   Writes the generated sources of crate cuda-loader; with --check, compares them.
     test-gpu [--sanitize] [--allow-none]
                            The conformance suite on the real driver; no device is a failure unless --allow-none,
@@ -83,6 +85,7 @@ fn main() -> ExitCode {
         Task::Tidy => with_shell(suite::tidy),
         Task::ConstantTime => with_shell(constant_time::run),
         Task::Outside => with_shell(outside::run),
+        Task::Reference => with_shell(|sh| test::reference(sh, test::PyTorch::Required)),
         Task::Fuzz { seconds } => with_shell(|sh| fuzz::run(sh, seconds)),
         Task::Forwarders { check } => with_shell(|sh| forwarders::run(sh, check)),
         Task::TestGpu { sanitize, allow_none } => {
@@ -115,6 +118,7 @@ enum Task {
     Tidy,
     ConstantTime,
     Outside,
+    Reference,
     Fuzz { seconds: u32 },
     Forwarders { check: bool },
     TestGpu { sanitize: bool, allow_none: bool },
@@ -134,6 +138,7 @@ impl Task {
             ["tidy"] => Self::Tidy,
             ["constant-time"] => Self::ConstantTime,
             ["outside"] => Self::Outside,
+            ["reference"] => Self::Reference,
             ["fuzz"] => Self::Fuzz { seconds: fuzz::DEFAULT_SECONDS },
             ["fuzz", "--seconds", n] => {
                 Self::Fuzz { seconds: n.parse().with_context(|| format!("--seconds takes a whole number, got `{n}`"))? }

@@ -11,6 +11,7 @@ pub mod bench;
 pub mod channel;
 pub mod circle;
 mod conditioned;
+pub mod correction;
 pub mod deep;
 pub mod factor;
 pub mod fri;

@@ -171,6 +171,7 @@ pub fn specs<Q: Register + StarkOps + FssOps + LinalgOps + RecurrentOps + Tensor
     all.extend(crate::circle::specs());
     all.extend(crate::air::specs());
     all.extend(crate::channel::specs());
+    all.extend(crate::correction::specs());
     all.extend(crate::deep::specs());
     all.extend(crate::factor::specs());
     all.extend(crate::fri::specs());

@@ -10,7 +10,7 @@ use conformance::{
         Effort,
         device::{self, Extent},
     },
-    channel, circle, deep, factor, fri, fss, linalg, merkle, optim, recurrent, run, tensor,
+    channel, circle, correction, deep, factor, fri, fss, linalg, merkle, optim, recurrent, run, tensor,
 };
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
@@ -58,6 +58,12 @@ fn air_specifications_hold_on_every_vector_level() {
 fn transcript_specifications_hold_on_every_vector_level() {
     on_each("channel", &LEVELS, at_level, |simd| holds(channel::specs, 100, simd, 1));
     holds(channel::specs, 100, strongest(), 3);
+}
+
+#[test]
+fn correction_specifications_hold_on_every_vector_level() {
+    on_each("correction", &LEVELS, at_level, |simd| holds(correction::specs, 90, simd, 1));
+    holds(correction::specs, 90, strongest(), 3);
 }
 
 #[test]

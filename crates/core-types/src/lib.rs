@@ -13,6 +13,7 @@ pub mod channel;
 pub mod circle;
 pub mod cmp;
 pub mod dcf;
+pub mod features;
 pub mod field;
 pub mod float;
 mod label;

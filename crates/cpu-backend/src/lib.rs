@@ -10,6 +10,7 @@ mod branch;
 mod buf;
 mod channel;
 mod circle;
+mod correction;
 mod deep;
 mod factor;
 mod fri;

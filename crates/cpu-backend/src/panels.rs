@@ -15,6 +15,8 @@ pub(crate) enum Start<'a> {
     Row(&'a [f32]),
     /// What C holds.
     Result,
+    /// Nothing.
+    Zero,
 }
 
 /// `C = start + A B`, A of `rows` rows of k, B of k rows of n; the rows of each lie a stride apart.
@@ -85,6 +87,7 @@ impl Product<'_> {
             let start = match self.start {
                 Start::Row(start) => &start[j..][..width],
                 Start::Result => &self.c[(i + r) * self.c_row + j..][..width],
+                Start::Zero => continue,
             };
             load::<L, V, PART>(l, start, sums);
         }

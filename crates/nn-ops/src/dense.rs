@@ -128,8 +128,8 @@ impl DensePlan {
     /// # Errors
     /// [`NnError::Overflow`] if no memory holds that many rows.
     pub fn new(rows: usize, [inputs, outputs]: [usize; 2], f: Activation) -> Result<Self, NnError> {
-        let (input, output) = (Layout::contiguous(&[rows, inputs])?, Layout::contiguous(&[rows, outputs])?);
-        let (weight, bias) = (Layout::contiguous(&[inputs, outputs])?, Layout::contiguous(&[outputs])?);
+        let (input, output) = (Layout::of(OP, &[rows, inputs])?, Layout::of(OP, &[rows, outputs])?);
+        let (weight, bias) = (Layout::of(OP, &[inputs, outputs])?, Layout::of(OP, &[outputs])?);
         let forward = LinearPlan::new(&input, &weight, f, &output)?;
         Ok(Self { input, output, weight, bias, forward, backward: LinearBackwardPlan::new(&input, &weight)? })
     }

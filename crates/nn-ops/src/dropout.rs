@@ -4,7 +4,7 @@ use backend_api::{
     Real,
     ops::linalg::{self, ElementwiseOps},
 };
-use core_types::params::elementwise::DropoutParams;
+use core_types::params::{elementwise::DropoutParams, recurrent::StateMask};
 
 use crate::{ElementwisePlan, NnError, TensorMut, TensorRef};
 
@@ -70,6 +70,12 @@ impl Dropout {
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         ElementwisePlan::new(x.layout().shape())?.dropout(q, self, site, step, x, y)
+    }
+
+    /// The mask of states of a site and a step.
+    pub(crate) fn mask(&self, site: u32, step: u32) -> StateMask {
+        let DropoutParams { seed, threshold, scale, .. } = self.params(site, step);
+        StateMask { seed, threshold, site, step, scale, reserved: 0 }
     }
 
     /// The launch record of a site and a step.

@@ -34,7 +34,7 @@ impl ElementwisePlan {
     /// # Errors
     /// [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape.
     pub fn new(shape: &[usize]) -> Result<Self, NnError> {
-        Ok(Self { layout: Layout::contiguous(shape)? })
+        Ok(Self { layout: Layout::of("elementwise", shape)? })
     }
 
     /// The layout of all operands and results.

@@ -197,6 +197,14 @@ pub enum NnError {
         /// What stands in the way.
         why: &'static str,
     },
+    /// Memory or numbers that were made by another plan.
+    #[error("`{op}` was given the {what} of another plan")]
+    OtherPlan {
+        /// Name of the operator.
+        op: &'static str,
+        /// What was given.
+        what: &'static str,
+    },
     /// The device failed.
     #[error(transparent)]
     Backend(#[from] BackendError),

@@ -96,7 +96,7 @@ impl<Q: TensorOps> Indices<Q> {
         let Some((_, row)) = table.shape().split_first() else {
             return Err(NnError::TooFewAxes { op, min: 1, got: 0 });
         };
-        let with = |rows: usize| Layout::contiguous(&[&[rows], row].concat());
+        let with = |rows: usize| Layout::of(op, &[&[rows], row].concat());
         let width = row.iter().product::<usize>() as u64;
         let params = TableParams { rows: self.rows as u64, width, count: self.count as u64 };
         Ok((with(self.rows)?, with(self.count)?, params))

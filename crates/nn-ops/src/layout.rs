@@ -39,7 +39,13 @@ impl Layout {
     /// [`NnError::TooManyAxes`] above six axes, [`NnError::Overflow`] if the elements cannot be counted.
     #[inline]
     pub fn contiguous(shape: &[usize]) -> Result<Self, NnError> {
-        let (mut layout, numel) = Self::of_shape(shape)?;
+        Self::of("layout", shape)
+    }
+
+    /// [`contiguous`](Self::contiguous) on behalf of an operator, which its errors name.
+    #[inline]
+    pub(crate) fn of(op: &'static str, shape: &[usize]) -> Result<Self, NnError> {
+        let (mut layout, numel) = Self::of_shape(op, shape)?;
         let mut next = 1;
         for (stride, &len) in layout.strides.iter_mut().zip(shape).rev() {
             *stride = next;
@@ -54,7 +60,7 @@ impl Layout {
     /// [`NnError::InvalidStride`] unless there is a stride for each axis, [`NnError::TooManyAxes`] above six,
     /// [`NnError::Overflow`] if an index wraps.
     pub fn strided(shape: &[usize], strides: &[usize]) -> Result<Self, NnError> {
-        let (mut layout, numel) = Self::of_shape(shape)?;
+        let (mut layout, numel) = Self::of_shape("layout", shape)?;
         if shape.len() != strides.len() {
             let (strides, why) = (strides.to_vec(), "there is not one stride for each axis");
             return Err(NnError::InvalidStride { op: "layout", tensor: "a tensor", strides, why });
@@ -72,13 +78,13 @@ impl Layout {
 
     /// A layout of `shape` whose strides are still to be filled in, and its number of elements.
     #[inline]
-    fn of_shape(shape: &[usize]) -> Result<(Self, usize), NnError> {
+    fn of_shape(op: &'static str, shape: &[usize]) -> Result<(Self, usize), NnError> {
         if shape.len() > MAX_RANK {
             return Err(NnError::TooManyAxes { max: MAX_RANK, got: shape.len() });
         }
         // Empty axes count as 1: products of some of the axes can be counted then, too.
         let count = shape.iter().try_fold(1usize, |n, &len| n.checked_mul(len.max(1)));
-        let count = count.filter(|&n| n <= isize::MAX as usize).ok_or(NnError::Overflow { op: "layout" })?;
+        let count = count.filter(|&n| n <= isize::MAX as usize).ok_or(NnError::Overflow { op })?;
         let numel = if shape.contains(&0) { 0 } else { count };
         let (mut lens, strides) = ([1; MAX_RANK], [0; MAX_RANK]);
         lens[..shape.len()].copy_from_slice(shape);
@@ -309,6 +315,21 @@ mod tests {
         assert!(matches!(Layout::contiguous(&[1; 7]), Err(NnError::TooManyAxes { max: 6, got: 7 })));
         assert!(Layout::contiguous(&[2, 3]).unwrap().broadcast(&[3]).is_err());
         assert!(Layout::contiguous(&[2, 3]).unwrap().broadcast(&[3, 3]).is_err());
+    }
+
+    #[test]
+    fn shapes_that_no_tensor_has_are_refused_by_who_asked_for_them() {
+        let far = [usize::MAX, 2];
+        let op = |refused: Option<NnError>| match refused {
+            Some(NnError::Overflow { op }) => op,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(op(Layout::contiguous(&far).err()), "layout");
+        assert_eq!(op(crate::SoftmaxPlan::new(&far, 0).err()), "softmax");
+        assert_eq!(op(crate::ReducePlan::new(&far, &[0], crate::Reduction::Sum).err()), "reduce");
+        assert_eq!(op(crate::CrossEntropyPlan::for_probs(usize::MAX, 2).err()), "cross_entropy_probs");
+        let q = runtime::cpu().unwrap();
+        assert_eq!(op(crate::Tensor::<_, f32>::alloc(&q, &far).err()), "tensor");
     }
 
     #[test]

@@ -13,6 +13,7 @@
 mod binary;
 mod cast;
 mod copy;
+mod correction;
 mod dense;
 mod dropout;
 mod elementwise;
@@ -43,15 +44,23 @@ pub use binary::{BinaryPlan, binary, binary_in_place};
 pub use cast::{Overflow, narrow, widen};
 pub use copy::{concat, copy};
 pub use core_types::params::{
+    correction::CorrectionParams,
     elementwise::{Activation, Binary},
-    recurrent::{Feedback, GruInputs, GruVariant, LossHead, Stochastic},
+    recurrent::{Feedback, GruInputs, GruVariant, LossError, LossHead, Stochastic},
     tensor::Reduction,
+};
+pub use correction::{
+    CorrectionOptions, CorrectionPlan, CorrectionWorkspace, EncoderPlan, OptimizerSummary, ResidualStore,
+    SimilarStates, TrainingPhase, TrainingState, TrainingStates, apply_correction, apply_correction_in_place,
 };
 pub use dense::{Dense, DensePlan};
 pub use dropout::Dropout;
 pub use elementwise::{ElementwisePlan, activate, activate_backward, axpby};
 pub use error::{NnError, Shape};
-pub use gru::{GruConcat, GruGradients, GruMember, GruPlan, GruResults, GruRows, GruUpstream, GruWeights};
+pub use gru::{
+    GruConcat, GruGradientPlan, GruGradientWorkspace, GruGradients, GruMember, GruPass, GruPlan, GruResults, GruRows,
+    GruUpstream, GruWeights,
+};
 pub use index::Indices;
 pub use init::Init;
 pub use layout::Layout;
@@ -69,7 +78,9 @@ pub use optim::{
 pub use owned::Tensor;
 pub use reduce::{ReducePlan, arg_max, reduce};
 pub use residual::{CompressedResidual, ResidualPlan};
-pub use rssm::{RssmPlan, RssmResults, RssmSpec, RssmSummary, TrajectoryMetrics};
+pub use rssm::{
+    RssmDropout, RssmHead, RssmPlan, RssmResults, RssmSpec, RssmSummary, RssmTrainer, RssmTraining, TrajectoryMetrics,
+};
 pub use softmax::SoftmaxPlan;
 pub use sum::{SumPlan, sum_axis};
 pub use svd::{SvdFactors, SvdOptions, SvdPlan, SvdPower, SvdWorkspace};

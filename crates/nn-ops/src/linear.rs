@@ -45,7 +45,7 @@ impl LinearPlan {
     pub fn new(x: &Layout, w: &Layout, f: Activation, y: &Layout) -> Result<Self, NnError> {
         let product = GemmPlan::of(OP, [("x", x), ("w", w), ("y", y)], f)?;
         let columns = w.shape().last().copied().unwrap_or(0);
-        Ok(Self { product, x: *x, w: *w, bias: Layout::contiguous(&[columns])?, y: *y })
+        Ok(Self { product, x: *x, w: *w, bias: Layout::of(OP, &[columns])?, y: *y })
     }
 
     /// Runs the layer on tensors with the layouts of the plan.
@@ -143,7 +143,8 @@ impl LinearBackwardPlan {
             let (expected, got) = ([k, n].as_slice().into(), w.into());
             return Err(NnError::ShapeMismatch { op: BACKWARD, tensor: "w", expected, got });
         }
-        let (d, dx, dw) = (Layout::contiguous(&[m, n])?, Layout::contiguous(&[m, k])?, Layout::contiguous(&[k, n])?);
+        let (d, dx, dw) =
+            (Layout::of(BACKWARD, &[m, n])?, Layout::of(BACKWARD, &[m, k])?, Layout::of(BACKWARD, &[k, n])?);
         Ok(Self {
             of_x: product([("d", &d), ("w transposed", &w.transposed()?), ("dx", &dx)])?,
             of_w: product([("x transposed", &x.transposed()?), ("d", &d), ("dw", &dw)])?,
@@ -153,7 +154,7 @@ impl LinearBackwardPlan {
             d,
             dx,
             dw,
-            db: Layout::contiguous(&[n])?,
+            db: Layout::of(BACKWARD, &[n])?,
         })
     }
 

@@ -54,7 +54,7 @@ impl CrossEntropyPlan {
         if classes == 0 && rows > 0 {
             return Err(NnError::EmptyReduction { op });
         }
-        Ok(Self { classes, logits: Layout::contiguous(&[rows, classes])?, rows: Layout::contiguous(&[rows])? })
+        Ok(Self { classes, logits: Layout::of(op, &[rows, classes])?, rows: Layout::of(op, &[rows])? })
     }
 
     /// The layout of the logits.

@@ -76,7 +76,7 @@ impl NormPlan {
     /// eps is finite and not negative, [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape.
     pub fn new(shape: &[usize], eps: f32) -> Result<Self, NnError> {
         const OP: &str = "norm";
-        let layout = Layout::contiguous(shape)?;
+        let layout = Layout::of(OP, shape)?;
         let Some((&columns, leading)) = shape.split_last() else {
             return Err(NnError::TooFewAxes { op: OP, min: 1, got: 0 });
         };
@@ -90,9 +90,9 @@ impl NormPlan {
         }
         Ok(Self {
             layout,
-            columns: Layout::contiguous(&[columns])?,
-            layer_stats: Layout::contiguous(&[2, rows])?,
-            rms_stats: Layout::contiguous(&[rows])?,
+            columns: Layout::of(OP, &[columns])?,
+            layer_stats: Layout::of(OP, &[2, rows])?,
+            rms_stats: Layout::of(OP, &[rows])?,
             params: NormParams { rows: rows as u64, len: columns as u64, eps },
         })
     }

@@ -33,7 +33,7 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
     /// # Errors
     /// [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape, [`NnError::Backend`] if memory is short.
     pub fn alloc(q: &Q, shape: &[usize]) -> Result<Self, NnError> {
-        let layout = Layout::contiguous(shape)?;
+        let layout = Layout::of("tensor", shape)?;
         Ok(Self { buffer: q.alloc(layout.numel())?, layout })
     }
 
@@ -50,7 +50,7 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
     /// # Errors
     /// As [`from_values`](Self::from_values).
     pub fn from_buffer(buffer: Q::Buf<T>, shape: &[usize]) -> Result<Self, NnError> {
-        let layout = Layout::contiguous(shape)?;
+        let layout = Layout::of("tensor", shape)?;
         if buffer.len() != layout.numel() {
             let (expected, got) = (layout.numel(), buffer.len());
             return Err(NnError::Length { op: "tensor", tensor: "a tensor", expected, got });

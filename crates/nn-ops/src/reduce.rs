@@ -46,7 +46,7 @@ impl ReducePlan {
     /// [`NnError::Axis`] if there is no such axis, or one is named twice; [`NnError::EmptyReduction`] if a mean or an extreme has
     /// no elements but results; [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape.
     pub fn new(shape: &[usize], axes: &[usize], reduction: Reduction) -> Result<Self, NnError> {
-        let x = Layout::contiguous(shape)?;
+        let x = Layout::of(OP, shape)?;
         let mut reduced = vec![false; shape.len()];
         for &axis in axes {
             match reduced.get_mut(axis) {
@@ -56,7 +56,7 @@ impl ReducePlan {
         }
         let kept: Vec<usize> = (0..shape.len()).filter(|&axis| !reduced[axis]).collect();
         let gone: Vec<usize> = (0..shape.len()).filter(|&axis| reduced[axis]).collect();
-        let y = Layout::contiguous(&kept.iter().map(|&axis| shape[axis]).collect::<Vec<_>>())?;
+        let y = Layout::of(OP, &kept.iter().map(|&axis| shape[axis]).collect::<Vec<_>>())?;
         let size = |axes: &[usize]| axes.iter().map(|&axis| shape[axis]).product::<usize>() as u64;
         // Axes of length 1 may stand between neighbours.
         let (first, last) = (gone.first().copied().unwrap_or(0), gone.last().copied().unwrap_or(0));
@@ -129,7 +129,7 @@ pub fn arg_max<Q: TensorOps, T: Real>(
     y: TensorMut<'_, Q, u32>,
 ) -> Result<(), NnError> {
     const OP: &str = "arg_max";
-    let layout = Layout::contiguous(x.layout().shape())?;
+    let layout = Layout::of(OP, x.layout().shape())?;
     let shape = layout.shape();
     let Some(&len) = shape.get(axis) else {
         return Err(NnError::Axis { op: OP, rank: shape.len(), axis });
@@ -137,7 +137,7 @@ pub fn arg_max<Q: TensorOps, T: Real>(
     let (before, after) = (&shape[..axis], &shape[axis + 1..]);
     let size = |axes: &[usize]| axes.iter().product::<usize>() as u64;
     let params = AxisParams { outer: size(before), len: len as u64, inner: size(after) };
-    let result = Layout::contiguous(&[before, after].concat())?;
+    let result = Layout::of(OP, &[before, after].concat())?;
     if len == 0 && result.numel() > 0 {
         return Err(NnError::EmptyReduction { op: OP });
     }

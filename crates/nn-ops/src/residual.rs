@@ -79,7 +79,7 @@ impl ResidualPlan {
     /// As [`SvdPlan::new`].
     pub fn new(m: usize, n: usize, rank: usize, options: SvdOptions) -> Result<Self, NnError> {
         let svd = SvdPlan::new(m, n, rank, options)?;
-        let (left, right) = (Layout::contiguous(&[m, svd.rank()])?, Layout::contiguous(&[n, svd.rank()])?);
+        let (left, right) = (Layout::of(OP, &[m, svd.rank()])?, Layout::of(OP, &[n, svd.rank()])?);
         let product = GemmPlan::accumulating(&left, &right.transposed()?, svd.layout())?;
         Ok(Self { svd, product, left })
     }

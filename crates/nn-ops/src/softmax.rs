@@ -51,7 +51,7 @@ impl SoftmaxPlan {
     /// [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape.
     pub fn new(shape: &[usize], axis: usize) -> Result<Self, NnError> {
         const OP: &str = "softmax";
-        let layout = Layout::contiguous(shape)?;
+        let layout = Layout::of(OP, shape)?;
         let Some(&len) = shape.get(axis) else {
             return Err(NnError::Axis { op: OP, rank: shape.len(), axis });
         };

@@ -38,14 +38,14 @@ impl SumPlan {
     }
 
     fn build(shape: &[usize], axis: usize, accumulate: u32) -> Result<Self, NnError> {
-        let x = Layout::contiguous(shape)?;
+        let x = Layout::of(OP, shape)?;
         let Some(&len) = shape.get(axis) else {
             return Err(NnError::Axis { op: OP, rank: shape.len(), axis });
         };
         let (outer, inner) = (&shape[..axis], &shape[axis + 1..]);
         let size = |axes: &[usize]| axes.iter().product::<usize>() as u64;
         let params = SumParams { outer: size(outer), len: len as u64, inner: size(inner), accumulate };
-        Ok(Self { params, x, y: Layout::contiguous(&[outer, inner].concat())? })
+        Ok(Self { params, x, y: Layout::of(OP, &[outer, inner].concat())? })
     }
 
     /// Sums the elements of x.

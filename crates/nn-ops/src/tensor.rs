@@ -62,6 +62,22 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
         Ok(Self { view: self.view, layout: self.layout.permuted(axes)? })
     }
 
+    /// The same elements in another shape, in their row-major order, in which they lie without gaps.
+    ///
+    /// # Errors
+    /// [`NnError::Length`] for a shape of another number of elements, [`NnError::InvalidStride`] if the elements lie otherwise;
+    /// otherwise as [`Layout::contiguous`].
+    pub fn reshaped(&self, shape: &[usize]) -> Result<Self, NnError> {
+        const OP: &str = "reshape";
+        Layout::contiguous(self.layout.shape())?.admit(OP, "a tensor", &self.layout)?;
+        let layout = Layout::contiguous(shape)?;
+        if layout.numel() != self.layout.numel() {
+            let (expected, got) = (self.layout.numel(), layout.numel());
+            return Err(NnError::Length { op: OP, tensor: "a shape", expected, got });
+        }
+        Ok(Self { view: self.view, layout })
+    }
+
     /// The layout.
     #[must_use]
     pub fn layout(&self) -> &Layout {
@@ -207,6 +223,22 @@ mod tests {
         let repeated = Layout::strided(&[2, 3], &[0, 1]).unwrap();
         assert!(matches!(result(&q, buffer.view_mut(), repeated), Some(NnError::InvalidStride { op: "tensor", .. })));
         assert_eq!(result(&q, buffer.view_mut(), plan), None);
+    }
+
+    #[test]
+    fn elements_without_gaps_take_any_shape_of_as_many() {
+        let q = runtime::cpu().unwrap();
+        let buffer = q.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+        let tensor = tensor(&q, buffer.view());
+        assert_eq!(tensor.reshaped(&[3, 1, 2]).unwrap().layout().strides(), [2, 2, 1]);
+        let other = tensor.reshaped(&[4, 2]).err();
+        assert_eq!(other, Some(NnError::Length { op: "reshape", tensor: "a shape", expected: 6, got: 8 }));
+        let turned = tensor.transposed().unwrap().reshaped(&[6]).err();
+        assert!(matches!(turned, Some(NnError::InvalidStride { op: "reshape", .. })), "{turned:?}");
+    }
+
+    fn tensor<'a, Q: Queue + 'a>(_: &Q, view: Ref<'a, Q, f32>) -> TensorRef<'a, Q, f32> {
+        TensorRef::contiguous(view, &[2, 3]).unwrap()
     }
 
     fn operand<'a, Q: Queue + 'a>(_: &Q, view: Ref<'a, Q, f32>, layout: Layout) -> Option<NnError> {

@@ -158,7 +158,7 @@ const fn op_sets(domain: Domain) -> &'static [&'static str] {
     match domain {
         Domain::Pfss => &["fss"],
         Domain::Stark => &["circle", "air", "channel", "deep", "merkle", "open"],
-        Domain::Nn => &["factor", "linalg", "optim", "recurrent", "tensor"],
+        Domain::Nn => &["correction", "factor", "linalg", "optim", "recurrent", "tensor"],
     }
 }
 

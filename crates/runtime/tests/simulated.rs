@@ -3,8 +3,12 @@
 
 use backend_api::{
     BackendError, BackendKind, Buffer, Fork, Queue, Record, Timed,
-    ops::linalg::{Axpby, ElementwiseOps},
+    ops::{
+        linalg::{Axpby, ElementwiseOps},
+        recurrent::{GruBackward, RecurrentOps},
+    },
 };
+use core_types::params::recurrent::{GruInputs, GruParams, GruVariant};
 use runtime::{
     AnyBuf, AnyQueue, Choice, Domain, ReplayCounts, Replays, Settings, Unavailable, availability, cuda_facts, open_with,
 };
@@ -51,6 +55,16 @@ fn the_simulator_is_opened_by_name_and_is_no_gpu() {
         let (x, y) = (own.view(), on_device.view_mut());
         assert_eq!(queue.axpby(Axpby { alpha: 1.0, x, beta: 1.0, y }), mixed);
     }
+    // Nor does the backward pass of one take what the forward pass of another saved.
+    let (variant, inputs) = (GruVariant::ResetBefore, GruInputs::Sequence);
+    let params = &GruParams { members: 1, batch: 1, steps: 1, input: 1, hidden: 1, variant, inputs };
+    let (u, saved) = (host.zeros::<f32>(3).unwrap(), first.zeros::<f32>(5).unwrap());
+    let (mut gates, mut state) = (host.zeros::<f32>(3).unwrap(), host.zeros::<f32>(1).unwrap());
+    let (d_gates, d_h0) = (gates.view_mut(), state.view_mut());
+    let (d_states, d_h_t) = (None, None);
+    let backward = GruBackward { params, u: u.view(), saved: saved.view(), d_states, d_h_t, d_gates, d_h0 };
+    assert_eq!(host.gru_backward(backward), Err(BackendError::MixedBackend { op: "gru_backward" }));
+
     let [ours, theirs, elsewhere] = [&first, &host, &second].map(|queue| queue.mark().unwrap());
     assert!(first.elapsed_ns(&ours, &first.mark().unwrap()).unwrap() >= 0);
     for foreign in [&theirs, &elsewhere] {

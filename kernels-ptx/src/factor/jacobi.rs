@@ -197,13 +197,14 @@ pub unsafe extern "ptx-kernel" fn factor_jacobi(
 
     let scale = if peak.is_null() { 1.0 } else { power_of_two(scale_exponent(*peak)) };
     let least = if side > 0 { LEAST_SIGMA * lengths.get(order.get(0)) } else { 0.0 };
+    let counts = |length: f64| length > least && (length * scale) as f32 > 0.0;
     for i in block_stride(side * kept) {
         assert_unchecked(kept != 0);
         let (element, column) = (i / kept, i % kept);
         let row = order.get(column);
         let length = lengths.get(row);
         let (mut unit, mut divided) = (0.0, 0.0);
-        if length > least {
+        if counts(length) {
             unit = matrix.get(row * side + element) / length;
             divided = unit / length;
         }
@@ -212,12 +213,12 @@ pub unsafe extern "ptx-kernel" fn factor_jacobi(
     }
     for column in block_stride(kept) {
         let length = lengths.get(order.get(column));
-        *sigma.add(column as usize) = if length > least { (length * scale) as f32 } else { 0.0 };
+        *sigma.add(column as usize) = if counts(length) { (length * scale) as f32 } else { 0.0 };
     }
     if tid_x() == 0 {
         let (mut count, mut column) = (0, 0);
         while column < kept {
-            count += u32::from(lengths.get(order.get(column)) > least);
+            count += u32::from(counts(lengths.get(order.get(column))));
             column += 1;
         }
         *rank = count;

@@ -120,7 +120,7 @@ pub unsafe extern "ptx-kernel" fn recurrent_gru_backward(
         for (column, exists) in rows.columns() {
             let mut sums = [0.0; ROWS as usize];
             let weights = turned.add(2 * gate + column as usize);
-            add::<false>(of_c, rows.stride, hidden, weights, pitches, &mut sums, &mut [0.0; ROWS as usize]);
+            add::<false, f32>(of_c, rows.stride, hidden, weights, pitches, &mut sums, &mut [0.0; ROWS as usize]);
             unroll!(ROW in 0..4 => {
                 if exists && ROW < rows.live {
                     let from = (ROW * hidden + column) as usize;
@@ -140,8 +140,8 @@ pub unsafe extern "ptx-kernel" fn recurrent_gru_backward(
         block_sync();
         for (column, exists) in rows.columns() {
             let (mut sums, none) = ([0.0; ROWS as usize], &mut [0.0; ROWS as usize]);
-            add::<false>(of_z, rows.stride, hidden, turned.add(column as usize), pitches, &mut sums, none);
-            add::<false>(of_r, rows.stride, hidden, turned.add(gate + column as usize), pitches, &mut sums, none);
+            add::<false, f32>(of_z, rows.stride, hidden, turned.add(column as usize), pitches, &mut sums, none);
+            add::<false, f32>(of_r, rows.stride, hidden, turned.add(gate + column as usize), pitches, &mut sums, none);
             unroll!(ROW in 0..4 => {
                 if exists && ROW < rows.live {
                     *dh.add((ROW * hidden + column) as usize) += sums[ROW as usize];

@@ -11,16 +11,19 @@ use super::{
     rows::{MOST_BYTES, THREADS},
     unit::{Added, Outputs, Unit},
 };
-use crate::dev::sync::block_sync;
+use crate::{
+    dev::sync::block_sync,
+    linalg::real::{Bf16, F16, Real},
+};
 
 /// The whole pass.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn recurrent_gru_forward(
+#[inline(always)]
+unsafe fn gru_forward<T: Real>(
     p: GruParams,
-    w: *const f32,
-    u: *const f32,
-    b: *const f32,
-    bu: *const f32,
+    w: *const T,
+    u: *const T,
+    b: *const T,
+    bu: *const T,
     x: *const f32,
     h0: *const f32,
     states: *mut f32,
@@ -53,6 +56,33 @@ pub unsafe extern "ptx-kernel" fn recurrent_gru_forward(
     unit.end(h_t.add(state));
 }
 
+macro_rules! of_type {
+    ($name:ident, $type:ty) => {
+        #[doc = "[`gru_forward`] with weights of one type."]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $name(
+            p: GruParams,
+            w: *const $type,
+            u: *const $type,
+            b: *const $type,
+            bu: *const $type,
+            x: *const f32,
+            h0: *const f32,
+            states: *mut f32,
+            h_t: *mut f32,
+            saved: *mut f32,
+            projected: *mut f32,
+        ) {
+            gru_forward(p, w, u, b, bu, x, h0, states, h_t, saved, projected);
+        }
+    };
+}
+
+of_type!(recurrent_gru_forward_f32, f32);
+of_type!(recurrent_gru_forward_f16, F16);
+of_type!(recurrent_gru_forward_bf16, Bf16);
+
 kernel_table! {
-    recurrent_gru_forward: block [THREADS, 1, 1], min_blocks 1, shared UpTo(MOST_BYTES), barriers 15;
+    recurrent_gru_forward_f32, recurrent_gru_forward_f16, recurrent_gru_forward_bf16:
+        block [THREADS, 1, 1], min_blocks 1, shared UpTo(MOST_BYTES), barriers 15;
 }

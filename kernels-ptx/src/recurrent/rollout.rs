@@ -6,116 +6,18 @@
 //! 2^31 products of a state's index with one of the second part. `projected` holds `members x batch x 3 hidden` elements, which
 //! the launch from step 0 writes.
 
-use core::hint::assert_unchecked;
-
-use core_types::params::recurrent::{
-    Feedback, LOG_LOSS_LIMIT, LossHead, NEGLIGIBLE_PROBABILITY, RolloutParams, Stochastic,
-};
+use core_types::params::recurrent::{Feedback, RolloutParams};
 
 use super::{
+    head::{Form, of_lane},
+    view::View,
     rows::{MOST_BYTES, ROWS, THREADS},
     unit::{Added, Outputs, Unit},
 };
-use crate::dev::{
-    functions::{exp, log},
-    idx,
-    math::fma,
-    sync::block_sync,
-    warp::reduce,
+use crate::{
+    dev::{idx, sync::block_sync},
+    linalg::real::{Bf16, F16, Real},
 };
-
-/// What a warp knows of the combined state of its row.
-struct Combined {
-    loss: f32,
-    entropy: f32,
-    /// The greatest state that the softmax takes, and the sum of the exponentials relative to it.
-    greatest: f32,
-    sum: f32,
-}
-
-#[inline(always)]
-fn add(a: f32, b: f32) -> f32 {
-    a + b
-}
-
-/// Multiples of 32 after the lane's index, below `len`.
-#[inline(always)]
-fn of_lane(len: u32) -> impl Iterator<Item = u32> {
-    let mut next = idx::lane();
-    core::iter::from_fn(move || {
-        let index = next;
-        next += 32;
-        (index < len).then_some(index)
-    })
-}
-
-/// Element `i` of what the softmax is taken of.
-#[inline(always)]
-unsafe fn logit(unit: &Unit, p: &RolloutParams, row: u32, i: u32) -> f32 {
-    let len = p.stochastic as u32;
-    assert_unchecked(len != 0);
-    unit.at(row, i * unit.rows.hidden / len)
-}
-
-/// Reads the loss of a row from its state, by all lanes of a warp.
-#[inline(always)]
-unsafe fn combine(unit: &Unit, p: &RolloutParams, head: *const f32, row: u32) -> Combined {
-    let (mut dot, mut entropy) = (0.0, 0.0);
-    for column in of_lane(unit.rows.hidden) {
-        dot = fma(unit.at(row, column), *head.add(column as usize), dot);
-    }
-    let head = head.add(unit.rows.hidden as usize);
-    let (mut greatest, mut sum) = (f32::NEG_INFINITY, 0.0);
-    match p.part {
-        Stochastic::StridedSoftmax => {
-            let len = p.stochastic as u32;
-            for i in of_lane(len) {
-                greatest = greatest.max(logit(unit, p, row, i));
-            }
-            greatest = reduce(greatest, f32::max);
-            for i in of_lane(len) {
-                sum += exp(logit(unit, p, row, i) - greatest);
-            }
-            sum = reduce(sum, add);
-            let log_sum = log(sum);
-            for i in of_lane(len) {
-                let below = logit(unit, p, row, i) - greatest;
-                let s = exp(below) / sum;
-                dot = fma(s, *head.add(i as usize), dot);
-                if s > NEGLIGIBLE_PROBABILITY {
-                    entropy = fma(s, log_sum - below, entropy);
-                }
-            }
-        }
-        Stochastic::CopyHidden => {
-            for column in of_lane(unit.rows.hidden) {
-                dot = fma(unit.at(row, column), *head.add(column as usize), dot);
-            }
-        }
-        Stochastic::Zeros => {}
-    }
-    let (dot, entropy) = (reduce(dot, add), reduce(entropy, add));
-    let loss = match p.head {
-        LossHead::Linear => dot,
-        LossHead::ExpClamped => {
-            let log = if dot < -LOG_LOSS_LIMIT { -LOG_LOSS_LIMIT } else { dot }; // NaN stays
-            exp(if log > LOG_LOSS_LIMIT { LOG_LOSS_LIMIT } else { log })
-        }
-    };
-    Combined { loss, entropy, greatest, sum }
-}
-
-/// Writes the second part of the combined state of a row.
-#[inline(always)]
-unsafe fn write_part(unit: &Unit, p: &RolloutParams, row: u32, of_row: &Combined, into: *mut f32) {
-    for i in of_lane(p.stochastic as u32) {
-        *into.add(i as usize) = match p.part {
-            Stochastic::StridedSoftmax => exp(logit(unit, p, row, i) - of_row.greatest) / of_row.sum,
-            Stochastic::CopyHidden => unit.at(row, i),
-            Stochastic::Zeros => 0.0,
-        };
-    }
-}
 
 /// The mean of all members' losses of a row before step `step`.
 #[inline(always)]
@@ -129,16 +31,18 @@ unsafe fn mean(p: &RolloutParams, trajectory: *const f32, row: u64, step: u64) -
 }
 
 /// The steps from `from` to `to`.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn recurrent_rssm_rollout(
+#[inline(always)]
+unsafe fn rssm_rollout<T: Real>(
     p: RolloutParams,
     from: u64,
     to: u64,
-    w: *const f32,
-    u: *const f32,
-    b: *const f32,
-    bu: *const f32,
+    w: *const T,
+    u: *const T,
+    b: *const T,
+    bu: *const T,
     head: *const f32,
+    gamma: *const f32,
+    beta: *const f32,
     x: *const f32,
     h0: *const f32,
     losses: *const f32,
@@ -146,6 +50,7 @@ pub unsafe extern "ptx-kernel" fn recurrent_rssm_rollout(
     h_t: *mut f32,
     combined: *mut f32,
     entropy: *mut f32,
+    states: *mut f32,
     projected: *mut f32,
 ) {
     let mut unit = Unit::new(&p.gru, w, u, b, bu);
@@ -173,6 +78,11 @@ pub unsafe extern "ptx-kernel" fn recurrent_rssm_rollout(
         };
         fed.set(idx::tid_x(), value);
     }
+    let form = Form::new(p.gru.hidden, p.stochastic, p.part);
+    let view = View { gamma, beta, eps: p.eps, mask: p.mask };
+    let changes = view.changes();
+    let member = unit.rows.member;
+    let index = |step: u64| p.state_index(member, step, of_batch);
     let mut entropies = 0.0;
     if writes {
         if from == 0 {
@@ -183,27 +93,37 @@ pub unsafe extern "ptx-kernel" fn recurrent_rssm_rollout(
     }
     block_sync();
     let mut step = from;
-    while step < to {
-        unit.step(Added::Fed(projected, fed), &Outputs::NONE);
-        let read = combine(&unit, &p, head, row);
-        entropies += read.entropy;
-        if writes {
-            *of_row.add(step as usize + 1) = read.loss;
-            if matches!(p.feedback, Feedback::PerMember) {
-                fed.set(row, read.loss);
+    loop {
+        let steps = p.gru.steps > 0;
+        if steps {
+            unit.step(Added::Fed(projected, fed), &Outputs::NONE);
+        }
+        let seen = if changes { view.apply(&unit, row, index(step)) } else { unit.row(row) };
+        let read = form.combine(|column| seen.get(column), head);
+        if steps {
+            entropies += read.entropy;
+            if !states.is_null() && idx::warp() < unit.rows.live {
+                let into = states.add(index(step) as usize);
+                for column in of_lane(unit.rows.hidden) {
+                    *into.add(column as usize) = seen.get(column);
+                }
+            }
+            if writes {
+                let loss = read.loss(p.head);
+                *of_row.add(step as usize + 1) = loss;
+                if matches!(p.feedback, Feedback::PerMember) {
+                    fed.set(row, loss);
+                }
             }
         }
-        block_sync();
         step += 1;
-    }
-    if to == p.gru.steps {
-        let into = combined.add((at * (p.gru.hidden + p.stochastic)) as usize);
-        let read = combine(&unit, &p, head, row);
-        if idx::warp() < unit.rows.live {
-            for column in of_lane(unit.rows.hidden) {
-                *into.add(column as usize) = unit.at(row, column);
-            }
-            write_part(&unit, &p, row, &read, into.add(unit.rows.hidden as usize));
+        if step >= p.gru.steps && idx::warp() < unit.rows.live {
+            let into = combined.add((at * (p.gru.hidden + p.stochastic)) as usize);
+            form.write(|column| seen.get(column), &read, into);
+        }
+        block_sync();
+        if step >= to {
+            break;
         }
     }
     if writes {
@@ -212,6 +132,41 @@ pub unsafe extern "ptx-kernel" fn recurrent_rssm_rollout(
     unit.end(h_t);
 }
 
+macro_rules! of_type {
+    ($name:ident, $type:ty) => {
+        #[doc = "[`rssm_rollout`] with weights of one type."]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $name(
+            p: RolloutParams,
+            from: u64,
+            to: u64,
+            w: *const $type,
+            u: *const $type,
+            b: *const $type,
+            bu: *const $type,
+            head: *const f32,
+            gamma: *const f32,
+            beta: *const f32,
+            x: *const f32,
+            h0: *const f32,
+            losses: *const f32,
+            trajectory: *mut f32,
+            h_t: *mut f32,
+            combined: *mut f32,
+            entropy: *mut f32,
+            states: *mut f32,
+            projected: *mut f32,
+        ) {
+            rssm_rollout(p, from, to, w, u, b, bu, head, gamma, beta, x, h0, losses, trajectory, h_t, combined, entropy, states, projected);
+        }
+    };
+}
+
+of_type!(recurrent_rssm_rollout_f32, f32);
+of_type!(recurrent_rssm_rollout_f16, F16);
+of_type!(recurrent_rssm_rollout_bf16, Bf16);
+
 kernel_table! {
-    recurrent_rssm_rollout: block [THREADS, 1, 1], min_blocks 1, shared UpTo(MOST_BYTES), barriers 9;
+    recurrent_rssm_rollout_f32, recurrent_rssm_rollout_f16, recurrent_rssm_rollout_bf16:
+        block [THREADS, 1, 1], min_blocks 1, shared UpTo(MOST_BYTES), barriers 10;
 }

@@ -9,12 +9,15 @@ use core::hint::assert_unchecked;
 
 use core_types::params::recurrent::GruParams;
 
-use crate::dev::{
-    gmem::F4,
-    idx,
-    math::fma,
-    smem::{SharedAddr, SharedSlice},
-    unroll::unroll,
+use crate::{
+    dev::{
+        gmem::F4,
+        idx,
+        math::fma,
+        smem::{SharedAddr, SharedSlice},
+        unroll::unroll,
+    },
+    linalg::real::Real,
 };
 
 /// Threads of a block.
@@ -86,11 +89,11 @@ impl Rows {
 /// Adds to `first` the products of rows of `v`, `stride` apart, with a column of weights, whose elements are `pitch` apart, and to
 /// `second` those with the column `gate` further, if there are a `PAIR` of them.
 #[inline(always)]
-pub unsafe fn add<const PAIR: bool>(
+pub unsafe fn add<const PAIR: bool, T: Real>(
     v: SharedSlice<f32>,
     stride: u32,
     len: u32,
-    column: *const f32,
+    column: *const T,
     [pitch, gate]: [usize; 2],
     first: &mut Sums,
     second: &mut Sums,
@@ -100,9 +103,9 @@ pub unsafe fn add<const PAIR: bool>(
     let mut from = column;
     if whole > 0 {
         unroll!(K in 0..8 => {
-            next[K as usize] = *from.add(K as usize * pitch);
+            next[K as usize] = (*from.add(K as usize * pitch)).widen();
             if PAIR {
-                paired[K as usize] = *from.add(K as usize * pitch + gate);
+                paired[K as usize] = (*from.add(K as usize * pitch + gate)).widen();
             }
         });
     }
@@ -112,9 +115,9 @@ pub unsafe fn add<const PAIR: bool>(
         from = from.add(AHEAD as usize * pitch);
         if k + AHEAD < whole {
             unroll!(K in 0..8 => {
-                next[K as usize] = *from.add(K as usize * pitch);
+                next[K as usize] = (*from.add(K as usize * pitch)).widen();
                 if PAIR {
-                    paired[K as usize] = *from.add(K as usize * pitch + gate);
+                    paired[K as usize] = (*from.add(K as usize * pitch + gate)).widen();
                 }
             });
         }
@@ -132,8 +135,8 @@ pub unsafe fn add<const PAIR: bool>(
         k += AHEAD;
     }
     while k < len {
-        let weight = *from;
-        let other = if PAIR { *from.add(gate) } else { 0.0 };
+        let weight = (*from).widen();
+        let other = if PAIR { (*from.add(gate)).widen() } else { 0.0 };
         unroll!(ROW in 0..4 => {
             let value = v.get(ROW * stride + k);
             first[ROW as usize] = fma(value, weight, first[ROW as usize]);

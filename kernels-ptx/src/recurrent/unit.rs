@@ -9,13 +9,16 @@ use core::ptr::null_mut;
 use core_types::params::recurrent::{GruParams, GruVariant};
 
 use super::rows::{ROWS, Rows, Sums, THREADS, add};
-use crate::dev::{
-    functions::{sigmoid, tanh},
-    idx,
-    math::fma,
-    smem::SharedSlice,
-    sync::block_sync,
-    unroll::unroll,
+use crate::{
+    dev::{
+        functions::{sigmoid, tanh},
+        idx,
+        math::fma,
+        smem::SharedSlice,
+        sync::block_sync,
+        unroll::unroll,
+    },
+    linalg::real::Real,
 };
 
 /// Features of the inputs that a block holds at a time.
@@ -38,14 +41,14 @@ impl Outputs {
 
 /// The unit of a member, and the rows that a block works on.
 #[derive(Clone, Copy)]
-pub struct Unit {
+pub struct Unit<T> {
     pub rows: Rows,
     input: u32,
     after: bool,
-    w: *const f32,
-    u: *const f32,
-    b: *const f32,
-    bu: *const f32,
+    w: *const T,
+    u: *const T,
+    b: *const T,
+    bu: *const T,
     /// The states.
     h: SharedSlice<f32>,
     /// What the reset makes of them, or the states to be.
@@ -56,13 +59,13 @@ pub struct Unit {
     tile: SharedSlice<f32>,
 }
 
-impl Unit {
+impl<T: Real> Unit<T> {
     /// The unit of this block's rows.
     #[inline(always)]
-    pub unsafe fn new(p: &GruParams, w: *const f32, u: *const f32, b: *const f32, bu: *const f32) -> Self {
+    pub unsafe fn new(p: &GruParams, w: *const T, u: *const T, b: *const T, bu: *const T) -> Self {
         let rows = Rows::new(p);
         let columns = 3 * p.hidden;
-        let of = |all: *const f32, len: u64| all.add((rows.member * len) as usize);
+        let of = |all: *const T, len: u64| all.add((rows.member * len) as usize);
         let after = matches!(p.variant, GruVariant::ResetAfter);
         Self {
             rows,
@@ -129,7 +132,7 @@ impl Unit {
             self.tile.set(idx::tid_x(), if exists { *x.add((row * self.input + feature) as usize) } else { 0.0 });
             block_sync();
             let weights = self.w.add(from as usize * 3 * self.rows.hidden as usize + column as usize);
-            add::<PAIR>(self.tile, TILE, (self.input - from).min(TILE), weights, self.pitches(), first, second);
+            add::<PAIR, T>(self.tile, TILE, (self.input - from).min(TILE), weights, self.pitches(), first, second);
             from += TILE;
         }
     }
@@ -155,7 +158,7 @@ impl Unit {
 
     #[inline(always)]
     unsafe fn biases(&self, gate: u32, column: u32) -> Sums {
-        [*self.b.add((gate * self.rows.hidden + column) as usize); ROWS as usize]
+        [(*self.b.add((gate * self.rows.hidden + column) as usize)).widen(); ROWS as usize]
     }
 
     /// Of gate `gate`, what the inputs add.
@@ -174,17 +177,23 @@ impl Unit {
     #[inline(always)]
     unsafe fn fed(&self, from: *const f32, fed: SharedSlice<f32>, gate: u32, column: u32) -> Sums {
         let mut sums = self.projected(from, gate, column);
-        let weight = *self.w.add((gate * self.rows.hidden + column) as usize);
+        let weight = (*self.w.add((gate * self.rows.hidden + column) as usize)).widen();
         unroll!(ROW in 0..4 => {
             sums[ROW as usize] = fma(fed.get(ROW), weight, sums[ROW as usize]);
         });
         sums
     }
 
-    /// State `column` of row `row`.
+    /// The state of row `row`.
     #[inline(always)]
-    pub unsafe fn at(&self, row: u32, column: u32) -> f32 {
-        self.h.get(row * self.rows.stride + column)
+    pub unsafe fn row(&self, row: u32) -> SharedSlice<f32> {
+        SharedSlice::at(self.h.addr(row * self.rows.stride))
+    }
+
+    /// Room for another state of row `row`, until the next step.
+    #[inline(always)]
+    pub unsafe fn spare_row(&self, row: u32) -> SharedSlice<f32> {
+        SharedSlice::at(self.z.addr(row * self.rows.stride))
     }
 
     /// Shared memory that nothing but inputs takes, an element for each thread.
@@ -237,7 +246,7 @@ impl Unit {
             Added::Fed(from, fed) => (z, r) = (self.fed(from, fed, 0, column), self.fed(from, fed, 1, column)),
         }
         let u = self.u.add(column as usize);
-        add::<true>(self.h, self.rows.stride, self.rows.hidden, u, self.pitches(), &mut z, &mut r);
+        add::<true, T>(self.h, self.rows.stride, self.rows.hidden, u, self.pitches(), &mut z, &mut r);
         (z, r)
     }
 
@@ -293,7 +302,7 @@ impl Unit {
     unsafe fn step_after(&self, inputs: Added, outputs: &Outputs) {
         for (column, exists) in self.rows.columns() {
             let (z, r) = self.update_and_reset(&inputs, column);
-            let mut reset = [*self.bu.add(column as usize); ROWS as usize];
+            let mut reset = [(*self.bu.add(column as usize)).widen(); ROWS as usize];
             self.add_candidate(self.h, column, &mut reset);
             let c = self.candidate(&inputs, column);
             if exists {
@@ -317,7 +326,7 @@ impl Unit {
     unsafe fn add_candidate(&self, v: SharedSlice<f32>, column: u32, sums: &mut Sums) {
         let weights = self.u.add((2 * self.rows.hidden + column) as usize);
         let none = &mut [0.0; ROWS as usize];
-        add::<false>(v, self.rows.stride, self.rows.hidden, weights, self.pitches(), sums, none);
+        add::<false, T>(v, self.rows.stride, self.rows.hidden, weights, self.pitches(), sums, none);
     }
 }
 

@@ -11,18 +11,32 @@ pub(super) struct Module {
 }
 
 /// The op sets, each a cargo feature of `kernels-ptx` and one run of its compiler.
-pub(super) const OP_SETS: [&str; 12] =
-    ["air", "circle", "channel", "deep", "factor", "fss", "linalg", "merkle", "open", "optim", "recurrent", "tensor"];
+pub(super) const OP_SETS: [&str; 13] = [
+    "air",
+    "circle",
+    "channel",
+    "correction",
+    "deep",
+    "factor",
+    "fss",
+    "linalg",
+    "merkle",
+    "open",
+    "optim",
+    "recurrent",
+    "tensor",
+];
 
 const fn module(name: &'static str, op_set: &'static str) -> Module {
     Module { name, op_set }
 }
 
 impl Module {
-    pub(super) const ALL: [Self; 17] = [
+    pub(super) const ALL: [Self; 18] = [
         module("air", "air"),
         module("circle", "circle"),
         module("channel", "channel"),
+        module("correction", "correction"),
         module("deep", "deep"),
         module("factor", "factor"),
         module("fss", "fss"),
@@ -81,6 +95,7 @@ mod tests {
         };
         assert_eq!(of("circle", "circle_twiddles"), ["circle"]);
         assert_eq!(of("channel", "channel_grind"), ["channel"]);
+        assert_eq!(of("correction", "correction_apply"), ["correction"]);
         assert_eq!(of("factor", "factor_jacobi"), ["factor"]);
         assert_eq!(of("fss", "fss_cmp_eval_window"), ["fss"]);
         assert_eq!(of("fss", "fss_cmp_eval_window_bitsliced"), ["fss_bitsliced"]);

@@ -10,6 +10,8 @@ use std::time::Instant;
 use anyhow::Result;
 use xshell::Shell;
 
+pub(crate) use reference::{PyTorch, run as reference};
+
 use crate::{
     build_ptx, bundle, constant_time, forwarders, program::Program, step::cargo_test, suite, tally::Tally, test_gpu,
 };
@@ -56,7 +58,7 @@ const TIERS: [Tier; 11] = [
         left_out: Some("a fresh build of the kernels where their sources have not changed"),
     },
     whole("forwarders", |sh, _| forwarders::run(sh, true)),
-    whole("reference", |sh, _| reference::run(sh)),
+    whole("reference", |sh, _| reference::run(sh, PyTorch::Optional)),
     Tier { name: "host", run: host::run, left_out: Some("faults put into every kernel, which tests have to notice") },
     // Sweeps over all 2^31 field elements are too slow with overflow checks, so they have a release build of their own.
     slow(

@@ -1,19 +1,47 @@
-//! The golden key bundles, against the reference in Python.
+//! Golden files, against what writes them: the reference of key bundles in Python, and PyTorch.
 
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::{
-    step::{check_quietly, missing_tool},
+    step::{check_quietly, missing_tool, skip},
     tally::Tally,
 };
 
-/// Has the reference in Python write the golden key bundles again, and compares them with the committed ones.
-pub(super) fn run(sh: &Shell) -> Result<Tally> {
-    if cmd!(sh, "python3 --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
+/// What is made of a machine without PyTorch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PyTorch {
+    /// It is said and counted.
+    Optional,
+    /// It is a failure.
+    Required,
+}
+
+/// Writes the golden files again and compares them with the committed ones.
+pub(crate) fn run(sh: &Shell, pytorch: PyTorch) -> Result<Tally> {
+    let is_there = |python: xshell::Cmd<'_>| python.quiet().ignore_stdout().ignore_stderr().run().is_ok();
+    if !is_there(cmd!(sh, "python3 --version")) {
         return Ok(missing_tool("reference", "python3 is not installed"));
     }
     let tests = "crates/pfss/tests";
     let compare = cmd!(sh, "python3 -B {tests}/reference/bundles.py --check {tests}/golden");
-    Ok(check_quietly("golden key bundles are those of the reference", compare))
+    let mut tally = check_quietly("golden key bundles are those of the reference", compare);
+
+    const TITLE: &str = "golden results are those of PyTorch";
+    let tests = "crates/nn-ops/tests";
+    let compare = cmd!(sh, "python3 -B {tests}/reference/goldens.py --check {tests}/golden/pytorch.safetensors");
+    let steps = cmd!(sh, "python3 -B {tests}/reference/optimizers.py --check {tests}/golden/optimizers.npy");
+    tally += match (is_there(cmd!(sh, "python3 -c 'import numpy, torch'")), pytorch) {
+        (true, _) => {
+            let mut tally = check_quietly(TITLE, compare);
+            tally += check_quietly("golden steps of optimisers are those of PyTorch", steps);
+            tally
+        }
+        (false, PyTorch::Optional) => skip(TITLE, "python3 has no PyTorch; `cargo xtask reference` requires it"),
+        (false, PyTorch::Required) => {
+            println!("FAILED: {TITLE}: python3 has no PyTorch: python3 -m pip install numpy torch");
+            Tally::of(TITLE, false)
+        }
+    };
+    Ok(tally)
 }

@@ -56,7 +56,6 @@ const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/cpu-backend/src/air/", SIMD),
     ("crates/cpu-backend/src/circle/", SIMD),
     ("crates/cpu-backend/src/factor/product.rs", &[UnsafeKind::Block]),
-    ("crates/cpu-backend/src/linalg/gemm.rs", &[UnsafeKind::Block]),
     ("crates/cpu-backend/src/simd/", SIMD),
     ("crates/cuda-loader/", FOREIGN),
     ("crates/cuda-backend/src/ffi/", FOREIGN),

@@ -8,6 +8,7 @@ pub mod air;
 pub mod channel;
 pub mod circle;
 mod columns;
+pub mod correction;
 pub mod deep;
 pub mod factor;
 pub mod fri;

@@ -183,8 +183,8 @@ macro_rules! op {
 
 /// Defines views that several ops have in common.
 macro_rules! views {
-    ($(#[$doc:meta])* pub struct $name:ident<$a:lifetime, $q:ident> { $($fields:tt)* }) => {
-        $crate::ops::op::record! { $(#[$doc])* pub struct $name<$a, $q> { $($fields)* } }
+    ($(#[$doc:meta])* pub struct $name:ident<$a:lifetime, $q:ident $(, $t:ident: $bound:ident)?> { $($fields:tt)* }) => {
+        $crate::ops::op::record! { $(#[$doc])* pub struct $name<$a, $q $(, $t: $bound)?> { $($fields)* } }
     };
 }
 

@@ -176,6 +176,21 @@ macro_rules! op_sets {
             }
         }
         $with! {
+            /// Device steps of corrections: features of trainings and their codes, rings of states, and what residuals come to.
+            ///
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
+            /// [`BackendError::Unsupported`] for sizes out of range. Nothing is written then. No op waits.
+            correction::CorrectionOps: Queue {
+                apply_correction(ApplyCorrection),
+                apply_correction_in_place(ApplyCorrectionInPlace),
+                encode_states(EncodeStates),
+                estimate_residuals(EstimateResiduals),
+                similar_states(SimilarStates),
+                store_states(StoreStates),
+                training_features(TrainingFeatures),
+            }
+        }
+        $with! {
             /// Device steps of truncated singular value decompositions.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
@@ -207,7 +222,7 @@ macro_rules! op_sets {
             }
         }
         $with! {
-            /// Device steps of recurrent networks, in f32.
+            /// Device steps of recurrent networks, in f32; the weights of passes forward and of roll-outs may be of 16 bits.
             ///
             /// A row's result does not depend on the other rows, down to its bits, nor on how steps are dealt to calls. Every op
             /// returns [`BackendError::Length`] if a view does not have the length its parameters state, and
@@ -215,8 +230,9 @@ macro_rules! op_sets {
             /// to 2024 elements, and refuses sizes that its kernels cannot count.
             recurrent::RecurrentOps: Queue {
                 gru_backward(GruBackward),
-                gru_forward(GruForward),
-                rssm_rollout(RssmRollout),
+                gru_forward<T>(GruForward),
+                rssm_loss(RssmLoss),
+                rssm_rollout<T>(RssmRollout),
             }
         }
         $with! {

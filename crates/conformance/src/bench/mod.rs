@@ -3,6 +3,7 @@
 pub mod air;
 pub mod channel;
 pub mod circle;
+pub mod correction;
 pub mod deep;
 pub mod device;
 pub mod fss;
@@ -223,6 +224,7 @@ pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     all.extend(linalg::contests());
     all.extend(optim::contests());
     all.extend(recurrent::contests());
+    all.extend(correction::contests());
     all.extend(tensor::contests());
     all.extend(merkle::contests());
     all.extend(stark::contests());

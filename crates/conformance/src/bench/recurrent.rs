@@ -3,7 +3,11 @@
 use std::hint::black_box;
 
 use cpu_backend::CpuQueue;
-use nn_ops::{GruInputs, GruMember, GruPlan, GruResults, GruWeights, NnError, RssmPlan, RssmResults, RssmSpec, Tensor};
+use half::f16;
+use nn_ops::{
+    GruInputs, GruMember, GruPlan, GruResults, GruWeights, NnError, OptimizerConfig, Overflow, RssmHead, RssmPlan,
+    RssmResults, RssmSpec, RssmTrainer, RssmTraining, Tensor,
+};
 use yardstick::fma_peak;
 
 use super::{Contender, Contest, Goal, Show, host};
@@ -17,7 +21,12 @@ const STATE: [usize; 3] = [MEMBERS, BATCH, HIDDEN];
 /// Every contest of the op set, by name, each built only when its turn comes.
 #[must_use]
 pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
-    vec![("nn.gru/128x256".to_owned(), Box::new(forward)), ("nn.rssm_rollout/64x256".to_owned(), Box::new(rollout))]
+    vec![
+        ("nn.bptt_step".to_owned(), Box::new(train)),
+        ("nn.gru/128x256".to_owned(), Box::new(forward)),
+        ("nn.gru_f16/128x256".to_owned(), Box::new(forward_f16)),
+        ("nn.rssm_rollout/64x256".to_owned(), Box::new(rollout)),
+    ]
 }
 
 /// An ensemble that takes `input` features.
@@ -58,6 +67,43 @@ fn forward() -> Contest {
     contest("nn.gru/128x256", MEMBERS * STEPS * BATCH * 2 * (INPUT + HIDDEN) * 3 * HIDDEN, ours)
 }
 
+fn forward_f16() -> Contest {
+    const INPUT: usize = 128;
+    let ours = host::ours(|q| {
+        let weights = ensemble(&q, INPUT)?.narrowed::<f16>(&q, Overflow::Refuse)?;
+        let plan = GruPlan::new(&weights, BATCH, STEPS, GruInputs::Sequence)?;
+        let x = host::tensor(&q, plan.inputs().shape(), 1.0)?;
+        let mut last = Tensor::alloc(&q, &STATE)?;
+        Ok(Box::new(move || {
+            let results = GruResults { states: None, last: last.at_mut(), saved: None };
+            plan.forward(&q, &weights, x.at(), None, results)
+        }))
+    });
+    contest("nn.gru_f16/128x256", MEMBERS * STEPS * BATCH * 2 * (INPUT + HIDDEN) * 3 * HIDDEN, ours)
+}
+
+/// A whole step of training: forward, the head and its errors, backward through time, the gradients of all weights, one norm, and
+/// gradient descent.
+fn train() -> Contest {
+    const INPUT: usize = 128;
+    const STOCHASTIC: usize = 32;
+    let ours = host::ours(|q| {
+        let units = ensemble(&q, INPUT)?.members(&q)?;
+        let training = RssmTraining { batch: BATCH, steps: STEPS, stochastic: STOCHASTIC, ..RssmTraining::default() };
+        let optimizer = OptimizerConfig { clip: Some(5.0), ..OptimizerConfig::sgd(1e-3, 0.0) };
+        let mut trainer = RssmTrainer::new(&q, &units, &host::values(HIDDEN + STOCHASTIC, 0.1), training, optimizer)?;
+        let x = host::tensor(&q, &[STEPS, BATCH, INPUT], 1.0)?;
+        let targets = Tensor::from_values(&q, &[STEPS, BATCH], &[1.0; STEPS * BATCH])?;
+        Ok(Box::new(move || trainer.step(&q, x.at(), targets.at())))
+    });
+    // Products with W and U forward, with U backward, and those of the gradients of both.
+    let of_row = 2 * (INPUT + HIDDEN) * 3 * HIDDEN;
+    let flops = MEMBERS * STEPS * BATCH * (2 * of_row + 2 * HIDDEN * 3 * HIDDEN);
+    let mut contest = contest("nn.bptt_step", flops, ours);
+    contest.goals = vec![(Goal::Rate(flops as f64 / 25e-3), "")];
+    contest
+}
+
 fn rollout() -> Contest {
     const INPUT: usize = 64;
     const STOCHASTIC: usize = 32;
@@ -78,8 +124,10 @@ fn rollout() -> Contest {
                 last: last.at_mut(),
                 combined: combined.at_mut(),
                 entropy: entropy.at_mut(),
+                states: None,
             };
-            plan.run(&q, &weights, head.at(), x.at(), first.at(), losses.at(), results)
+            let head = RssmHead { weights: head.at(), norm: None };
+            plan.run(&q, &weights, head, x.at(), first.at(), losses.at(), results)
         }))
     });
     contest("nn.rssm_rollout/64x256", MEMBERS * BATCH * 2 * (INPUT + STEPS * HIDDEN) * 3 * HIDDEN, ours)

@@ -66,6 +66,8 @@ fn expect(a: &Matrix, found: &Found, sigma: &[f64], bounds: Bounds) -> Result<()
     unless_orthonormal("V", &found.v, 1e-5)?;
     let greatest = sigma.first().copied().unwrap_or(0.0);
     Failure::unless_close(&sigma[..kept], &found.s, 0.0, bounds.sigma * greatest)?;
+    let counted = found.s.iter().filter(|&&s| s > 0.0).count();
+    unless(counted == found.rank, || format!("the rank is {}, of {:?}", found.rank, found.s))?;
     unless(found.s.is_sorted_by(|a, b| a >= b), || format!("singular values rise: {:?}", found.s))?;
     for c in 0..kept {
         let largest = found.u.column(c).fold(0.0f64, |a, b| if b.abs() > a.abs() { b } else { a });
@@ -165,6 +167,24 @@ fn sketched<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
 /// Matrices that are deficient, out of the ordinary range or none.
 fn special<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
     let mut cases: Vec<Case<Q>> = Vec::new();
+    cases.push(Case::new("a value that is none in f32", |q: &Q| {
+        // The values are 4.24 and 0.24 times the least number.
+        let least = f64::from(f32::from_bits(1));
+        let a = Matrix::new(2, 2, |i| [2.0, 1.0, 3.0, 2.0][i] * least);
+        let found = decompose(q, &a, 2, options(6, 1))?;
+        unless(found.rank == 1 && found.s[1] == 0.0, || format!("rank {}, {:?}", found.rank, found.s))?;
+        unless_orthonormal("U", &found.u, 1e-5)?;
+        unless_orthonormal("V", &found.v, 1e-5)
+    }));
+    cases.push(
+        Case::new("ones, 30000 x 70", |q: &Q| {
+            let a = Matrix::new(30_000, 70, |_| 1.0);
+            let found = decompose(q, &a, 2, options(6, 1))?;
+            unless(found.rank == 1, || format!("the rank is {}", found.rank))?;
+            Failure::unless_close(&[(30_000.0f64 * 70.0).sqrt()], &found.s[..1], 6e-6, 0.0)
+        })
+        .on_elements(30_000 * 70),
+    );
     for (m, n, rank) in [(6, 4, 3), (4, 6, 4), (80, 70, 6), (70, 80, 6)] {
         cases.push(Case::new(format!("zeros, {m} x {n}"), move |q: &Q| {
             let a = Matrix::new(m, n, |_| 0.0);

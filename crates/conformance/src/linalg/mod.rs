@@ -1,5 +1,6 @@
 //! Specifications of the `linalg` op set.
 
+mod differences;
 mod elementwise;
 mod gemm;
 pub(crate) mod model;
@@ -20,6 +21,7 @@ pub fn specs<Q: LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
     let mut all = gemm::specs();
     all.extend(elementwise::specs());
     all.extend(rows::specs());
+    all.extend(differences::specs());
     all.extend(refuse::specs());
     all
 }

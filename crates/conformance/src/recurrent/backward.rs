@@ -1,5 +1,4 @@
-//! Backward passes of gated recurrent units: against the chain rule in f64, and, with the products that follow them, against central
-//! differences of the model.
+//! Backward passes of gated recurrent units against the chain rule in f64.
 
 use backend_api::{
     BackendError, Buffer,
@@ -19,22 +18,26 @@ use crate::{
 
 /// A forward pass, and the gradients of its results.
 #[derive(Clone)]
-struct Backward {
-    inputs: Inputs,
-    saved: Vec<f32>,
-    d_states: Option<Vec<f32>>,
-    d_h_t: Option<Vec<f32>>,
+pub(super) struct Backward {
+    pub(super) inputs: Inputs,
+    pub(super) saved: Vec<f32>,
+    pub(super) d_states: Option<Vec<f32>>,
+    pub(super) d_h_t: Option<Vec<f32>>,
 }
 
 /// The gradients of the gates' sums, and of the first states.
-struct Gradients<R> {
-    gates: Vec<R>,
-    first: Vec<R>,
+pub(super) struct Gradients<R> {
+    pub(super) gates: Vec<R>,
+    pub(super) first: Vec<R>,
 }
 
 impl Backward {
     fn new(of: [usize; 5], variant: GruVariant) -> Self {
-        let inputs = Inputs::new(sizes(of), variant, GruInputs::Sequence);
+        Self::of(Inputs::new(sizes(of), variant, GruInputs::Sequence))
+    }
+
+    /// The pass on `inputs`.
+    pub(super) fn of(inputs: Inputs) -> Self {
         let results = inputs.results();
         let narrow = |values: &[f64]| values.iter().map(|&value| value as f32).collect::<Vec<_>>();
         Self {
@@ -46,7 +49,7 @@ impl Backward {
     }
 
     /// By the chain rule, a row and a step at a time.
-    fn gradients(&self) -> Gradients<f64> {
+    pub(super) fn gradients(&self) -> Gradients<f64> {
         let p = &self.inputs.params;
         let [members, batch, steps, n] = [p.members, p.batch, p.steps, p.hidden].map(|len| len as usize);
         let plane = members * steps * batch * n;
@@ -132,74 +135,8 @@ pub(super) fn backward<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
             Backward { d_h_t: None, ..both.clone() }.hold(q)?;
             Backward { d_h_t: None, d_states: None, ..both }.hold(q)
         }));
-        cases.push(Case::new(format!("{variant:?}, central differences of ten steps"), move |q: &Q| {
-            differences(q, variant)
-        }));
     }
     OpSpec { op: "recurrent.gru_backward", cases }.refusing_short("gru_backward", short_gru_backward)
-}
-
-/// A tensor of an ensemble of one member, the index of an element, and its gradient.
-type Slope = (fn(&mut Inputs) -> &mut [f32], usize, f64);
-
-/// The gradients of weights, inputs and first states, by the op and the products that follow it, against central differences of
-/// the model's `sum of d_states states + d_h_t last`.
-fn differences<Q: RecurrentOps>(q: &Q, variant: GruVariant) -> Result<(), Failure> {
-    let (batch, steps, input, n) = (2, 10, 3, 5);
-    let whole = Backward::new([1, batch, steps, input, n], variant);
-    let got = whole.run(q)?;
-    let rows = steps * batch;
-    let plane = rows * n;
-    let d = |row: usize, column: usize| f64::from(got.gates[row * 3 * n + column]);
-    let saved = |matrix: usize, row: usize, j: usize| f64::from(whole.saved[matrix * plane + row * n + j]);
-    let before = variant == GruVariant::ResetBefore;
-    let sum = |term: &dyn Fn(usize) -> f64| (0..rows).map(term).sum::<f64>();
-    let mut slopes: Vec<Slope> = Vec::new();
-    for column in 0..3 * n {
-        let (candidate, j) = (column >= 2 * n, column % n);
-        slopes.push((|inputs| &mut inputs.b, column, sum(&|row| d(row, column))));
-        for i in 0..input {
-            let x = |row: usize| f64::from(whole.inputs.x[row * input + i]);
-            slopes.push((|inputs| &mut inputs.w, i * 3 * n + column, sum(&|row| x(row) * d(row, column))));
-        }
-        for k in 0..n {
-            let term = |row: usize| match (candidate, before) {
-                (false, _) => saved(3, row, k) * d(row, column),
-                (true, true) => saved(4, row, k) * d(row, column),
-                (true, false) => saved(3, row, k) * saved(1, row, j) * d(row, column),
-            };
-            slopes.push((|inputs| &mut inputs.u, k * 3 * n + column, sum(&term)));
-        }
-        if candidate && !before {
-            let of_bu = sum(&|row| saved(1, row, j) * d(row, column));
-            slopes.push((|inputs| inputs.bu.as_deref_mut().unwrap_or_default(), j, of_bu));
-        }
-    }
-    for (at, i) in (0..rows).flat_map(|row| (0..input).map(move |i| (row, i))) {
-        let of_x = (0..3 * n).map(|column| d(at, column) * f64::from(whole.inputs.w[i * 3 * n + column])).sum();
-        slopes.push((|inputs| &mut inputs.x, at * input + i, of_x));
-    }
-    for (at, &of_h) in got.first.iter().enumerate() {
-        slopes.push((|inputs| inputs.h0.as_deref_mut().unwrap_or_default(), at, f64::from(of_h)));
-    }
-    let value = |inputs: &Inputs| {
-        let results = inputs.results();
-        let sum = |d: &Option<Vec<f32>>, of: &[f64]| {
-            d.iter().flatten().zip(of).map(|(&d, value)| f64::from(d) * value).sum::<f64>()
-        };
-        sum(&whole.d_states, &results.states) + sum(&whole.d_h_t, &results.last)
-    };
-    for (number, (tensor, at, slope)) in slopes.into_iter().enumerate() {
-        let (mut above, mut below) = (whole.inputs.clone(), whole.inputs.clone());
-        tensor(&mut above)[at] += 1e-3;
-        tensor(&mut below)[at] -= 1e-3;
-        let distance = f64::from(tensor(&mut above)[at]) - f64::from(tensor(&mut below)[at]);
-        let expected = (value(&above) - value(&below)) / distance;
-        if (slope - expected).abs() > 1e-4 * expected.abs().max(1.0) {
-            return Err(Failure::Broken(format!("gradient {number} is {slope:e}, and differences are {expected:e}")));
-        }
-    }
-    Ok(())
 }
 
 fn short_gru_backward<Q: RecurrentOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {

@@ -1,10 +1,11 @@
 //! Forward passes of gated recurrent units against their definition, and the bits that batches and calls must not change.
 
 use backend_api::{
-    BackendError, Buffer,
+    BackendError, Buffer, Real,
     ops::recurrent::{GruForward, GruLayer, RecurrentOps},
 };
 use core_types::params::recurrent::{GruInputs, GruVariant};
+use half::{bf16, f16};
 
 use super::model::{Inputs, Results, Sizes};
 use crate::{
@@ -43,9 +44,29 @@ pub(super) fn sizes([members, batch, steps, input, hidden]: [usize; 5]) -> Sizes
 
 /// Runs the op on copies of the inputs.
 pub(super) fn run<Q: RecurrentOps>(q: &Q, inputs: &Inputs) -> Result<Results<f32>, BackendError> {
+    run_of::<Q, f32>(q, inputs)
+}
+
+/// The values in `T`.
+pub(super) fn of_type<T: Real>(values: &[f32]) -> Vec<T> {
+    values.iter().map(|&value| T::from_f32(value)).collect()
+}
+
+/// Inputs whose weights have no more digits than `T` has.
+pub(super) fn rounded<T: Real>(mut inputs: Inputs) -> Inputs {
+    let Inputs { w, u, b, bu, .. } = &mut inputs;
+    for weights in [w, u, b].into_iter().chain(bu) {
+        weights.iter_mut().for_each(|weight| *weight = T::from_f32(*weight).to_f32());
+    }
+    inputs
+}
+
+/// [`run`] with weights of type `T`.
+fn run_of<Q: RecurrentOps, T: Real>(q: &Q, inputs: &Inputs) -> Result<Results<f32>, BackendError> {
     let p = &inputs.params;
-    let (w, u, b) = (q.upload(&inputs.w)?, q.upload(&inputs.u)?, q.upload(&inputs.b)?);
-    let bu = inputs.bu.as_ref().map(|bu| q.upload(bu)).transpose()?;
+    let upload = |values: &[f32]| q.upload(&of_type::<T>(values));
+    let (w, u, b) = (upload(&inputs.w)?, upload(&inputs.u)?, upload(&inputs.b)?);
+    let bu = inputs.bu.as_ref().map(|bu| upload(bu)).transpose()?;
     let x = q.upload(&inputs.x)?;
     let h0 = inputs.h0.as_ref().map(|h0| q.upload(h0)).transpose()?;
     let state = (p.members * p.batch * p.hidden) as usize;
@@ -65,7 +86,12 @@ pub(super) fn run<Q: RecurrentOps>(q: &Q, inputs: &Inputs) -> Result<Results<f32
 }
 
 fn hold<Q: RecurrentOps>(q: &Q, inputs: &Inputs) -> Result<(), Failure> {
-    let (expected, got) = (inputs.results(), run(q, inputs)?);
+    hold_of::<Q, f32>(q, inputs)
+}
+
+/// [`hold`] with weights of type `T`, which the inputs' are.
+fn hold_of<Q: RecurrentOps, T: Real>(q: &Q, inputs: &Inputs) -> Result<(), Failure> {
+    let (expected, got) = (inputs.results(), run_of::<Q, T>(q, inputs)?);
     let (rtol, atol) = BOUNDS;
     for (what, expected, got) in [
         ("states", &expected.states, &got.states),
@@ -104,6 +130,14 @@ pub(super) fn forward<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
         cases.push(Case::new(format!("{variant:?}, sums far from zero"), move |q: &Q| saturated(q, variant)));
         cases.push(Case::new(format!("{variant:?}, bits of rows and calls"), move |q: &Q| bits(q, variant)));
         cases.push(Case::new(format!("{variant:?}, what is not a number"), move |q: &Q| not_numbers(q, variant)));
+    }
+    for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
+        cases.push(Case::new(format!("{variant:?}, weights of 16 bits, {of:?}"), move |q: &Q| {
+            let inputs = |form| Inputs::new(sizes(of), variant, form);
+            hold_of::<Q, f16>(q, &rounded::<f16>(inputs(GruInputs::Sequence)))?;
+            hold_of::<Q, f16>(q, &rounded::<f16>(inputs(GruInputs::MemberConstants)))?;
+            hold_of::<Q, bf16>(q, &rounded::<bf16>(inputs(GruInputs::MemberSequences)))
+        }));
     }
     cases.push(Case::new("biases of the other variant", |q: &Q| other_biases(q)));
     for variant in VARIANTS {

@@ -1,6 +1,9 @@
 //! Gated recurrent units in f64, by their definition, and seeded inputs.
 
-use core_types::params::recurrent::{GruInputs, GruParams, GruVariant};
+use core_types::{
+    params::recurrent::{GruInputs, GruParams, GruVariant, StateMask},
+    philox,
+};
 
 /// `count` reproducible values in `-size..size`.
 pub(super) fn values(seed: u64, count: usize, size: f32) -> Vec<f32> {
@@ -141,5 +144,42 @@ impl Inputs {
             last.extend(h);
         }
         Results { states, last, saved }
+    }
+}
+
+/// What is done to states before they are read: a layer norm with factors, addends and eps, and then a mask.
+#[derive(Clone)]
+pub(super) struct StateChange {
+    pub(super) norm: Option<[Vec<f32>; 2]>,
+    pub(super) eps: f32,
+    pub(super) mask: StateMask,
+}
+
+impl StateChange {
+    /// The state `h`, whose first element has the index `first`.
+    pub(super) fn apply(&self, first: u64, h: &[f64]) -> Vec<f64> {
+        let mut seen = h.to_vec();
+        if let Some([gamma, beta]) = &self.norm {
+            let n = h.len() as f64;
+            let mean = h.iter().sum::<f64>() / n;
+            let variance = h.iter().map(|h| (h - mean) * (h - mean)).sum::<f64>() / n;
+            let root = (variance + f64::from(self.eps)).sqrt();
+            for (seen, (gamma, beta)) in seen.iter_mut().zip(gamma.iter().zip(beta)) {
+                *seen = (*seen - mean) / root * f64::from(*gamma) + f64::from(*beta);
+            }
+        }
+        let StateMask { seed, threshold, site, step, scale, .. } = self.mask;
+        if threshold > 0 {
+            for (index, seen) in (first..).zip(&mut seen) {
+                let word = philox::block(seed, site, step, index / 4)[(index % 4) as usize];
+                *seen *= if u64::from(word) < threshold { 0.0 } else { f64::from(scale) };
+            }
+        }
+        seen
+    }
+
+    /// The factors, or the addends.
+    pub(super) fn norm_mut(&mut self, which: usize) -> &mut [f32] {
+        self.norm.as_mut().map(|norm| &mut norm[which][..]).unwrap_or_default()
     }
 }

@@ -1,14 +1,15 @@
 //! Rollouts against their definition, in every mode, and the bits that batches and calls must not change.
 
 use backend_api::{
-    BackendError, Buffer,
+    BackendError, Buffer, Real,
     ops::recurrent::{GruLayer, RecurrentOps, RssmRollout},
 };
-use core_types::params::recurrent::{Feedback, GruInputs, GruVariant, LossHead, RolloutParams, Stochastic};
+use core_types::params::recurrent::{Feedback, GruInputs, GruVariant, LossHead, RolloutParams, StateMask, Stochastic};
+use half::{bf16, f16};
 
 use super::{
-    forward::{BOUNDS, named},
-    model::{Inputs, Sizes, values},
+    forward::{BOUNDS, named, of_type, rounded},
+    model::{Inputs, Sizes, StateChange, values},
 };
 use crate::{
     Case, Failure, OpSpec,
@@ -22,6 +23,8 @@ struct Rollout {
     params: RolloutParams,
     inputs: Inputs,
     head: Vec<f32>,
+    /// Factors and addends of normalised states.
+    norm: Option<[Vec<f32>; 2]>,
     losses: Vec<f32>,
 }
 
@@ -31,6 +34,7 @@ struct Results<R> {
     last: Vec<R>,
     combined: Vec<R>,
     entropy: Vec<R>,
+    states: Vec<R>,
 }
 
 /// A second part of the state, a head and a feedback.
@@ -62,15 +66,37 @@ impl Rollout {
         let Mode(part, head, feedback) = mode;
         let stochastic = if part == Stochastic::CopyHidden { hidden } else { stochastic };
         let inputs = Inputs::new(Sizes { members, batch, steps, input, hidden }, variant, GruInputs::Constant);
-        let params =
-            RolloutParams { gru: inputs.params, stochastic: stochastic as u64, part, head, feedback, reserved: 0 };
+        let (gru, stochastic_len, mask) = (inputs.params, stochastic as u64, StateMask::NONE);
+        let params = RolloutParams { gru, stochastic: stochastic_len, part, head, feedback, eps: 0.0, mask };
         let limit = (1.0 / (hidden + stochastic) as f32).sqrt();
         Self {
             params,
             head: values(7, hidden + stochastic, 2.0 * limit),
             losses: values(8, members * batch, 3.0),
+            norm: None,
             inputs,
         }
+    }
+
+    /// With states that are normalised, and dropped with a probability of three in eight, before they are read.
+    fn changed(mut self, normalised: bool, dropped: bool) -> Self {
+        let hidden = self.params.gru.hidden as usize;
+        if normalised {
+            self.params.eps = 1e-3;
+            self.norm = Some([values(16, hidden, 1.0), values(17, hidden, 0.5)]);
+        }
+        if dropped {
+            self.params.mask = StateMask { seed: 77, threshold: 3 << 29, site: 2, step: 9, scale: 1.6, reserved: 0 };
+        }
+        self
+    }
+
+    /// The state of a row after a step as it is read.
+    fn read(&self, member: usize, step: usize, row: usize, h: &[f64]) -> Vec<f64> {
+        let p = &self.params.gru;
+        let first = ((member * p.steps.max(1) as usize + step) * p.batch as usize + row) * h.len();
+        let change = StateChange { norm: self.norm.clone(), eps: self.params.eps, mask: self.params.mask };
+        change.apply(first as u64, h)
     }
 
     /// The second part of the state `h`, and its entropy.
@@ -107,13 +133,19 @@ impl Rollout {
         let mut h: Vec<Vec<f64>> = rows().map(|(member, row)| self.inputs.first(member, row)).collect();
         let mut trajectory: Vec<Vec<f64>> = self.losses.iter().map(|&loss| vec![f64::from(loss)]).collect();
         let mut entropy = vec![0.0; members * batch];
-        for _ in 0..steps {
-            for (i, (member, _)) in rows().enumerate() {
+        let mut seen: Vec<Vec<f64>> =
+            rows().map(|(member, row)| self.read(member, 0, row, &h[member * batch + row])).collect();
+        let mut states = vec![0.0; steps * h.concat().len()];
+        for step in 0..steps {
+            for (i, (member, row)) in rows().enumerate() {
                 let [z, _, c, _] = self.inputs.step(member, &x[i], &h[i]);
                 h[i].iter_mut().zip(z.iter().zip(&c)).for_each(|(h, (z, c))| *h = (1.0 - z) * *h + z * c);
-                let (part, of_step) = self.part(&h[i]);
+                seen[i] = self.read(member, step, row, &h[i]);
+                let at = ((member * steps + step) * batch + row) * h[i].len();
+                states[at..][..h[i].len()].copy_from_slice(&seen[i]);
+                let (part, of_step) = self.part(&seen[i]);
                 entropy[i] += of_step;
-                trajectory[i].push(self.loss(&h[i], &part));
+                trajectory[i].push(self.loss(&seen[i], &part));
             }
             let loss = |i: usize| trajectory[i].last().copied().unwrap_or_default();
             for (i, x) in x.iter_mut().enumerate() {
@@ -125,25 +157,36 @@ impl Rollout {
                 };
             }
         }
-        let combined = h.iter().flat_map(|h| [h.clone(), self.part(h).0].concat()).collect();
-        Results { trajectory: trajectory.concat(), last: h.concat(), combined, entropy }
+        let combined = seen.iter().flat_map(|h| [h.clone(), self.part(h).0].concat()).collect();
+        Results { trajectory: trajectory.concat(), last: h.concat(), combined, entropy, states }
     }
 
     fn run<Q: RecurrentOps>(&self, q: &Q) -> Result<Results<f32>, BackendError> {
+        self.run_of::<Q, f32>(q)
+    }
+
+    /// With weights of type `T`.
+    fn run_of<Q: RecurrentOps, T: Real>(&self, q: &Q) -> Result<Results<f32>, BackendError> {
         let (p, inputs) = (&self.params.gru, &self.inputs);
-        let (w, u, b) = (q.upload(&inputs.w)?, q.upload(&inputs.u)?, q.upload(&inputs.b)?);
-        let bu = inputs.bu.as_ref().map(|bu| q.upload(bu)).transpose()?;
+        let upload = |values: &[f32]| q.upload(&of_type::<T>(values));
+        let (w, u, b) = (upload(&inputs.w)?, upload(&inputs.u)?, upload(&inputs.b)?);
+        let bu = inputs.bu.as_ref().map(|bu| upload(bu)).transpose()?;
         let (head, x, losses) = (q.upload(&self.head)?, q.upload(&inputs.x)?, q.upload(&self.losses)?);
         let h0 = q.upload(inputs.h0.as_deref().unwrap_or_default())?;
         let rows = (p.members * p.batch) as usize;
         let of = |len: u64| q.alloc::<f32>(rows * len as usize);
         let (mut trajectory, mut last) = (of(p.steps + 1)?, of(p.hidden)?);
         let (mut combined, mut entropy) = (of(p.hidden + self.params.stochastic)?, of(1)?);
+        let mut states = of(p.steps * p.hidden)?;
+        let norm = self.norm.as_ref().map(|[gamma, beta]| Ok::<_, BackendError>([q.upload(gamma)?, q.upload(beta)?]));
+        let norm = norm.transpose()?;
         let bu = bu.as_ref().map(|bu| bu.view());
         q.rssm_rollout(RssmRollout {
             params: &self.params,
             layer: GruLayer { w: w.view(), u: u.view(), b: b.view(), bu },
             head: head.view(),
+            gamma: norm.as_ref().map(|[gamma, _]| gamma.view()),
+            beta: norm.as_ref().map(|[_, beta]| beta.view()),
             x: x.view(),
             h0: h0.view(),
             losses: losses.view(),
@@ -151,23 +194,32 @@ impl Rollout {
             h_t: last.view_mut(),
             combined: combined.view_mut(),
             entropy: entropy.view_mut(),
+            states: Some(states.view_mut()),
         })?;
         Ok(Results {
             trajectory: q.download(&trajectory)?,
             last: q.download(&last)?,
             combined: q.download(&combined)?,
             entropy: q.download(&entropy)?,
+            states: q.download(&states)?,
         })
     }
 
     fn hold<Q: RecurrentOps>(&self, q: &Q) -> Result<(), Failure> {
-        let (expected, got) = (self.results(), self.run(q)?);
+        self.hold_of::<Q, f32>(q)
+    }
+
+    /// With weights of type `T`, rounded to it.
+    fn hold_of<Q: RecurrentOps, T: Real>(&self, q: &Q) -> Result<(), Failure> {
+        let of_type = Self { inputs: rounded::<T>(self.inputs.clone()), ..self.clone() };
+        let (expected, got) = (of_type.results(), of_type.run_of::<Q, T>(q)?);
         let (rtol, atol) = BOUNDS;
         for (what, expected, got) in [
             ("the trajectory", &expected.trajectory, &got.trajectory),
             ("the last state", &expected.last, &got.last),
             ("the combined state", &expected.combined, &got.combined),
             ("the entropy", &expected.entropy, &got.entropy),
+            ("the states", &expected.states, &got.states),
         ] {
             Failure::unless_close(expected, got, rtol, atol).map_err(|failure| named(what, failure))?;
         }
@@ -187,7 +239,16 @@ pub(super) fn rollout<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
                         .map_err(|failure| named(&format!("{mode:?}"), failure))?;
                 }
             }
-            Rollout::new(sizes, GruVariant::ResetAfter, DEFAULT).hold(q)
+            Rollout::new(sizes, GruVariant::ResetAfter, DEFAULT).hold(q)?;
+            for (normalised, dropped) in [(true, true), (false, true), (true, false)] {
+                let feedback = if normalised { Feedback::PerMember } else { Feedback::EnsembleMean };
+                let variant = if dropped { GruVariant::ResetAfter } else { GruVariant::ResetBefore };
+                let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
+                let rollout = Rollout::new(sizes, variant, mode).changed(normalised, dropped);
+                rollout.hold(q).map_err(|failure| named(&format!("changed {normalised} {dropped}"), failure))?;
+            }
+            Rollout::new(sizes, GruVariant::ResetBefore, DEFAULT).hold_of::<Q, f16>(q)?;
+            Rollout::new(sizes, GruVariant::ResetAfter, DEFAULT).hold_of::<Q, bf16>(q)
         }));
     }
     cases.push(Case::new("batches", |q: &Q| {
@@ -293,11 +354,15 @@ fn refusals<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
         rollout.inputs.w.clear();
     })?;
     refused("a copy of another length", |rollout| rollout.params.part = Stochastic::CopyHidden)?;
+    refused("a norm of states without variance", |rollout| {
+        rollout.norm = Some([vec![1.0; 5], vec![0.0; 5]]);
+    })?;
     refused("biases that do not belong", |rollout| rollout.inputs.bu = Some(vec![0.0; 10]))
 }
 
 fn short_rssm_rollout<Q: RecurrentOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
-    let params = Rollout::new([2, 3, 2, 4, 5, 3], GruVariant::ResetAfter, DEFAULT).params;
+    let params = Rollout::new([2, 3, 2, 4, 5, 3], GruVariant::ResetAfter, DEFAULT).changed(true, true).params;
+    let (gamma, beta, mut states) = (floats(q, 5)?, floats(q, 5)?, floats(q, 60)?);
     let (w, u, b, bu) = (floats(q, 120)?, floats(q, 150)?, floats(q, 30)?, floats(q, 10)?);
     let (head, x, h0, losses) = (floats(q, 8)?, floats(q, 12)?, floats(q, 30)?, floats(q, 6)?);
     let (mut trajectory, mut last) = (floats(q, 18)?, floats(q, 30)?);
@@ -306,6 +371,8 @@ fn short_rssm_rollout<Q: RecurrentOps>(q: &Q, short: &mut Short) -> Result<(), B
         params: &params,
         layer: GruLayer { w: w.view(), u: u.view(), b: b.view(), bu: Some(bu.view()) },
         head: head.view(),
+        gamma: Some(gamma.view()),
+        beta: Some(beta.view()),
         x: x.view(),
         h0: h0.view(),
         losses: losses.view(),
@@ -313,6 +380,7 @@ fn short_rssm_rollout<Q: RecurrentOps>(q: &Q, short: &mut Short) -> Result<(), B
         h_t: last.view_mut(),
         combined: combined.view_mut(),
         entropy: entropy.view_mut(),
+        states: Some(states.view_mut()),
     };
     q.rssm_rollout(op.map(short)?)
 }

@@ -4,12 +4,12 @@ use backend_api::{
     BackendError, Buffer, Real,
     ops::{
         linalg::{Activate, Binary, ElementwiseOps},
-        tensor::{ActivateInPlace, BinaryInPlace, Fill, Map, MapInPlace, Select, TensorOps},
+        tensor::{ActivateInPlace, BinaryInPlace, CopyStrided, Fill, Map, MapInPlace, Select, TensorOps},
     },
 };
 use core_types::params::{
     elementwise::{Activation, Binary as Arithmetic, BinaryParams},
-    tensor::{Function, MapParams},
+    tensor::{CopyParams, Function, MapParams},
 };
 
 use super::{LENGTHS, bits, narrow, typed, wide};
@@ -33,6 +33,7 @@ pub(super) fn specs<Q: ElementwiseOps + TensorOps + 'static>() -> Vec<OpSpec<Q>>
     }
     maps.push(Case::new("zeros, infinities and NaN", specials));
     maps.push(Case::new("bounds that are out of order", refused_bounds));
+    maps.push(Case::new("the derivative of Huber's function is a clamp", huber_slopes));
     let in_place = lengths().flat_map(|n| typed!(format!("{n} elements"), maps_in_place(n)));
     let activated = lengths().flat_map(|n| typed!(format!("{n} elements"), activations_in_place(n)));
     let shapes: [(&[u64], &[u64]); 6] = [
@@ -49,6 +50,7 @@ pub(super) fn specs<Q: ElementwiseOps + TensorOps + 'static>() -> Vec<OpSpec<Q>>
         Case::new(format!("a row on {n} rows"), move |q: &Q| combined_in_place::<Q, f32>(q, &[n.into(), 5], &[0, 1]))
     }));
     combined.push(Case::new("strides of a that are not row-major", refused_strides));
+    combined.push(Case::new("more than six axes, of copies and of what is not in place too", refused_ranks));
     let choices = lengths().flat_map(|n| typed!(format!("{n} elements"), chosen(n)));
     let fills = lengths().flat_map(|n| typed!(format!("{n} elements"), filled(n)));
     vec![
@@ -108,6 +110,18 @@ fn apply<Q: TensorOps, T: Real>(q: &Q, f: Function, x: &[T]) -> Result<Vec<T>, F
     let (x, mut y) = (q.upload(x)?, q.zeros::<T>(x.len())?);
     q.map(Map { params: &params(f), x: x.view(), y: y.view_mut() })?;
     Ok(q.download(&y)?)
+}
+
+/// By central differences of the model, away from where it becomes straight.
+fn huber_slopes<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
+    const STEP: f64 = 1e-4;
+    let x: Vec<f32> = (-20..=20).map(|i| i as f32 * 0.13).collect();
+    let slope = |x: f64| (model(Function::Huber, x + STEP) - model(Function::Huber, x - STEP)) / (2.0 * STEP);
+    let expected: Vec<f64> = x.iter().map(|&x| slope(x.into())).collect();
+    let (dx, mut y) = (q.upload(&x)?, q.alloc::<f32>(x.len())?);
+    let clamp = MapParams { f: Function::Clamp, low: -HIGH, high: HIGH };
+    q.map(Map { params: &clamp, x: dx.view(), y: y.view_mut() })?;
+    Failure::unless_close(&expected, &q.download(&y)?, 1e-6, 1e-6)
 }
 
 fn values<Q: TensorOps, T: Real>(q: &Q, f: Function, n: usize) -> Result<(), Failure> {
@@ -218,6 +232,22 @@ fn refused_strides<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
         let params = BinaryParams { a_strides: six(&a_strides, 0), ..strided(Arithmetic::Add, &[2, 3], &[3, 1]) };
         let outcome = q.binary_in_place(BinaryInPlace { params: &params, a: a.view_mut(), b: b.view() });
         Failure::unless_refused("strides of a", outcome)?;
+    }
+    Ok(())
+}
+
+fn refused_ranks<Q: ElementwiseOps + TensorOps>(q: &Q) -> Result<(), Failure> {
+    let (mut a, b, mut y) = (floats(q, 1)?, floats(q, 1)?, floats(q, 1)?);
+    for rank in [7, 8, u32::MAX] {
+        let params = BinaryParams { rank, ..strided(Arithmetic::Add, &[], &[]) };
+        let op = Binary { params: &params, a: a.view(), b: b.view(), y: y.view_mut() };
+        Failure::unless_refused("binary", q.binary(op))?;
+        let op = BinaryInPlace { params: &params, a: a.view_mut(), b: b.view() };
+        Failure::unless_refused("binary in place", q.binary_in_place(op))?;
+        let ones = [1; 6];
+        let params = CopyParams { rank, reserved: 0, shape: ones, x_strides: ones, y_strides: ones };
+        let op = CopyStrided { params: &params, x: b.view(), y: y.view_mut() };
+        Failure::unless_refused("a copy", q.copy_strided(op))?;
     }
     Ok(())
 }

@@ -80,6 +80,11 @@ fn quotients_folds_and_openings_hold_under_every_checker() {
 }
 
 #[test]
+fn corrections_hold_under_every_checker() {
+    hold_on("checks=sanitize;order=seeded", conformance::correction::specs());
+}
+
+#[test]
 fn factorisations_hold_under_every_checker() {
     hold_on("checks=sanitize;order=seeded", conformance::factor::specs());
 }

@@ -4,6 +4,7 @@ pub mod air;
 pub mod channel;
 pub mod circle;
 pub mod columns;
+pub mod correction;
 pub mod deep;
 pub mod elementwise;
 pub mod factor;

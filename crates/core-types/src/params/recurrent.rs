@@ -5,6 +5,7 @@ use core::fmt::Debug;
 use bytemuck::NoUninit;
 
 use super::sizes::{Sizes, sizes};
+use crate::philox;
 
 /// Where a gated recurrent unit resets its state: before the product with U (Cho et al., arXiv 1406.1078v3) or after it, as
 /// cuDNN and PyTorch do.
@@ -137,7 +138,7 @@ pub enum LossHead {
 
 /// A rollout: an ensemble of gated recurrent units whose inputs are features that stay, but for the first, which after the first
 /// step is the loss predicted at the step before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
 #[repr(C)]
 pub struct RolloutParams {
     /// The ensemble; its inputs are constant, and have a feature at least.
@@ -150,8 +151,59 @@ pub struct RolloutParams {
     pub head: LossHead,
     /// Whose loss is fed back.
     pub feedback: Feedback,
+    /// Added to the variance of a state that is normalised before it is read; greater than 0 then.
+    pub eps: f32,
+    /// Which elements of the states are dropped before they are read.
+    pub mask: StateMask,
+}
+
+/// Seeded dropout of states before they are read: element j of row b of member e after step t is kept if word
+/// `((e steps + t) batch + b) hidden + j` of the Philox sequence of seed, site and step is at least `threshold`. Without steps, the mask is
+/// that of one.
+#[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
+#[repr(C)]
+pub struct StateMask {
+    /// Key of the generator.
+    pub seed: u64,
+    /// The drop probability as `floor(p 2^32)`, at most `2^32`; 0 drops nothing.
+    pub threshold: u64,
+    /// Which dropout of the network this is.
+    pub site: u32,
+    /// Which training step this is.
+    pub step: u32,
+    /// Factor of kept elements, 1 / (1 - p).
+    pub scale: f32,
     /// Zero.
     pub reserved: u32,
+}
+
+impl StateMask {
+    /// Keeps everything.
+    pub const NONE: Self = Self { seed: 0, threshold: 0, site: 0, step: 0, scale: 1.0, reserved: 0 };
+
+    /// Element `index` with value `x`, kept or dropped.
+    #[inline]
+    #[must_use]
+    pub const fn apply(&self, index: u64, x: f32) -> f32 {
+        if self.threshold == 0 {
+            return x;
+        }
+        let [a, b, c, d] = philox::block(self.seed, self.site, self.step, index / 4);
+        let (even, odd) = if index % 4 < 2 { (a, b) } else { (c, d) };
+        let word = if index.is_multiple_of(2) { even } else { odd };
+        if word as u64 >= self.threshold { x * self.scale } else { 0.0 }
+    }
+}
+
+impl RolloutParams {
+    /// The index of the first state of a row after step `step`, among those of all members, steps and rows.
+    #[inline]
+    #[must_use]
+    pub const fn state_index(&self, member: u64, step: u64, row: u64) -> u64 {
+        let steps = if self.gru.steps == 0 { 1 } else { self.gru.steps };
+        let step = member.wrapping_mul(steps).wrapping_add(step);
+        step.wrapping_mul(self.gru.batch).wrapping_add(row).wrapping_mul(self.gru.hidden)
+    }
 }
 
 impl Sizes for RolloutParams {
@@ -161,6 +213,59 @@ impl Sizes for RolloutParams {
         see("part", &self.part);
         see("head", &self.head);
         see("feedback", &self.feedback);
+    }
+}
+
+/// What the error of a predicted loss is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
+#[repr(u32)]
+pub enum LossError {
+    /// The predicted loss less the one that was seen.
+    #[default]
+    OfLosses,
+    /// The same of their logarithms, which a linear head does not have.
+    OfLogarithms,
+}
+
+/// How far predicted losses lie from those that were seen.
+#[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
+#[repr(C)]
+pub struct RssmLossParams {
+    /// Members of the ensemble.
+    pub members: u64,
+    /// Rows of a member: steps times batch.
+    pub rows: u64,
+    /// Features of a state.
+    pub hidden: u64,
+    /// Elements of the second part of the combined state.
+    pub stochastic: u64,
+    /// What they are.
+    pub part: Stochastic,
+    /// How losses are read.
+    pub head: LossHead,
+    /// What an error is.
+    pub error: LossError,
+    /// Factor of the gradients, such as one over the number of rows.
+    pub scale: f32,
+    /// 1 if each member has losses of its own to predict, 0 if all have the same.
+    pub own_targets: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+sizes!(RssmLossParams { members, rows, hidden, stochastic, part, head, error, own_targets });
+
+impl RssmLossParams {
+    /// The slope of the loss that is read from the product `dot` of the head, and what takes the place of the product within it; NaN stays.
+    #[inline]
+    #[must_use]
+    pub fn held(&self, dot: f32) -> (f32, f32) {
+        let beyond = dot.abs() > LOG_LOSS_LIMIT; // NaN is not
+        match self.head {
+            LossHead::Linear => (1.0, dot),
+            LossHead::ExpClamped if beyond => (0.0, if dot > 0.0 { LOG_LOSS_LIMIT } else { -LOG_LOSS_LIMIT }),
+            LossHead::ExpClamped => (1.0, dot),
+        }
     }
 }
 

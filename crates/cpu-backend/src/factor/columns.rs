@@ -9,6 +9,9 @@ use crate::{
     simd::{Kernel, dispatch},
 };
 
+/// Doubles that sums are spread over.
+const LANES: usize = 8;
+
 /// The entry of largest magnitude of each column, the first of such entries.
 struct Largest<'a> {
     x: &'a [f32],
@@ -68,6 +71,63 @@ impl<L> Kernel<L> for Negate<'_> {
     }
 }
 
+/// Makes column `j` of a unit vector, that of the row with the least part in the columns before, less what these have of it.
+struct Complete<'a> {
+    cols: usize,
+    j: usize,
+    x: &'a mut [f32],
+    /// The column.
+    column: &'a mut [f64],
+    /// For each row the sum of the squares of its entries before the column, which takes in the column.
+    parts: &'a mut [f64],
+    /// Of the columns before with this one.
+    products: &'a mut [f64],
+}
+
+impl<L> Kernel<L> for Complete<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self, _: L) {
+        let Self { cols, j, x, column, parts, products } = self;
+        let (mut least, mut place) = (f64::INFINITY, 0);
+        for (i, &part) in parts.iter().enumerate() {
+            if part < least {
+                (least, place) = (part, i);
+            }
+        }
+        column.fill(0.0);
+        column[place] = 1.0;
+        for _ in 0..2 {
+            products.fill(0.0);
+            for (row, &entry) in x.chunks_exact(cols).zip(&*column) {
+                for (product, &x) in products.iter_mut().zip(row) {
+                    *product += entry * f64::from(x);
+                }
+            }
+            for (row, entry) in x.chunks_exact(cols).zip(column.iter_mut()) {
+                let mut sums = [0.0; LANES];
+                let (whole, rest) = products.as_chunks::<LANES>();
+                let (rows, last) = row[..j].as_chunks::<LANES>();
+                for (products, row) in whole.iter().zip(rows) {
+                    for ((sum, product), &x) in sums.iter_mut().zip(products).zip(row) {
+                        *sum += product * f64::from(x);
+                    }
+                }
+                for ((sum, product), &x) in sums.iter_mut().zip(rest).zip(last) {
+                    *sum += product * f64::from(x);
+                }
+                *entry -= sums.iter().sum::<f64>();
+            }
+        }
+        let scale = 1.0 / column.iter().map(|x| x * x).sum::<f64>().sqrt();
+        for ((row, &entry), part) in x.chunks_exact_mut(cols).zip(&*column).zip(parts) {
+            row[j] = (entry * scale) as f32;
+            *part += f64::from(row[j]) * f64::from(row[j]);
+        }
+    }
+}
+
 impl CpuQueue {
     /// Makes the entry of largest magnitude of each column of U positive, and negates columns of V with those of U.
     pub(super) fn orient(&self, cols: usize, u: &mut [f32], v: &mut [f32]) -> Result<(), BackendError> {
@@ -102,32 +162,20 @@ impl CpuQueue {
         Ok(())
     }
 
-    /// Replaces the columns from `rank` on so that all are orthonormal. Few matrices need it, so it is plain.
+    /// Replaces the columns from `rank` on so that all are orthonormal.
     pub(super) fn complete(&self, p: &MatrixParams, rank: usize, x: &mut [f32]) -> Result<(), BackendError> {
         let (rows, cols) = (p.rows as usize, p.cols as usize);
-        let mut column = self.zeros::<f64>(if rank < cols { rows } else { 0 })?;
-        let column = column.view_mut();
+        if rank >= cols {
+            return Ok(());
+        }
+        let (mut column, mut parts) = (self.zeros::<f64>(rows)?, self.zeros::<f64>(rows)?);
+        let mut products = self.zeros::<f64>(cols)?;
+        let (column, parts, products) = (column.view_mut(), parts.view_mut(), products.view_mut());
+        for (part, row) in parts.iter_mut().zip(x.chunks_exact(cols)) {
+            *part = row[..rank].iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+        }
         for j in rank..cols {
-            let (mut least, mut place) = (f64::INFINITY, 0);
-            for (i, row) in x.chunks_exact(cols).enumerate() {
-                let part = row[..j].iter().map(|&x| f64::from(x) * f64::from(x)).sum();
-                if part < least {
-                    (least, place) = (part, i);
-                }
-            }
-            column.fill(0.0);
-            column[place] = 1.0;
-            for _ in 0..2 {
-                for c in 0..j {
-                    let entries = || x.iter().skip(c).step_by(cols).map(|&x| f64::from(x));
-                    let product: f64 = column.iter().zip(entries()).map(|(a, b)| a * b).sum();
-                    column.iter_mut().zip(entries()).for_each(|(a, b)| *a -= product * b);
-                }
-            }
-            let length = column.iter().map(|x| x * x).sum::<f64>().sqrt();
-            for (row, &entry) in x.chunks_exact_mut(cols).zip(&*column) {
-                row[j] = (entry / length) as f32;
-            }
+            dispatch(self.simd(), Complete { cols, j, x: &mut *x, column, parts, products: &mut products[..j] });
         }
         Ok(())
     }

@@ -96,9 +96,10 @@ impl CpuQueue {
         let mut order: Vec<usize> = (0..side).collect();
         order.sort_by(|&i, &j| lengths[j].total_cmp(&lengths[i]));
         let least = order.first().map_or(0.0, |&first| LEAST_SIGMA * lengths[first]);
-        op.rank[0] = order.iter().take(kept).filter(|&&i| lengths[i] > least).count() as u32; // at most 96
+        let counts = |i: usize| lengths[i] > least && (lengths[i] * scale) as f32 > 0.0;
+        op.rank[0] = order.iter().take(kept).filter(|&&i| counts(i)).count() as u32; // at most 96
         for (column, &i) in order.iter().take(kept).enumerate() {
-            let counts = lengths[i] > least;
+            let counts = counts(i);
             op.sigma[column] = if counts { (lengths[i] * scale) as f32 } else { 0.0 };
             for (e, &x) in rows[i * pitch..][..side].iter().enumerate() {
                 let unit = if counts { x / lengths[i] } else { 0.0 };

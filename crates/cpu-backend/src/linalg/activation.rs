@@ -2,7 +2,7 @@
 
 use core_types::params::elementwise::Activation;
 
-use super::vmath::exp;
+use super::vmath::{EXP_SCALE, exp, exp_scaled};
 use crate::simd::{Kernel, floats::Floats};
 
 /// A function with its derivative.
@@ -75,7 +75,7 @@ fn normal_cdf<L: Floats>(l: L, x: L::V) -> L::V {
     ] {
         p = l.mul_add(p, t, l.splat(c));
     }
-    let tail = l.mul(l.mul(t, l.splat(0.5)), exp(l, l.neg_mul_add(z, z, p)));
+    let tail = l.mul(l.mul(t, l.splat(0.5 / EXP_SCALE)), exp_scaled(l, l.neg_mul_add(z, z, p)));
     l.select_gt(x, l.splat(0.0), l.sub(one, tail), tail)
 }
 

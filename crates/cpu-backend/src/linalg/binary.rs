@@ -39,14 +39,14 @@ impl<T: Real, L: Floats> Kernel<L> for Task<'_, T> {
     type Out = ();
 
     #[inline(always)]
-    fn run(self, _: L) {
+    fn run(self, l: L) {
         match self.op {
-            Binary::Add => self.rows(|a, b| Binary::Add.value(a, b)),
-            Binary::Sub => self.rows(|a, b| Binary::Sub.value(a, b)),
-            Binary::Mul => self.rows(|a, b| Binary::Mul.value(a, b)),
-            Binary::Div => self.rows(|a, b| Binary::Div.value(a, b)),
-            Binary::Max => self.rows(|a, b| Binary::Max.value(a, b)),
-            Binary::Min => self.rows(|a, b| Binary::Min.value(a, b)),
+            Binary::Add => self.rows(l, |a, b| Binary::Add.value(a, b)),
+            Binary::Sub => self.rows(l, |a, b| Binary::Sub.value(a, b)),
+            Binary::Mul => self.rows(l, |a, b| Binary::Mul.value(a, b)),
+            Binary::Div => self.rows(l, |a, b| Binary::Div.value(a, b)),
+            Binary::Max => self.rows(l, |a, b| Binary::Max.value(a, b)),
+            Binary::Min => self.rows(l, |a, b| Binary::Min.value(a, b)),
         }
     }
 }
@@ -54,7 +54,7 @@ impl<T: Real, L: Floats> Kernel<L> for Task<'_, T> {
 impl<T: Real> Task<'_, T> {
     /// The output in pieces of one row: whole ones where the operands need no conversion.
     #[inline(always)]
-    fn rows(self, f: impl Fn(f32, f32) -> f32) {
+    fn rows<L: Floats>(self, l: L, f: impl Fn(f32, f32) -> f32) {
         let Self { steps: [a_step, b_step], mut cursor, a, b, mut y, .. } = self;
         let (mut wide_a, mut wide_b, mut wide_y) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
         let direct = as_f32(b).is_some() && a_step <= 1 && b_step <= 1;
@@ -63,15 +63,15 @@ impl<T: Real> Task<'_, T> {
             let n = cursor.left().min(y.len()).min(most);
             let [at_a, at_b] = cursor.at();
             let (now, later) = y.split_at_mut(n);
-            let b = Operand::new(&b[at_b..], b_step, n, &mut wide_b);
-            let a = a.map(|a| Operand::new(&a[at_a..], a_step, n, &mut wide_a));
+            let b = Operand::new(l, &b[at_b..], b_step, n, &mut wide_b);
+            let a = a.map(|a| Operand::new(l, &a[at_a..], a_step, n, &mut wide_a));
             if let Some(now) = as_f32_mut(now) {
                 combine(a, b, now, &f);
             } else {
                 let wide_y = &mut wide_y[..n];
-                widen(now, wide_y);
+                widen(l, now, wide_y);
                 combine(a, b, wide_y, &f);
-                narrow(wide_y, now);
+                narrow(l, wide_y, now);
             }
             cursor.step(n);
             y = later;
@@ -90,13 +90,13 @@ enum Operand<'a> {
 impl<'a> Operand<'a> {
     /// `n` elements of `data`, `step` apart. Those that need it are brought to `wide`, and then `n` is at most its length.
     #[inline(always)]
-    fn new<T: Real>(data: &'a [T], step: usize, n: usize, wide: &'a mut [f32; BLOCK]) -> Self {
+    fn new<L: Floats, T: Real>(l: L, data: &'a [T], step: usize, n: usize, wide: &'a mut [f32; BLOCK]) -> Self {
         match step {
             0 => Self::Constant(data[0].to_f32()),
             1 => match as_f32(data) {
                 Some(data) => Self::Each(&data[..n]),
                 None => {
-                    widen(&data[..n], &mut wide[..n]);
+                    widen(l, &data[..n], &mut wide[..n]);
                     Self::Each(&wide[..n])
                 }
             },

@@ -1,28 +1,110 @@
 //! Work on f32 blocks of tensors of any element type.
 
 use backend_api::{DType, Real};
-use half::{bf16, f16, slice::HalfFloatSliceExt};
+use half::{bf16, f16};
 
-use crate::{CpuQueue, par::CHUNK};
+use crate::{
+    CpuQueue, Simd,
+    par::CHUNK,
+    simd::{
+        Kernel, dispatch,
+        floats::{Floats, Half},
+    },
+};
 
 /// Elements of a 16-bit tensor that are widened at once, on the stack.
 pub(crate) const BLOCK: usize = 512;
 
 /// `dst = src`, exactly. Lengths are equal.
-pub(crate) fn widen<T: Real>(src: &[T], dst: &mut [f32]) {
+#[inline(always)]
+pub(crate) fn widen<L: Floats, T: Real>(l: L, src: &[T], dst: &mut [f32]) {
     match T::DTYPE {
-        DType::F16 => bytemuck::cast_slice::<T, f16>(src).convert_to_f32_slice(dst),
-        DType::Bf16 => bytemuck::cast_slice::<T, bf16>(src).convert_to_f32_slice(dst),
-        _ => dst.iter_mut().zip(src).for_each(|(d, s)| *d = s.to_f32()),
+        DType::F16 => widen_halves::<L, f16>(l, bytemuck::cast_slice(src), dst),
+        DType::Bf16 => widen_halves::<L, bf16>(l, bytemuck::cast_slice(src), dst),
+        _ => dst.copy_from_slice(bytemuck::cast_slice(src)),
+    }
+}
+
+#[inline(always)]
+fn widen_halves<L: Floats, H: Half>(l: L, src: &[H], dst: &mut [f32]) {
+    let (mut from, mut to) = (src.chunks_exact(L::N), dst.chunks_exact_mut(L::N));
+    for (from, to) in (&mut from).zip(&mut to) {
+        l.store(to, H::load(l, from));
+    }
+    for (from, to) in from.remainder().iter().zip(to.into_remainder()) {
+        *to = from.to_f32();
     }
 }
 
 /// `dst = src` rounded to nearest even. Lengths are equal.
-pub(crate) fn narrow<T: Real>(src: &[f32], dst: &mut [T]) {
+#[inline(always)]
+pub(crate) fn narrow<L: Floats, T: Real>(l: L, src: &[f32], dst: &mut [T]) {
     match T::DTYPE {
-        DType::F16 => bytemuck::cast_slice_mut::<T, f16>(dst).convert_from_f32_slice(src),
-        DType::Bf16 => bytemuck::cast_slice_mut::<T, bf16>(dst).convert_from_f32_slice(src),
-        _ => dst.iter_mut().zip(src).for_each(|(d, &s)| *d = T::from_f32(s)),
+        DType::F16 => narrow_halves::<L, f16>(l, src, bytemuck::cast_slice_mut(dst)),
+        DType::Bf16 => narrow_halves::<L, bf16>(l, src, bytemuck::cast_slice_mut(dst)),
+        _ => bytemuck::cast_slice_mut::<T, f32>(dst).copy_from_slice(src),
+    }
+}
+
+#[inline(always)]
+fn narrow_halves<L: Floats, H: Half>(l: L, src: &[f32], dst: &mut [H]) {
+    let (mut from, mut to) = (src.chunks_exact(L::N), dst.chunks_exact_mut(L::N));
+    for (from, to) in (&mut from).zip(&mut to) {
+        H::store(l, to, l.load(from));
+    }
+    for (from, to) in from.remainder().iter().zip(to.into_remainder()) {
+        *to = H::from_f32(*from);
+    }
+}
+
+/// `x` itself if it is f32, else its values in `wide`, which has room for them.
+#[inline(always)]
+pub(crate) fn in_f32<'a, L: Floats, T: Real>(l: L, x: &'a [T], wide: &'a mut [f32]) -> &'a [f32] {
+    match as_f32(x) {
+        Some(x) => x,
+        None => {
+            let wide = &mut wide[..x.len()];
+            widen(l, x, wide);
+            wide
+        }
+    }
+}
+
+/// [`widen`] outside a kernel.
+pub(crate) fn widened<T: Real>(simd: Simd, src: &[T], dst: &mut [f32]) {
+    dispatch(simd, Widened { src, dst });
+}
+
+struct Widened<'a, T> {
+    src: &'a [T],
+    dst: &'a mut [f32],
+}
+
+impl<T: Real, L: Floats> Kernel<L> for Widened<'_, T> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self, l: L) {
+        widen(l, self.src, self.dst);
+    }
+}
+
+/// [`narrow`] outside a kernel.
+pub(crate) fn narrowed<T: Real>(simd: Simd, src: &[f32], dst: &mut [T]) {
+    dispatch(simd, Narrowed { src, dst });
+}
+
+struct Narrowed<'a, T> {
+    src: &'a [f32],
+    dst: &'a mut [T],
+}
+
+impl<T: Real, L: Floats> Kernel<L> for Narrowed<'_, T> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self, l: L) {
+        narrow(l, self.src, self.dst);
     }
 }
 
@@ -37,14 +119,34 @@ pub(crate) fn as_f32_mut<T: Real>(x: &mut [T]) -> Option<&mut [f32]> {
 }
 
 impl CpuQueue {
-    /// Runs `op(first, inputs, y)` over blocks of f32, where `first` is the index of the block's first element. `y` holds
-    /// its old values when `op` starts. Lengths are equal.
+    /// Runs `op(first, inputs, y)` over blocks of f32, where `first` is the index of the block's first element. `op` writes all of
+    /// `y` and does not read it. Lengths are equal.
     pub(crate) fn for_blocks<T: Real, const K: usize>(
         &self,
         inputs: [&[T]; K],
         y: &mut [T],
         op: impl Fn(usize, [&[f32]; K], &mut [f32]) + Sync,
     ) {
+        self.blocks::<T, K, false>(inputs, y, op);
+    }
+
+    /// As [`for_blocks`](Self::for_blocks), with old values in `y` when `op` starts.
+    pub(crate) fn for_blocks_in_place<T: Real, const K: usize>(
+        &self,
+        inputs: [&[T]; K],
+        y: &mut [T],
+        op: impl Fn(usize, [&[f32]; K], &mut [f32]) + Sync,
+    ) {
+        self.blocks::<T, K, true>(inputs, y, op);
+    }
+
+    fn blocks<T: Real, const K: usize, const READ: bool>(
+        &self,
+        inputs: [&[T]; K],
+        y: &mut [T],
+        op: impl Fn(usize, [&[f32]; K], &mut [f32]) + Sync,
+    ) {
+        let simd = self.simd();
         self.for_chunks(y, CHUNK, |i, y| {
             let first = i * CHUNK;
             let inputs = inputs.map(|x| &x[first..first + y.len()]);
@@ -57,12 +159,14 @@ impl CpuQueue {
             for (b, y) in y.chunks_mut(BLOCK).enumerate() {
                 let start = b * BLOCK;
                 for (wide, x) in wide.iter_mut().zip(inputs) {
-                    widen(&x[start..start + y.len()], &mut wide[..y.len()]);
+                    widened(simd, &x[start..start + y.len()], &mut wide[..y.len()]);
                 }
                 let out = &mut out[..y.len()];
-                widen(y, out);
+                if READ {
+                    widened(simd, y, out);
+                }
                 op(first + start, core::array::from_fn(|k| &wide[k][..y.len()]), out);
-                narrow(out, y);
+                narrowed(simd, out, y);
             }
         });
     }

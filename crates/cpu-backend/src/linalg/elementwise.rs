@@ -4,11 +4,11 @@ use backend_api::{
     BackendError, Real,
     ops::linalg::{self, Activate, ActivateBackward, Axpby, Dropout, ElementwiseOps, SumAxis},
 };
-use core_types::philox;
 
 use super::{
     activation::{Backward, Map},
     binary::binary,
+    dropout::Dropped,
     fold::{Sum, fold},
 };
 use crate::{CpuQueue, simd::dispatch};
@@ -37,7 +37,7 @@ impl ElementwiseOps for CpuQueue {
     fn axpby<T: Real>(&self, op: Axpby<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
         let Axpby { alpha, x, beta, y } = op;
-        self.for_blocks([x], y, |_, [x], y| {
+        self.for_blocks_in_place([x], y, |_, [x], y| {
             if beta == 0.0 {
                 y.iter_mut().zip(x).for_each(|(y, &x)| *y = alpha * x);
             } else {
@@ -60,22 +60,8 @@ impl ElementwiseOps for CpuQueue {
         op.check()?;
         let Dropout { params: p, x, y } = op;
         self.for_blocks([x], y, |first, [x], y| {
-            if p.threshold == 0 {
-                y.iter_mut().zip(x).for_each(|(y, &x)| *y = x * p.scale);
-                return;
-            }
-            let mut at = p.first.wrapping_add(first as u64);
-            let (mut x, mut y) = (x, y);
-            while !y.is_empty() {
-                let words = philox::block(p.seed, p.site, p.step, at / 4);
-                let used = (at % 4) as usize;
-                let n = (4 - used).min(y.len());
-                let (now, later) = y.split_at_mut(n);
-                for ((y, &x), &word) in now.iter_mut().zip(x).zip(&words[used..]) {
-                    *y = if u64::from(word) >= p.threshold { x * p.scale } else { 0.0 };
-                }
-                (x, y, at) = (&x[n..], later, at.wrapping_add(n as u64));
-            }
+            let first = p.first.wrapping_add(first as u64);
+            dispatch(self.simd(), Dropped { p, first, x, y });
         });
         Ok(())
     }

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use backend_api::{BackendError, Real};
 use core_types::float::{maximum, minimum};
 
-use super::convert::{as_f32, widen};
+use super::convert::{as_f32, in_f32, widen};
 use crate::{
     CpuQueue,
     par::CHUNK,
@@ -16,14 +16,20 @@ use crate::{
 pub(crate) trait Fold: Sync {
     /// What is kept of the elements seen.
     type Kept: Copy + Send + Sync;
+    /// What is kept of elements that are folded side by side.
+    type Lanes<L: Floats>: Copy;
     /// Of no elements.
     const NONE: Self::Kept;
-    /// With one more element.
-    fn one(kept: Self::Kept, x: f32) -> Self::Kept;
-    /// With four more.
-    fn four(kept: Self::Kept, x: [f32; 4]) -> Self::Kept;
     /// Of both.
     fn both(a: Self::Kept, b: Self::Kept) -> Self::Kept;
+    /// Of no elements.
+    fn no_lanes<L: Floats>(l: L) -> Self::Lanes<L>;
+    /// Adds a row, or a block of one whose length is a multiple of [`STRIP`] except at the end.
+    fn along<L: Floats>(l: L, lanes: Self::Lanes<L>, row: &[f32]) -> Self::Lanes<L>;
+    /// Of all lanes.
+    fn joined<L: Floats>(l: L, lanes: Self::Lanes<L>) -> Self::Kept;
+    /// Adds `R` rows, element i to what is kept at i; all are as long.
+    fn across<L: Floats, const R: usize>(l: L, kept: &mut [Self::Kept], rows: [&[f32]; R]);
 }
 
 /// The sum in f64, which leaves an error of one rounding.
@@ -33,45 +39,138 @@ pub(crate) struct Greatest;
 /// The least element: NaN if there is one.
 pub(crate) struct Least;
 
+/// Vectors of a row that are summed side by side.
+const UNROLL: usize = 4;
+/// More lanes than those vectors have on any level.
+const MAX_LANES: usize = 16 * UNROLL;
+
 impl Fold for Sum {
     type Kept = f64;
+    type Lanes<L: Floats> = [L::W; UNROLL];
     const NONE: f64 = 0.0;
-
-    #[inline(always)]
-    fn one(kept: f64, x: f32) -> f64 {
-        kept + f64::from(x)
-    }
-
-    #[inline(always)]
-    fn four(kept: f64, [a, b, c, d]: [f32; 4]) -> f64 {
-        kept + ((f64::from(a) + f64::from(b)) + (f64::from(c) + f64::from(d)))
-    }
 
     #[inline(always)]
     fn both(a: f64, b: f64) -> f64 {
         a + b
     }
+
+    #[inline(always)]
+    fn no_lanes<L: Floats>(l: L) -> [L::W; UNROLL] {
+        [l.load_wide(&[0.0; MAX_LANES]); UNROLL]
+    }
+
+    #[inline(always)]
+    fn along<L: Floats>(l: L, mut sums: [L::W; UNROLL], row: &[f32]) -> [L::W; UNROLL] {
+        let mut blocks = row.chunks_exact(UNROLL * L::N);
+        for block in &mut blocks {
+            for u in 0..UNROLL {
+                sums[u] = l.add_wide(sums[u], l.widened(&block[u * L::N..]));
+            }
+        }
+        let mut vectors = blocks.remainder().chunks_exact(L::N);
+        for (sum, x) in sums.iter_mut().zip(&mut vectors) {
+            *sum = l.add_wide(*sum, l.widened(x));
+        }
+        let rest = vectors.remainder();
+        if !rest.is_empty() {
+            let mut last = [0.0; MAX_LANES];
+            last[..rest.len()].copy_from_slice(rest);
+            sums[UNROLL - 1] = l.add_wide(sums[UNROLL - 1], l.widened(&last));
+        }
+        sums
+    }
+
+    #[inline(always)]
+    fn joined<L: Floats>(l: L, sums: [L::W; UNROLL]) -> f64 {
+        let mut lanes = [0.0; MAX_LANES];
+        for (u, sum) in sums.into_iter().enumerate() {
+            l.store_wide(&mut lanes[u * L::N..], sum);
+        }
+        halved::<Self>(&mut lanes[..UNROLL * L::N])
+    }
+
+    #[inline(always)]
+    fn across<L: Floats, const R: usize>(l: L, kept: &mut [f64], rows: [&[f32]; R]) {
+        let whole = kept.len() / L::N * L::N;
+        for at in (0..whole).step_by(L::N) {
+            let kept = &mut kept[at..at + L::N];
+            let mut sum = l.widened(&rows[0][at..]);
+            for row in &rows[1..] {
+                sum = l.add_wide(sum, l.widened(&row[at..]));
+            }
+            let sum = l.add_wide(l.load_wide(kept), sum);
+            l.store_wide(kept, sum);
+        }
+        for (i, kept) in kept.iter_mut().enumerate().skip(whole) {
+            let mut sum = f64::from(rows[0][i]);
+            for row in &rows[1..] {
+                sum += f64::from(row[i]);
+            }
+            *kept += sum;
+        }
+    }
 }
+
+/// What is kept of all, halves first; their number is a power of two.
+#[inline(always)]
+fn halved<F: Fold>(mut kept: &mut [F::Kept]) -> F::Kept {
+    while kept.len() > 1 {
+        let (low, high) = kept.split_at_mut(kept.len() / 2);
+        for (low, &high) in low.iter_mut().zip(&*high) {
+            *low = F::both(*low, high);
+        }
+        kept = low;
+    }
+    kept.first().copied().unwrap_or(F::NONE)
+}
+
+/// Elements of a row whose extremes are found side by side.
+const SIDE: usize = 32;
 
 macro_rules! extreme {
     ($name:ident, $none:expr, $of:ident) => {
         impl Fold for $name {
             type Kept = f32;
+            type Lanes<L: Floats> = [f32; SIDE];
             const NONE: f32 = $none;
-
-            #[inline(always)]
-            fn one(kept: f32, x: f32) -> f32 {
-                $of(kept, x)
-            }
-
-            #[inline(always)]
-            fn four(kept: f32, [a, b, c, d]: [f32; 4]) -> f32 {
-                $of(kept, $of($of(a, b), $of(c, d)))
-            }
 
             #[inline(always)]
             fn both(a: f32, b: f32) -> f32 {
                 $of(a, b)
+            }
+
+            #[inline(always)]
+            fn no_lanes<L: Floats>(_: L) -> [f32; SIDE] {
+                [$none; SIDE]
+            }
+
+            /// Plain loops: the compiler may use the level's instructions.
+            #[inline(always)]
+            fn along<L: Floats>(_: L, mut lanes: [f32; SIDE], row: &[f32]) -> [f32; SIDE] {
+                let (chunks, rest) = row.as_chunks::<SIDE>();
+                for chunk in chunks {
+                    for i in 0..SIDE {
+                        lanes[i] = $of(lanes[i], chunk[i]);
+                    }
+                }
+                for (lane, &x) in lanes.iter_mut().zip(rest) {
+                    *lane = $of(*lane, x);
+                }
+                lanes
+            }
+
+            #[inline(always)]
+            fn joined<L: Floats>(_: L, mut lanes: [f32; SIDE]) -> f32 {
+                halved::<Self>(&mut lanes)
+            }
+
+            #[inline(always)]
+            fn across<L: Floats, const R: usize>(_: L, kept: &mut [f32], rows: [&[f32]; R]) {
+                for row in rows {
+                    for (kept, &x) in kept.iter_mut().zip(row) {
+                        *kept = $of(*kept, x);
+                    }
+                }
             }
         }
     };
@@ -81,10 +180,7 @@ extreme!(Greatest, f32::NEG_INFINITY, maximum);
 extreme!(Least, f32::INFINITY, minimum);
 
 /// Columns that are folded side by side.
-const STRIP: usize = 512;
-/// Elements of a row that are folded side by side.
-const SIDE: usize = 32;
-
+const STRIP: usize = 1024;
 /// Folds the middle axis of x and hands what is kept of each output to `put`, together with the output.
 ///
 /// # Errors
@@ -99,8 +195,8 @@ pub(crate) fn fold<F: Fold, T: Real>(
     if y.is_empty() {
         return Ok(());
     }
-    // A long axis is cut into parts of at least a task's elements.
-    let part_len = CHUNK.div_ceil(inner.min(STRIP));
+    // A long axis is cut into parts of at least a few tasks' elements.
+    let part_len = (4 * CHUNK).div_ceil(inner.min(STRIP));
     let parts = len.div_ceil(part_len);
     if parts <= 1 {
         each_part::<F, T, T>(q, [len, inner], len, x, y, &put);
@@ -148,14 +244,13 @@ fn each_part<F: Fold, T: Real, O: Send>(
             }
         });
     } else {
-        for (line, out) in out.chunks_mut(inner).enumerate() {
+        let lines = out.chunks_mut(inner).enumerate();
+        let strips = lines.flat_map(|(line, out)| out.chunks_mut(STRIP).enumerate().map(move |strip| (line, strip)));
+        q.for_jobs(strips.collect(), |_, (line, (strip, out))| {
             let (first, rows) = place(line);
-            let x = &x[first * inner..][..rows * inner];
-            q.for_chunks(out, STRIP, |strip, out| {
-                let x = x.get(strip * STRIP..).unwrap_or(&[]);
-                dispatch(q.simd(), Strip::<F, _, _, _> { x, pitch: inner, out, put, fold: PhantomData });
-            });
-        }
+            let x = x[first * inner..][..rows * inner].get(strip * STRIP..).unwrap_or(&[]);
+            dispatch(q.simd(), Strip::<F, _, _, _> { x, pitch: inner, out, put, fold: PhantomData });
+        });
     }
 }
 
@@ -175,59 +270,27 @@ impl<L: Floats, F: Fold, T: Real, O, P: Fn(&mut O, F::Kept), G: Fn(usize) -> (us
     type Out = ();
 
     #[inline(always)]
-    fn run(self, _: L) {
-        let place = |i: usize| {
-            let (first, len) = (self.place)(self.first + i);
-            first..first + len
-        };
+    fn run(self, l: L) {
         // Each form has a loop of its own, so that what is kept stays in registers.
         if let Some(x) = as_f32(self.x) {
             for (i, out) in self.out.iter_mut().enumerate() {
-                let mut kept = [F::NONE; SIDE];
-                side_by_side::<F>(&mut kept, &x[place(i)]);
-                (self.put)(out, joined::<F>(kept));
+                let (first, len) = (self.place)(self.first + i);
+                let lanes = F::along(l, F::no_lanes(l), &x[first..first + len]);
+                (self.put)(out, F::joined(l, lanes));
             }
         } else {
             let mut wide = [0.0; STRIP];
             for (i, out) in self.out.iter_mut().enumerate() {
-                let mut kept = [F::NONE; SIDE];
-                for block in self.x[place(i)].chunks(STRIP) {
-                    widen(block, &mut wide[..block.len()]);
-                    side_by_side::<F>(&mut kept, &wide[..block.len()]);
+                let (first, len) = (self.place)(self.first + i);
+                let mut lanes = F::no_lanes(l);
+                for block in self.x[first..first + len].chunks(STRIP) {
+                    widen(l, block, &mut wide[..block.len()]);
+                    lanes = F::along(l, lanes, &wide[..block.len()]);
                 }
-                (self.put)(out, joined::<F>(kept));
+                (self.put)(out, F::joined(l, lanes));
             }
         }
     }
-}
-
-/// What is kept of all elements.
-#[inline(always)]
-fn joined<F: Fold>(mut kept: [F::Kept; SIDE]) -> F::Kept {
-    let mut half = SIDE / 2;
-    while half > 0 {
-        for i in 0..half {
-            kept[i] = F::both(kept[i], kept[i + half]);
-        }
-        half /= 2;
-    }
-    kept[0]
-}
-
-/// Element i joins what is kept at `i % SIDE`.
-#[inline(always)]
-fn side_by_side<F: Fold>(kept: &mut [F::Kept; SIDE], row: &[f32]) {
-    let mut all = *kept;
-    let (chunks, rest) = row.as_chunks::<SIDE>();
-    for chunk in chunks {
-        for i in 0..SIDE {
-            all[i] = F::one(all[i], chunk[i]);
-        }
-    }
-    for (kept, &x) in all.iter_mut().zip(rest) {
-        *kept = F::one(*kept, x);
-    }
-    *kept = all;
 }
 
 /// Neighbouring columns, one to an output: those at the start of rows that begin every `pitch` elements of `x`.
@@ -243,21 +306,20 @@ impl<L: Floats, F: Fold, T: Real, O, P: Fn(&mut O, F::Kept)> Kernel<L> for Strip
     type Out = ();
 
     #[inline(always)]
-    fn run(self, _: L) {
+    fn run(self, l: L) {
         let (mut kept, mut wide) = ([F::NONE; STRIP], [[0.0; STRIP]; 4]);
         let kept = &mut kept[..self.out.len()];
+        let n = kept.len();
         for rows in self.x.chunks(4 * self.pitch) {
-            let mut rows = rows.chunks(self.pitch);
-            let [a, b, c, d] = wide.each_mut().map(|wide| rows.next().map(|row| in_f32(&row[..kept.len()], wide)));
-            if let (Some(a), Some(b), Some(c), Some(d)) = (a, b, c, d) {
-                for ((((kept, &a), &b), &c), &d) in kept.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-                    *kept = F::four(*kept, [a, b, c, d]);
-                }
-                continue;
-            }
-            for row in [a, b, c].into_iter().flatten() {
-                for (kept, &x) in kept.iter_mut().zip(row) {
-                    *kept = F::one(*kept, x);
+            let [a, b, c, d] = &mut wide;
+            if rows.len() > 3 * self.pitch {
+                let (low, high) = rows.split_at(2 * self.pitch);
+                let low = [in_f32(l, &low[..n], a), in_f32(l, &low[self.pitch..][..n], b)];
+                let high = [in_f32(l, &high[..n], c), in_f32(l, &high[self.pitch..][..n], d)];
+                F::across(l, kept, [low[0], low[1], high[0], high[1]]);
+            } else {
+                for row in rows.chunks(self.pitch) {
+                    F::across(l, kept, [in_f32(l, &row[..n], a)]);
                 }
             }
         }
@@ -265,13 +327,4 @@ impl<L: Floats, F: Fold, T: Real, O, P: Fn(&mut O, F::Kept)> Kernel<L> for Strip
             (self.put)(out, kept);
         }
     }
-}
-
-/// The row itself if it is f32, else its values in `wide`.
-#[inline(always)]
-fn in_f32<'a, T: Real>(row: &'a [T], wide: &'a mut [f32; STRIP]) -> &'a [f32] {
-    as_f32(row).unwrap_or_else(|| {
-        widen(row, &mut wide[..row.len()]);
-        &wide[..row.len()]
-    })
 }

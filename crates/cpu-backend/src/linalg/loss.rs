@@ -6,130 +6,162 @@ use backend_api::{
 };
 
 use super::{
+    convert::in_f32,
     rows::{
-        PART_STEPS,
-        convert::{OutRow, scratch, widen},
+        convert::{OutRow, next_row, scratch},
+        softmax::{exp_and_sum, greatest},
     },
-    vmath::exp,
+    vmath::EXP_SCALE,
 };
 use crate::{
     CpuQueue,
     simd::{Kernel, dispatch, floats::Floats},
 };
 
+/// What the rows should be.
+#[derive(Clone, Copy)]
+enum Targets<'a, T> {
+    /// The number of a class for each row.
+    Classes(&'a [u32]),
+    /// The probability of each class.
+    Probs(&'a [T]),
+}
+
 impl LossOps for CpuQueue {
     fn cross_entropy<T: Real>(&self, op: CrossEntropy<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
         let CrossEntropy { classes, scale, logits, targets, losses, dlogits } = op;
-        self.for_rows(classes, logits, losses, dlogits, |r, x, e| {
-            let target = targets[r] as usize;
-            if target >= classes {
-                e.fill(0.0);
-                return 0.0;
-            }
-            let (max, sum) = shifted_exp(self, x, e);
-            let factor = scale / sum;
-            e.iter_mut().for_each(|e| *e *= factor);
-            e[target] -= scale;
-            sum.ln() - (x[target] - max)
-        })
+        self.losses(classes, scale, Targets::Classes(targets), logits, losses, dlogits)
     }
 
     fn cross_entropy_probs<T: Real>(&self, op: CrossEntropyProbs<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
         let CrossEntropyProbs { classes, scale, logits, probs, losses, dlogits } = op;
-        self.for_rows(classes, logits, losses, dlogits, |r, x, e| {
-            let probs = &probs[r * classes..][..classes];
-            let (max, sum) = shifted_exp(self, x, e);
-            let (mut total, mut dot) = (0.0f64, 0.0f64);
-            for (&x, t) in x.iter().zip(probs) {
-                let t = t.to_f32();
-                total += f64::from(t);
-                if t != 0.0 {
-                    dot += f64::from(t) * f64::from(x - max); // 0 ln 0 is 0
-                }
-            }
-            let factor = total as f32 / sum;
-            e.iter_mut().zip(probs).for_each(|(e, t)| *e = scale * (*e * factor - t.to_f32()));
-            (total * f64::from(sum.ln()) - dot) as f32
-        })
+        self.losses(classes, scale, Targets::Probs(probs), logits, losses, dlogits)
     }
 }
 
 impl CpuQueue {
-    /// Runs `body(row, logits, gradient) -> loss` over rows in f32. The op has checked the lengths.
-    fn for_rows<T: Real>(
+    /// The op has checked the lengths.
+    fn losses<T: Real>(
         &self,
         classes: usize,
+        factor: f32,
+        targets: Targets<'_, T>,
         logits: &[T],
         losses: &mut [f32],
         dlogits: &mut [T],
-        body: impl Fn(usize, &[f32], &mut [f32]) -> f32 + Sync,
     ) -> Result<(), BackendError> {
         if logits.is_empty() {
             return Ok(());
         }
-        let rows_per_task = (1usize << 14).div_ceil(classes);
-        let tasks: Vec<_> = dlogits.chunks_mut(rows_per_task * classes).zip(losses.chunks_mut(rows_per_task)).collect();
+        let rows = (1usize << 14).div_ceil(classes);
+        let tasks: Vec<_> = dlogits.chunks_mut(rows * classes).zip(losses.chunks_mut(rows)).collect();
         let _scratch = match T::DTYPE {
             DType::F32 => None,
             _ => Some(self.reserve_scratch::<f32>(tasks.len(), 2 * classes)?),
         };
         self.for_jobs(tasks, |task, (dlogits, losses)| {
-            let (mut wide_x, mut wide_e) = (scratch::<T>(classes), scratch::<T>(classes));
-            for (i, (dlogits, loss)) in dlogits.chunks_mut(classes).zip(losses).enumerate() {
-                let r = task * rows_per_task + i;
-                let x = widen(&logits[r * classes..][..classes], &mut wide_x);
-                let mut e = OutRow::new(dlogits, &mut wide_e);
-                *loss = body(r, x, e.values());
-                e.finish();
-            }
+            let first = task * rows;
+            let logits = &logits[first * classes..][..dlogits.len()];
+            let targets = match targets {
+                Targets::Classes(of_rows) => Targets::Classes(&of_rows[first..]),
+                Targets::Probs(of_rows) => Targets::Probs(&of_rows[first * classes..]),
+            };
+            dispatch(self.simd(), Rows { classes, factor, targets, logits, losses, dlogits });
         });
         Ok(())
     }
 }
 
-/// Writes `exp(x - max)` and returns the maximum and the sum; a NaN in the row makes both NaN.
-fn shifted_exp(q: &CpuQueue, x: &[f32], e: &mut [f32]) -> (f32, f32) {
-    let max = x.iter().fold(f32::NEG_INFINITY, |max, &x| if x > max || x.is_nan() { x } else { max });
-    (max, dispatch(q.simd(), ShiftedExp { x, max, e }))
+/// Some rows: their losses, and `factor` times the gradients of these.
+struct Rows<'a, T> {
+    classes: usize,
+    factor: f32,
+    targets: Targets<'a, T>,
+    logits: &'a [T],
+    losses: &'a mut [f32],
+    dlogits: &'a mut [T],
 }
 
-struct ShiftedExp<'a> {
-    x: &'a [f32],
-    max: f32,
-    e: &'a mut [f32],
-}
-
-impl<L: Floats> Kernel<L> for ShiftedExp<'_> {
-    type Out = f32;
+impl<T: Real, L: Floats> Kernel<L> for Rows<'_, T> {
+    type Out = ();
 
     #[inline(always)]
-    fn run(self, l: L) -> f32 {
-        let (max, part) = (l.splat(self.max), PART_STEPS * L::N);
-        let mut sum = l.splat(0.0);
-        for (x, e) in self.x.chunks(part).zip(self.e.chunks_mut(part)) {
-            sum = l.add(sum, shifted_part(l, x, max, e));
+    fn run(self, l: L) {
+        let Self { classes, factor, targets, logits, losses, dlogits } = self;
+        let (mut wide_x, mut wide_e) = (scratch::<T>(classes), scratch::<T>(classes));
+        let rows = logits.chunks_exact(classes).zip(dlogits.chunks_exact_mut(classes)).zip(losses).enumerate();
+        for (row, ((x, dlogits), loss)) in rows {
+            let x = in_f32(l, x, &mut wide_x);
+            let mut out = OutRow::new(dlogits, &mut wide_e);
+            let e = out.values();
+            *loss = match targets {
+                Targets::Classes(of_rows) => match of_rows[row] as usize {
+                    target if target < classes => {
+                        let next = next_row(logits, row, classes);
+                        let (max, sum) = exponentials(l, x, next, e);
+                        scale(l, e, 1.0 / sum, factor);
+                        e[target] -= factor;
+                        log(sum) - (x[target] - max)
+                    }
+                    _ => {
+                        e.fill(0.0);
+                        0.0
+                    }
+                },
+                Targets::Probs(of_rows) => {
+                    let probs = &of_rows[row * classes..][..classes];
+                    let (max, sum) = exponentials(l, x, &[], e);
+                    against_probs(x, probs, factor, [max, sum], e)
+                }
+            };
+            out.finish(l);
         }
-        l.sum(sum)
     }
 }
 
-/// Writes `exp(x - max)` and returns the sum.
+/// Writes `2^64 exp(x - max)` and returns the maximum and the sum; a NaN in the row makes the sum NaN, as does one without a number
+/// above -inf.
 #[inline(always)]
-fn shifted_part<L: Floats>(l: L, x: &[f32], max: L::V, e: &mut [f32]) -> L::V {
-    let mut sum = l.splat(0.0);
-    let (mut xs, mut es) = (x.chunks_exact(L::N), e.chunks_exact_mut(L::N));
-    for (x, e) in (&mut xs).zip(&mut es) {
-        let v = exp(l, l.sub(l.load(x), max));
-        sum = l.add(sum, v);
+fn exponentials<L: Floats>(l: L, x: &[f32], next: &[f32], e: &mut [f32]) -> (f32, f32) {
+    let max = greatest(l, x, e);
+    (max, exp_and_sum(l, x, next, max, e))
+}
+
+/// `e *= share factor`, in this order: what the first makes zero stays zero.
+#[inline(always)]
+fn scale<L: Floats>(l: L, e: &mut [f32], share: f32, factor: f32) {
+    let (share, factor) = (l.splat(share), l.splat(factor));
+    let mut vectors = e.chunks_exact_mut(L::N);
+    for e in &mut vectors {
+        let v = l.mul(l.mul(l.load(e), share), factor);
         l.store(e, v);
     }
-    let x = xs.remainder();
-    if !x.is_empty() {
-        let v = exp(l, l.sub(l.load_partial(x, f32::NEG_INFINITY), max));
-        sum = l.add(sum, v);
-        l.store_partial(es.into_remainder(), v);
+    let rest = vectors.into_remainder();
+    let v = l.mul(l.mul(l.load_partial(rest, 0.0), share), factor);
+    l.store_partial(rest, v);
+}
+
+/// The logarithm of a sum of [`exponentials`].
+fn log(sum: f32) -> f32 {
+    (sum / EXP_SCALE).ln()
+}
+
+/// The loss against probabilities; `e`, which has the exponentials, becomes the gradient.
+#[inline(always)]
+fn against_probs<T: Real>(x: &[f32], probs: &[T], factor: f32, [max, sum]: [f32; 2], e: &mut [f32]) -> f32 {
+    let (mut total, mut dot) = (0.0f64, 0.0f64);
+    for (&x, t) in x.iter().zip(probs) {
+        let t = t.to_f32();
+        total += f64::from(t);
+        if t != 0.0 {
+            dot += f64::from(t) * f64::from(x - max); // 0 ln 0 is 0
+        }
     }
-    sum
+    let share = total as f32 / sum;
+    for (e, t) in e.iter_mut().zip(probs) {
+        *e = factor * (*e * share - t.to_f32());
+    }
+    (total * f64::from(log(sum)) - dot) as f32
 }

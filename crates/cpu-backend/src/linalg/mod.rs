@@ -4,6 +4,7 @@ pub(crate) mod activation;
 mod axes;
 pub(crate) mod binary;
 pub(crate) mod convert;
+mod dropout;
 mod elementwise;
 pub(crate) mod fold;
 mod gemm;

@@ -5,7 +5,7 @@ use core_types::params::optim::PART;
 
 use crate::{
     CpuQueue,
-    linalg::convert::{BLOCK, as_f32, narrow, widen},
+    linalg::convert::{BLOCK, as_f32, narrowed, widen},
     par::CHUNK,
     simd::{Kernel, dispatch, floats::Floats},
 };
@@ -20,13 +20,13 @@ impl<T: Real, L: Floats> Kernel<L> for Squares<'_, T> {
     type Out = f64;
 
     #[inline(always)]
-    fn run(self, _: L) -> f64 {
+    fn run(self, l: L) -> f64 {
         let (mut sums, mut wide) = ([0.0; LANES], [0.0; BLOCK]);
         for block in self.0.chunks(BLOCK) {
             match as_f32(block) {
                 Some(block) => add(&mut sums, block),
                 None => {
-                    widen(block, &mut wide[..block.len()]);
+                    widen(l, block, &mut wide[..block.len()]);
                     add(&mut sums, &wide[..block.len()]);
                 }
             }
@@ -67,7 +67,7 @@ impl CpuQueue {
             for (x, y) in x[task * CHUNK..].chunks(BLOCK).zip(y.chunks_mut(BLOCK)) {
                 let wide = &mut wide[..y.len()];
                 wide.iter_mut().zip(x).for_each(|(wide, x)| *wide = scale * x);
-                narrow(wide, y);
+                narrowed(self.simd(), wide, y);
             }
         });
     }

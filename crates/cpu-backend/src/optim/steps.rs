@@ -5,7 +5,7 @@ use core_types::params::optim::{AdamParams, SgdParams, StepState};
 
 use crate::{
     CpuQueue,
-    linalg::convert::{BLOCK, as_f32, narrow, widen},
+    linalg::convert::{BLOCK, as_f32, narrowed, widened},
     par::CHUNK,
     simd::{Kernel, Simd, dispatch, floats::Floats},
 };
@@ -133,14 +133,14 @@ impl<'a, T: Real, const N: usize> Part<'a, T, N> {
             let g = match (g, now.g.0) {
                 (Some(g), _) => &g[..count],
                 (None, Some(g)) => {
-                    widen(g, &mut wide[..count]);
+                    widened(simd, g, &mut wide[..count]);
                     &wide[..count]
                 }
                 (None, None) => return, // `check` has seen gradients
             };
             step.run(simd, f32::from(u8::from(decays)), g, now.beside, now.w);
             if let Some(copy) = now.copy {
-                narrow(now.w, copy);
+                narrowed(simd, now.w, copy);
             }
         }
     }

@@ -1,11 +1,12 @@
 //! The forward pass of gated recurrent units.
 
-use backend_api::{BackendError, Queue, ops::recurrent::GruForward};
+use backend_api::{BackendError, Queue, Real, ops::recurrent::GruForward};
 use core_types::params::recurrent::{GRU_SAVED, GruParams};
 
 use super::{
     blocks::Blocks,
     cell::{Cell, Weights, project},
+    layer::Widened,
 };
 use crate::{CpuQueue, Simd};
 
@@ -22,12 +23,14 @@ struct Task<'a> {
 }
 
 /// The op has checked its lengths.
-pub(super) fn run(q: &CpuQueue, op: GruForward<'_, CpuQueue>) -> Result<(), BackendError> {
+pub(super) fn run<T: Real>(q: &CpuQueue, op: GruForward<'_, CpuQueue, T>) -> Result<(), BackendError> {
     let GruForward { params: p, layer, x, h0, states, h_t, saved } = op;
     let (blocks, hidden) = (Blocks::of(p), p.hidden as usize);
     if h_t.is_empty() {
         return Ok(());
     }
+    let widened = Widened::new(q, &layer)?;
+    let (weights, bu) = widened.weights(&layer);
     let rows = blocks.most_rows();
     let kept = if p.inputs.is_constant() { 3 * rows * hidden } else { 0 };
     let _scratch = q.reserve_scratch::<f32>(blocks.count(), Cell::elements(rows, hidden) + kept)?;
@@ -52,7 +55,7 @@ pub(super) fn run(q: &CpuQueue, op: GruForward<'_, CpuQueue>) -> Result<(), Back
         } else {
             task.h.fill(0.0);
         }
-        let weights = Weights::of(p, task.member, [layer.w, layer.u, layer.b], layer.bu);
+        let weights = Weights::of(p, task.member, weights, bu);
         task.run(simd, p, &weights, x);
     });
     Ok(())

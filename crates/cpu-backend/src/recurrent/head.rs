@@ -1,6 +1,8 @@
 //! Losses, read from states.
 
-use core_types::params::recurrent::{LOG_LOSS_LIMIT, LossHead, NEGLIGIBLE_PROBABILITY, RolloutParams, Stochastic};
+use core_types::params::recurrent::{
+    GruParams, LOG_LOSS_LIMIT, LossHead, NEGLIGIBLE_PROBABILITY, RolloutParams, Stochastic,
+};
 
 use super::cell::{load, store};
 use crate::{
@@ -8,9 +10,100 @@ use crate::{
     simd::{Kernel, floats::Floats},
 };
 
+/// What a combined state is made of.
+#[derive(Clone, Copy)]
+pub(super) struct Form {
+    pub(super) hidden: u64,
+    pub(super) stochastic: u64,
+    pub(super) part: Stochastic,
+}
+
+impl Form {
+    /// The state that element `i` of a softmax is taken of.
+    #[inline(always)]
+    pub(super) fn state_of(&self, i: usize) -> usize {
+        (i as u64 * self.hidden / self.stochastic) as usize
+    }
+
+    /// Adds the second part to the combined state, whose first part is there; returns its product with `weights`, and its entropy.
+    #[inline(always)]
+    pub(super) fn combine<L: Floats>(&self, l: L, weights: &[f32], combined: &mut [f32]) -> (f32, f32) {
+        let (h, part) = combined.split_at_mut(self.hidden as usize);
+        let mut entropy = 0.0;
+        match self.part {
+            Stochastic::StridedSoftmax => {
+                for (i, logit) in part.iter_mut().enumerate() {
+                    *logit = h[self.state_of(i)];
+                }
+                entropy = softmax(l, part);
+            }
+            Stochastic::CopyHidden => part.copy_from_slice(h),
+            Stochastic::Zeros => part.fill(0.0),
+        }
+        let mut sum = l.splat(0.0);
+        for at in (0..combined.len()).step_by(L::N) {
+            sum = l.mul_add(load(l, &combined[at..]), load(l, &weights[at..]), sum);
+        }
+        (l.sum(sum), entropy)
+    }
+}
+
+/// The loss that is read from the product of the head's weights with a combined state.
+#[inline(always)]
+pub(super) fn read<L: Floats>(l: L, head: LossHead, dot: f32) -> f32 {
+    match head {
+        LossHead::Linear => dot,
+        LossHead::ExpClamped => of_scalar(l, dot.clamp(-LOG_LOSS_LIMIT, LOG_LOSS_LIMIT)),
+    }
+}
+
+/// What is done to states before they are read.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub(super) params: &'a RolloutParams,
+    /// Factors and addends of a normalised state.
+    pub(super) norm: Option<[&'a [f32]; 2]>,
+}
+
+impl View<'_> {
+    /// Changes the state in `h`, the first of whose elements has the index `first`.
+    #[inline(always)]
+    fn apply<L: Floats>(&self, l: L, first: u64, h: &mut [f32]) {
+        if let Some([gamma, beta]) = self.norm {
+            let n = h.len() as f32;
+            let mut sum = l.splat(0.0);
+            for at in (0..h.len()).step_by(L::N) {
+                sum = l.add(sum, load(l, &h[at..]));
+            }
+            let mean = l.sum(sum) / n;
+            let (mut rest, mut squares) = (l.splat(0.0), l.splat(0.0));
+            for at in (0..h.len()).step_by(L::N) {
+                let h = &h[at..];
+                let d = l.sub(if h.len() >= L::N { l.load(h) } else { l.load_partial(h, mean) }, l.splat(mean));
+                (rest, squares) = (l.add(rest, d), l.mul_add(d, d, squares));
+            }
+            // The rounding of the mean shows as the mean of the residuals.
+            let rest = l.sum(rest) / n;
+            let variance = rest.mul_add(-rest, l.sum(squares) / n);
+            let unit = 1.0 / (if variance < 0.0 { 0.0 } else { variance } + self.params.eps).sqrt(); // NaN stays
+            for (at, (gamma, beta)) in gamma.chunks(L::N).zip(beta.chunks(L::N)).enumerate() {
+                let h = &mut h[at * L::N..];
+                let d = l.mul(l.sub(l.sub(load(l, h), l.splat(mean)), l.splat(rest)), l.splat(unit));
+                store(l, h, l.mul_add(d, load(l, gamma), load(l, beta)));
+            }
+        }
+        let mask = &self.params.mask;
+        if mask.threshold > 0 {
+            h.iter_mut().zip(first..).for_each(|(h, index)| *h = mask.apply(index, *h));
+        }
+    }
+}
+
 /// Makes the combined states of some rows, their losses, and adds to their entropies.
 pub(super) struct Head<'a> {
-    pub(super) params: &'a RolloutParams,
+    pub(super) view: View<'a>,
+    /// The index of the first state of the first row.
+    pub(super) first: u64,
     pub(super) weights: &'a [f32],
     pub(super) h: &'a [f32],
     pub(super) combined: &'a mut [f32],
@@ -23,31 +116,16 @@ impl<L: Floats> Kernel<L> for Head<'_> {
 
     #[inline(always)]
     fn run(self, l: L) {
-        let hidden = self.params.gru.hidden as usize;
-        let rows = self.losses.iter_mut().zip(self.entropy).enumerate();
-        for (row, (loss, entropy)) in rows {
-            let combined = &mut self.combined[row * self.weights.len()..][..self.weights.len()];
-            let (h, part) = combined.split_at_mut(hidden);
-            h.copy_from_slice(&self.h[row * hidden..][..hidden]);
-            match self.params.part {
-                Stochastic::StridedSoftmax => {
-                    for (i, logit) in part.iter_mut().enumerate() {
-                        *logit = h[(i as u64 * self.params.gru.hidden / self.params.stochastic) as usize];
-                    }
-                    *entropy += softmax(l, part);
-                }
-                Stochastic::CopyHidden => part.copy_from_slice(h),
-                Stochastic::Zeros => part.fill(0.0),
-            }
-            let mut sum = l.splat(0.0);
-            for at in (0..combined.len()).step_by(L::N) {
-                sum = l.mul_add(load(l, &combined[at..]), load(l, &self.weights[at..]), sum);
-            }
-            let sum = l.sum(sum);
-            *loss = match self.params.head {
-                LossHead::Linear => sum,
-                LossHead::ExpClamped => of_scalar(l, sum.clamp(-LOG_LOSS_LIMIT, LOG_LOSS_LIMIT)),
-            };
+        let &RolloutParams { gru: GruParams { hidden, .. }, stochastic, part, head, .. } = self.view.params;
+        let form = Form { hidden, stochastic, part };
+        let rows = self.losses.iter_mut().zip(self.entropy).zip(self.h.chunks_exact(hidden as usize));
+        let rows = rows.zip(self.combined.chunks_exact_mut(self.weights.len()));
+        for ((((loss, entropy), h), combined), first) in rows.zip((self.first..).step_by(hidden as usize)) {
+            combined[..h.len()].copy_from_slice(h);
+            self.view.apply(l, first, &mut combined[..h.len()]);
+            let (dot, of_step) = form.combine(l, self.weights, combined);
+            *entropy += of_step;
+            *loss = read(l, head, dot);
         }
     }
 }

@@ -7,13 +7,15 @@ mod cell;
 mod forward;
 mod gates;
 mod head;
+mod layer;
+mod loss;
 mod rollout;
 #[cfg(test)]
 mod tests;
 
 use backend_api::{
-    BackendError,
-    ops::recurrent::{GruBackward, GruForward, RecurrentOps, RssmRollout},
+    BackendError, Real,
+    ops::recurrent::{GruBackward, GruForward, RecurrentOps, RssmLoss, RssmRollout},
 };
 
 use crate::CpuQueue;
@@ -24,12 +26,17 @@ impl RecurrentOps for CpuQueue {
         backward::run(self, op)
     }
 
-    fn gru_forward(&self, op: GruForward<'_, Self>) -> Result<(), BackendError> {
+    fn gru_forward<T: Real>(&self, op: GruForward<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
         forward::run(self, op)
     }
 
-    fn rssm_rollout(&self, op: RssmRollout<'_, Self>) -> Result<(), BackendError> {
+    fn rssm_loss(&self, op: RssmLoss<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        loss::run(self, op)
+    }
+
+    fn rssm_rollout<T: Real>(&self, op: RssmRollout<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
         rollout::run(self, op)
     }

@@ -1,13 +1,14 @@
 //! Rollouts: forward passes whose losses are fed back. A task has some rows of a member or, where the members' mean is fed back,
 //! of all members.
 
-use backend_api::{BackendError, ops::recurrent::RssmRollout};
+use backend_api::{BackendError, Queue as _, Real, ops::recurrent::RssmRollout};
 use core_types::params::recurrent::Feedback;
 
 use super::{
     blocks::{Blocks, ROWS},
     cell::{Cell, Weights, load, project, store},
-    head::Head,
+    head::{Head, View},
+    layer::Widened,
 };
 use crate::{
     CpuQueue, Simd,
@@ -17,6 +18,11 @@ use crate::{
 /// Some rows of a member.
 struct Lane<'a> {
     weights: Weights<'a>,
+    /// The place of the rows.
+    member: usize,
+    row: usize,
+    /// The states as they are read after each step; none if nobody asked.
+    states: Vec<&'a mut [f32]>,
     /// The features, the first state and the first losses of the rows.
     x: &'a [f32],
     h0: &'a [f32],
@@ -38,31 +44,44 @@ struct Running<'t, 'a> {
 }
 
 /// The op has checked its lengths.
-pub(super) fn run(q: &CpuQueue, op: RssmRollout<'_, CpuQueue>) -> Result<(), BackendError> {
-    let RssmRollout { params, layer, head, x, h0, losses, trajectory, h_t, combined, entropy } = op;
+pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Result<(), BackendError> {
+    let RssmRollout { params, layer, head, gamma, beta, x, h0, losses, trajectory, h_t, combined, entropy, states } =
+        op;
     let p = &params.gru;
     let (blocks, input, hidden, steps) = (Blocks::of(p), p.input as usize, p.hidden as usize, p.steps as usize);
     if entropy.is_empty() {
         return Ok(());
     }
+    let widened = Widened::new(q, &layer)?;
+    let (weights, bu) = widened.weights(&layer);
+    let _lists = q.budget().reserve(if states.is_some() { blocks.list_bytes(1) } else { 0 })?;
+    let mut of_states = blocks.lists();
+    if let Some(states) = states {
+        blocks.deal(states, hidden, &mut of_states);
+    }
     let results = blocks
         .states(h_t, hidden)
         .zip(blocks.states(trajectory, steps + 1))
         .zip(blocks.states(combined, head.len()))
-        .zip(blocks.states(entropy, 1));
-    let lanes = blocks.places().zip(results).map(|((member, first), (((h, trajectory), combined), entropy))| {
-        let (rows, at) = (entropy.len(), member * blocks.batch + first);
-        Lane {
-            weights: Weights::of(p, member, [layer.w, layer.u, layer.b], layer.bu),
-            x: &x[p.input_row(member as u64, 0, first as u64) as usize * input..][..rows * input],
-            h0: &h0[at * hidden..][..rows * hidden],
-            first: &losses[at..][..rows],
-            h,
-            trajectory,
-            combined,
-            entropy,
-        }
-    });
+        .zip(blocks.states(entropy, 1))
+        .zip(of_states);
+    let lanes =
+        blocks.places().zip(results).map(|((member, first), ((((h, trajectory), combined), entropy), states))| {
+            let (rows, at) = (entropy.len(), member * blocks.batch + first);
+            Lane {
+                weights: Weights::of(p, member, weights, bu),
+                member,
+                row: first,
+                states,
+                x: &x[p.input_row(member as u64, 0, first as u64) as usize * input..][..rows * input],
+                h0: &h0[at * hidden..][..rows * hidden],
+                first: &losses[at..][..rows],
+                h,
+                trajectory,
+                combined,
+                entropy,
+            }
+        });
     let mut tasks: Vec<Vec<Lane<'_>>> = Vec::new();
     match params.feedback {
         Feedback::PerMember => tasks.extend(lanes.map(|lane| vec![lane])),
@@ -76,15 +95,22 @@ pub(super) fn run(q: &CpuQueue, op: RssmRollout<'_, CpuQueue>) -> Result<(), Bac
     let of_lane = Cell::elements(rows, hidden) + 3 * rows * hidden + 3 * rows;
     let lanes_at_once = tasks.first().map_or(0, Vec::len);
     let _scratch = q.reserve_scratch::<f32>(tasks.len(), lanes_at_once * of_lane)?;
-    let simd = q.simd();
+    let (simd, view) = (q.simd(), View { params, norm: gamma.zip(beta).map(|(gamma, beta)| [gamma, beta]) });
     q.for_jobs(tasks, |_, mut lanes| {
         let mut running: Vec<Running<'_, '_>> = lanes.iter_mut().map(|lane| Running::new(simd, lane)).collect();
         for step in 0..steps {
             for lane in &mut running {
                 lane.step(simd);
-                let Running { lane: Lane { h, combined, entropy, trajectory, .. }, fed, .. } = lane;
+                let Running { lane: Lane { h, combined, entropy, trajectory, states, member, row, .. }, fed, .. } =
+                    lane;
+                let first = params.state_index(*member as u64, step as u64, *row as u64);
                 let losses = &mut fed[..];
-                dispatch(simd, Head { params, weights: head, h, combined, losses, entropy });
+                dispatch(simd, Head { view, first, weights: head, h, combined, losses, entropy });
+                if let Some(states) = states.get_mut(step) {
+                    for (state, combined) in states.chunks_exact_mut(hidden).zip(combined.chunks_exact(head.len())) {
+                        state.copy_from_slice(&combined[..hidden]);
+                    }
+                }
                 for (row, &loss) in trajectory.chunks_exact_mut(steps + 1).zip(losses.iter()) {
                     row[step + 1] = loss;
                 }
@@ -94,10 +120,11 @@ pub(super) fn run(q: &CpuQueue, op: RssmRollout<'_, CpuQueue>) -> Result<(), Bac
             }
         }
         if steps == 0 {
-            for Running { lane: Lane { h, combined, first, .. }, .. } in &mut running {
+            for Running { lane: Lane { h, combined, first, member, row, .. }, .. } in &mut running {
                 let (rows, mut losses, mut entropy) = (first.len(), [0.0; ROWS], [0.0; ROWS]);
                 let (losses, entropy) = (&mut losses[..rows], &mut entropy[..rows]);
-                dispatch(simd, Head { params, weights: head, h, combined, losses, entropy });
+                let first = params.state_index(*member as u64, 0, *row as u64);
+                dispatch(simd, Head { view, first, weights: head, h, combined, losses, entropy });
             }
         }
     });

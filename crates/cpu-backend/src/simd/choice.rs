@@ -113,6 +113,7 @@ impl AesPath {
 pub struct Simd {
     level: SimdLevel,
     aes: AesPath,
+    bf16: bool,
 }
 
 impl Simd {
@@ -128,13 +129,25 @@ impl Simd {
             .into_iter()
             .find(|path| path.is_available(level))
             .unwrap_or(AesPath::Portable);
-        Self { level, aes }
+        Self { level, aes, bf16: level == SimdLevel::Avx512 && has_bf16() }
     }
 
     /// The same vector level with another AES path, or `None` if the processor lacks it.
     #[must_use]
     pub fn with_aes(self, aes: AesPath) -> Option<Self> {
         aes.is_available(self.level).then_some(Self { aes, ..self })
+    }
+
+    /// The same paths without instructions for products of bf16.
+    #[must_use]
+    pub const fn without_bf16(self) -> Self {
+        Self { bf16: false, ..self }
+    }
+
+    /// Whether products of bf16 take VDPBF16PS, which has subnormal numbers for zeros; if not, they are sums of products of f32.
+    #[must_use]
+    pub const fn bf16(self) -> bool {
+        self.bf16
     }
 
     /// The vector level.
@@ -147,6 +160,18 @@ impl Simd {
     #[must_use]
     pub const fn aes(self) -> AesPath {
         self.aes
+    }
+}
+
+/// Whether the processor multiplies pairs of bf16.
+fn has_bf16() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        is_x86_feature_detected!("avx512bf16")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
     }
 }
 

@@ -40,12 +40,23 @@ tokens! {
     Avx2: "avx2,fma,f16c";
     /// Proof that AVX-512 F, BW, DQ and VL may be used, and what [`Avx2`] proves.
     Avx512: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c";
+    /// Proof that AVX-512 BF16 may be used, and what [`Avx512`] proves.
+    Avx512Bf16: "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,avx512bf16";
     /// Proof that AES-NI and SSE4.1 may be used.
     AesNi: "aes,sse4.1";
     /// Proof that VAES and AVX2 may be used.
     Vaes256: "aes,avx2,vaes";
     /// Proof that VAES, AVX-512 F and BW may be used.
     Vaes512: "aes,avx512f,avx512bw,vaes";
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Avx512Bf16 {
+    /// What it proves besides.
+    #[inline(always)]
+    pub(crate) fn avx512(self) -> Avx512 {
+        Avx512(())
+    }
 }
 
 /// Names the kernels that run with every token of a list.
@@ -65,6 +76,11 @@ kernels_of! {
 }
 #[cfg(target_arch = "x86_64")]
 kernels_of! {
+    /// Kernels with and without instructions for pairs of bf16.
+    ForPairs: Portable, Avx512Bf16
+}
+#[cfg(target_arch = "x86_64")]
+kernels_of! {
     /// Kernels for every AES path.
     ForEveryAesPath: Portable, AesNi, Vaes256, Vaes512
 }
@@ -72,6 +88,11 @@ kernels_of! {
 kernels_of! {
     /// Kernels for every vector level.
     ForEveryLevel: Portable
+}
+#[cfg(not(target_arch = "x86_64"))]
+kernels_of! {
+    /// Kernels with and without instructions for pairs of bf16.
+    ForPairs: Portable
 }
 #[cfg(not(target_arch = "x86_64"))]
 kernels_of! {
@@ -90,6 +111,16 @@ pub(crate) fn dispatch<R, K: ForEveryLevel<R>>(simd: Simd, kernel: K) -> R {
         SimdLevel::Avx2 => unsafe { Avx2::run(kernel) },
         _ => kernel.run(Portable),
     }
+}
+
+/// Runs `kernel` with the instructions for pairs of bf16 if `simd` has them.
+pub(crate) fn dispatch_pairs<R, K: ForPairs<R>>(simd: Simd, kernel: K) -> R {
+    #[cfg(target_arch = "x86_64")]
+    if simd.bf16() {
+        // SAFETY: such a `Simd` exists only where the processor has the features the function is compiled for.
+        return unsafe { Avx512Bf16::run(kernel) };
+    }
+    kernel.run(Portable)
 }
 
 /// Runs `kernel` on the AES path of `simd`.

@@ -5,7 +5,7 @@ use core_types::{float::maximum, params::rows::AxisParams};
 
 use crate::{
     CpuQueue,
-    linalg::convert::{BLOCK, as_f32, widen},
+    linalg::convert::{BLOCK, in_f32},
     par::CHUNK,
     simd::{Kernel, dispatch, floats::Floats},
 };
@@ -40,15 +40,12 @@ impl<T: Real, L: Floats> Kernel<L> for Rows<'_, T> {
     type Out = ();
 
     #[inline(always)]
-    fn run(self, _: L) {
+    fn run(self, l: L) {
         let mut wide = [0.0; BLOCK];
         for (y, row) in self.y.iter_mut().zip(self.x.chunks(self.len.max(1))) {
             let (mut best, mut place) = (None, 0);
             for (block, row) in row.chunks(BLOCK).enumerate() {
-                let row = as_f32(row).unwrap_or_else(|| {
-                    widen(row, &mut wide[..row.len()]);
-                    &wide[..row.len()]
-                });
+                let row = in_f32(l, row, &mut wide);
                 let greatest = greatest(row);
                 if best.is_none_or(|best| exceeds(greatest, best)) {
                     let found = row.iter().position(|&x| x == greatest || x.is_nan());
@@ -98,16 +95,12 @@ impl<T: Real, L: Floats> Kernel<L> for Columns<'_, T> {
     type Out = ();
 
     #[inline(always)]
-    fn run(self, _: L) {
+    fn run(self, l: L) {
         let (mut best, mut wide) = ([f32::NEG_INFINITY; BLOCK], [0.0; BLOCK]);
         self.y.fill(0);
         let width = self.y.len();
         for (i, row) in self.x.chunks(self.pitch).enumerate() {
-            let row = &row[..width];
-            let row = as_f32(row).unwrap_or_else(|| {
-                widen(row, &mut wide[..width]);
-                &wide[..width]
-            });
+            let row = in_f32(l, &row[..width], &mut wide);
             for ((y, best), &x) in self.y.iter_mut().zip(&mut best).zip(row) {
                 let better = exceeds(x, *best);
                 *best = if better { x } else { *best };

@@ -5,7 +5,7 @@ use core_types::params::tensor::TableParams;
 
 use crate::{
     CpuQueue,
-    linalg::convert::{BLOCK, as_f32, narrow, widen},
+    linalg::convert::{BLOCK, in_f32, narrow, widen},
     par::CHUNK,
     simd::{Kernel, dispatch, floats::Floats},
 };
@@ -74,7 +74,7 @@ impl<T: Real, L: Floats> Kernel<L> for Run<'_, T> {
     type Out = ();
 
     #[inline(always)]
-    fn run(self, _: L) {
+    fn run(self, l: L) {
         let Self { g, width, places, row } = self;
         let (mut sums, mut wide) = ([0.0f32; BLOCK], [0.0f32; BLOCK]);
         for (block, row) in row.chunks_mut(BLOCK).enumerate() {
@@ -82,19 +82,16 @@ impl<T: Real, L: Floats> Kernel<L> for Run<'_, T> {
             sums.fill(0.0);
             for &place in places {
                 let part = &g[place as usize * width + block * BLOCK..][..n];
-                let part = as_f32(part).unwrap_or_else(|| {
-                    widen(part, &mut wide[..n]);
-                    &wide[..n]
-                });
+                let part = in_f32(l, part, &mut wide);
                 for (sum, &x) in sums.iter_mut().zip(part) {
                     *sum += x;
                 }
             }
-            widen(row, &mut wide[..n]);
+            widen(l, row, &mut wide[..n]);
             for (sum, &x) in sums.iter_mut().zip(&wide[..n]) {
                 *sum += x;
             }
-            narrow(sums, row);
+            narrow(l, sums, row);
         }
     }
 }

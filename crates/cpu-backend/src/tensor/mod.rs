@@ -24,7 +24,7 @@ use crate::{
     linalg::{
         activation::InPlace,
         binary::binary,
-        convert::{BLOCK, narrow, widen},
+        convert::{BLOCK, narrow, narrowed, widened},
         fold::{Greatest, Least, Sum, fold},
     },
     par::CHUNK,
@@ -35,7 +35,7 @@ use map::Values;
 impl TensorOps for CpuQueue {
     fn activate_in_place<T: Real>(&self, op: ActivateInPlace<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
-        self.for_blocks([], op.x, |_, [], y| dispatch(self.simd(), InPlace { f: op.f, y }));
+        self.for_blocks_in_place([], op.x, |_, [], y| dispatch(self.simd(), InPlace { f: op.f, y }));
         Ok(())
     }
 
@@ -80,7 +80,7 @@ impl TensorOps for CpuQueue {
     fn map_in_place<T: Real>(&self, op: MapInPlace<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
         let p = op.params;
-        self.for_blocks([], op.x, |_, [], y| dispatch(self.simd(), Values { p, x: None, y }));
+        self.for_blocks_in_place([], op.x, |_, [], y| dispatch(self.simd(), Values { p, x: None, y }));
         Ok(())
     }
 
@@ -89,6 +89,10 @@ impl TensorOps for CpuQueue {
         let [beyond, greatest] = op.range();
         let Narrow { beyond: rule, x, y, found } = op;
         let greatest = (rule == Beyond::Saturated).then_some(greatest);
+        if found.is_none() && greatest.is_none() {
+            self.for_chunks(y, CHUNK, |task, y| narrowed(self.simd(), &x[task * CHUNK..][..y.len()], y));
+            return Ok(());
+        }
         let (count, first) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
         self.for_chunks(y, CHUNK, |task, y| {
             let x = &x[task * CHUNK..][..y.len()];
@@ -135,7 +139,7 @@ impl TensorOps for CpuQueue {
 
     fn widen<T: Real>(&self, op: Widen<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
-        self.for_chunks(op.y, CHUNK, |task, y| widen(&op.x[task * CHUNK..][..y.len()], y));
+        self.for_chunks(op.y, CHUNK, |task, y| widened(self.simd(), &op.x[task * CHUNK..][..y.len()], y));
         Ok(())
     }
 }
@@ -159,7 +163,7 @@ impl<T: Real, L: Floats> Kernel<L> for Narrowed<'_, T> {
     type Out = Found;
 
     #[inline(always)]
-    fn run(self, _: L) -> Found {
+    fn run(self, l: L) -> Found {
         let (mut found, mut held) = (Found { count: 0, first: 0 }, [0.0; BLOCK]);
         for (block, (x, y)) in self.x.chunks(BLOCK).zip(self.y.chunks_mut(BLOCK)).enumerate() {
             let mut count = 0;
@@ -172,13 +176,13 @@ impl<T: Real, L: Floats> Kernel<L> for Narrowed<'_, T> {
             }
             found.count += u64::from(count);
             match self.greatest.filter(|_| count > 0) {
-                None => narrow(x, y),
+                None => narrow(l, x, y),
                 Some(greatest) => {
                     let held = &mut held[..x.len()];
                     for (held, &x) in held.iter_mut().zip(x) {
                         *held = clamp(x, -greatest, greatest);
                     }
-                    narrow(held, y);
+                    narrow(l, held, y);
                 }
             }
         }

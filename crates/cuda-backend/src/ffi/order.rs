@@ -31,12 +31,16 @@ impl Stream {
         self.context().call("cuStreamWaitEvent", || unsafe { ffi::cuStreamWaitEvent(self.raw(), event.raw(), 0) })
     }
 
-    /// Lets later work run after the work of `earlier` up to number `at`.
-    pub(crate) fn order_after(&self, earlier: &Self, at: u64, events: &Events, turn: &Turn<'_>) -> Result<(), Fault> {
-        if earlier.id() == self.id()
+    /// Whether later work is known to run after the work of `earlier` up to number `at`.
+    pub(crate) fn is_after(&self, earlier: &Self, at: u64) -> bool {
+        earlier.id() == self.id()
             || at <= earlier.completed.load(Ordering::Acquire)
             || lock(&self.after).get(&earlier.id()).is_some_and(|&known| known >= at)
-        {
+    }
+
+    /// Lets later work run after the work of `earlier` up to number `at`.
+    pub(crate) fn order_after(&self, earlier: &Self, at: u64, events: &Events, turn: &Turn<'_>) -> Result<(), Fault> {
+        if self.is_after(earlier, at) {
             return Ok(());
         }
         let reached = earlier.submitted(turn);

@@ -46,6 +46,7 @@ const EMBEDDED: &[(&str, &str, &str)] = embedded!(
     "air",
     "channel",
     "circle",
+    "correction",
     "deep",
     "factor",
     "fss",

@@ -17,6 +17,7 @@ pub(crate) mod air;
 mod builder;
 pub(crate) mod channel;
 pub(crate) mod circle;
+pub(crate) mod correction;
 pub(crate) mod deep;
 pub(crate) mod factor;
 pub(crate) mod fss;

@@ -1,14 +1,20 @@
 //! Launches of the kernels of the recurrent op set.
 
 use backend_api::{
-    BackendError,
-    ops::recurrent::{GruBackward, GruForward, RssmRollout},
+    BackendError, Real,
+    ops::recurrent::{GruBackward, GruForward, RssmLoss, RssmRollout},
 };
 use core_types::params::recurrent::GruParams;
 
 use crate::{CudaMut, CudaQueue};
 
-use super::Launch;
+use super::{
+    Launch,
+    linalg::{Family, family},
+};
+
+const FORWARD: Family = family!("recurrent_gru_forward");
+const ROLLOUT: Family = family!("recurrent_rssm_rollout");
 
 /// Rows of a block.
 const ROWS: u64 = 4;
@@ -26,13 +32,13 @@ fn of_units<'a>(launch: Launch<'a>, p: &GruParams) -> Launch<'a> {
 }
 
 /// `projected` is there if the inputs are constant.
-pub(crate) fn gru_forward(
+pub(crate) fn gru_forward<T: Real>(
     queue: &CudaQueue,
-    op: &GruForward<'_, CudaQueue>,
+    op: &GruForward<'_, CudaQueue, T>,
     projected: Option<&CudaMut<'_, f32>>,
 ) -> Result<(), BackendError> {
     let layer = &op.layer;
-    let launch = of_units(queue.kernel("recurrent_gru_forward")?, op.params)
+    let launch = of_units(queue.kernel(FORWARD.of::<T>())?, op.params)
         .value("p", op.params)
         .input("w", layer.w)
         .input("u", layer.u)
@@ -50,14 +56,14 @@ pub(crate) fn gru_forward(
 }
 
 /// The steps from `from` to `to`, of which a launch with the mean fed back takes one at most.
-pub(crate) fn rssm_rollout(
+pub(crate) fn rssm_rollout<T: Real>(
     queue: &CudaQueue,
-    op: &RssmRollout<'_, CudaQueue>,
+    op: &RssmRollout<'_, CudaQueue, T>,
     [from, to]: [u64; 2],
     projected: &CudaMut<'_, f32>,
 ) -> Result<(), BackendError> {
     let layer = &op.layer;
-    let launch = of_units(queue.kernel("recurrent_rssm_rollout")?, &op.params.gru)
+    let launch = of_units(queue.kernel(ROLLOUT.of::<T>())?, &op.params.gru)
         .value("p", op.params)
         .value("from", &from)
         .value("to", &to)
@@ -66,6 +72,8 @@ pub(crate) fn rssm_rollout(
         .input("b", layer.b)
         .input_if("bu", layer.bu)
         .input("head", op.head)
+        .input_if("gamma", op.gamma)
+        .input_if("beta", op.beta)
         .input("x", op.x)
         .input("h0", op.h0)
         .input("losses", op.losses)
@@ -73,9 +81,31 @@ pub(crate) fn rssm_rollout(
         .output("h_t", &op.h_t)
         .output("combined", &op.combined)
         .output("entropy", &op.entropy)
+        .output_if("states", op.states.as_ref())
         .output("projected", projected);
     // SAFETY: `RssmRollout::check` has held the views to their lengths; the op gives `projected` three times those of the states,
     // of which there are at most `MOST_STATES` to a row, and launches the steps in their order.
+    unsafe { launch.launch() }
+}
+
+/// Rows that a block of losses takes, a warp for each.
+const ROWS_OF_LOSSES: u64 = THREADS / 32;
+
+/// There are fewer than 2^31 rows of all members, and fewer than 2^31 products of an index of a state with one of the second part.
+pub(crate) fn rssm_loss(queue: &CudaQueue, op: &RssmLoss<'_, CudaQueue>) -> Result<(), BackendError> {
+    let rows = op.params.members * op.params.rows;
+    let launch = queue.kernel("recurrent_rssm_loss")?.grid([rows.div_ceil(ROWS_OF_LOSSES), 1, 1]);
+    let launch = launch
+        .value("p", op.params)
+        .input("head", op.head)
+        .input("states", op.states)
+        .input("targets", op.targets)
+        .output("predicted", &op.predicted)
+        .output("errors", &op.errors)
+        .output("slopes", &op.slopes)
+        .output("combined", &op.combined)
+        .output("d_states", &op.d_states);
+    // SAFETY: `RssmLoss::check` has held the views to their lengths; the op has held the numbers of rows and states to their bounds.
     unsafe { launch.launch() }
 }
 

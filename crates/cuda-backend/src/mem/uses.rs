@@ -55,10 +55,11 @@ impl Uses {
                 self.reads.clear();
                 self.write = Some(new);
             }
-            Access::Read => match self.reads.iter_mut().find(|read| read.stream.id() == stream.id()) {
-                Some(read) => read.at = at,
-                None => self.reads.push(new),
-            },
+            Access::Read => {
+                // What comes after this read comes after those that it comes after; else every stream that ever read would be kept.
+                self.reads.retain(|read| !stream.is_after(&read.stream, read.at));
+                self.reads.push(new);
+            }
         }
         Ok(())
     }

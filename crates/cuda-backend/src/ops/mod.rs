@@ -3,6 +3,7 @@
 mod air;
 mod channel;
 mod circle;
+mod correction;
 mod deep;
 mod factor;
 mod fri;

@@ -2,8 +2,8 @@
 //! passes one to turn the weights.
 
 use backend_api::{
-    BackendError, Buffer, BufferMut, BufferRef, Queue,
-    ops::recurrent::{GruBackward, GruForward, RecurrentOps, RssmRollout},
+    BackendError, Buffer, BufferMut, BufferRef, Queue, Real,
+    ops::recurrent::{GruBackward, GruForward, RecurrentOps, RssmLoss, RssmRollout},
 };
 use core_types::params::recurrent::{Feedback, GruParams};
 
@@ -26,7 +26,7 @@ impl RecurrentOps for CudaQueue {
         recurrent::gru_backward(self, &op, &turned.view_mut())
     }
 
-    fn gru_forward(&self, op: GruForward<'_, Self>) -> Result<(), BackendError> {
+    fn gru_forward<T: Real>(&self, op: GruForward<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
         if op.h_t.is_empty() {
             return Ok(());
@@ -37,7 +37,21 @@ impl RecurrentOps for CudaQueue {
         recurrent::gru_forward(self, &op, projected.as_ref())
     }
 
-    fn rssm_rollout(&self, op: RssmRollout<'_, Self>) -> Result<(), BackendError> {
+    fn rssm_loss(&self, op: RssmLoss<'_, Self>) -> Result<(), BackendError> {
+        op.check()?;
+        if op.predicted.is_empty() {
+            return Ok(());
+        }
+        let p = op.params;
+        // One more state than there are is counted.
+        let products = p.stochastic.saturating_add(1).saturating_mul(p.hidden.saturating_add(1));
+        if products >= 1 << 31 || p.members.saturating_mul(p.rows) >= 1 << 31 {
+            return Err(BackendError::Unsupported { op: "rssm_loss", why: "an axis has 2^31 elements or more" });
+        }
+        recurrent::rssm_loss(self, &op)
+    }
+
+    fn rssm_rollout<T: Real>(&self, op: RssmRollout<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
         let p = &op.params.gru;
         if op.entropy.is_empty() {

@@ -48,8 +48,8 @@ impl GruPlan {
         let d_h_t = upstream.last.map(|last| last.planned(OP, "last", self.state())).transpose()?;
         let d_gates = gradients.gates.planned(OP, "gates", self.gates())?;
         let d_h0 = gradients.first.planned(OP, "first", self.state())?;
-        let (params, u) = (&self.params(), q.shorten(weights.layer().u));
-        Ok(q.gru_backward(GruBackward { params, u, saved, d_states, d_h_t, d_gates, d_h0 })?)
+        let (params, u) = (self.params(), q.shorten(weights.layer()?.u));
+        Ok(q.gru_backward(GruBackward { params: &params, u, saved, d_states, d_h_t, d_gates, d_h0 })?)
     }
 }
 

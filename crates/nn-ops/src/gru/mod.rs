@@ -2,13 +2,17 @@
 
 mod backward;
 mod formats;
+mod gradients;
 mod member;
+mod pass;
 mod plan;
 mod torch;
 mod weights;
 
 pub use backward::{GruGradients, GruUpstream};
 pub use formats::{GruConcat, GruRows};
+pub use gradients::{GruGradientPlan, GruGradientWorkspace};
 pub use member::GruMember;
+pub use pass::GruPass;
 pub use plan::{GruPlan, GruResults};
 pub use weights::GruWeights;

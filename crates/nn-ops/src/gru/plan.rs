@@ -1,7 +1,7 @@
 //! Forward passes of gated recurrent units.
 
 use backend_api::{
-    Queue,
+    Queue, Real,
     ops::recurrent::{GruForward, GruLayer, RecurrentOps},
 };
 use core_types::params::recurrent::{GRU_SAVED, GruInputs, GruParams, GruVariant};
@@ -57,8 +57,8 @@ impl GruPlan {
     ///
     /// # Errors
     /// [`NnError::Overflow`] if the elements of a tensor cannot be counted.
-    pub fn new<Q: Queue>(
-        weights: &GruWeights<Q>,
+    pub fn new<Q: Queue, T: Real>(
+        weights: &GruWeights<Q, T>,
         batch: usize,
         steps: usize,
         inputs: GruInputs,
@@ -106,17 +106,17 @@ impl GruPlan {
     }
 
     /// The layout of the states after every step.
-    pub(super) fn states(&self) -> &Layout {
+    pub(crate) fn states(&self) -> &Layout {
         &self.states
     }
 
     /// The layout of what is saved.
-    pub(super) fn saved(&self) -> &Layout {
+    pub(crate) fn saved(&self) -> &Layout {
         &self.saved
     }
 
     /// The layout of the gates' sums.
-    pub(super) fn gates(&self) -> &Layout {
+    pub(crate) fn gates(&self) -> &Layout {
         &self.gates
     }
 
@@ -126,15 +126,16 @@ impl GruPlan {
         &self.x
     }
 
-    /// Runs all steps on inputs `x`, from the states `first`, `[members, batch, hidden]`, or from zeros.
+    /// Runs all steps on inputs `x`, from the states `first`, `[members, batch, hidden]`, or from zeros. Weights of 16 bits
+    /// ([`GruWeights::narrowed`]) are widened as they are used; states and sums stay f32.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout than the plan's, and for weights of
     /// another ensemble than it was made for; [`NnError::Backend`] from the device.
-    pub fn forward<Q: RecurrentOps>(
+    pub fn forward<Q: RecurrentOps, T: Real>(
         &self,
         q: &Q,
-        weights: &GruWeights<Q>,
+        weights: &GruWeights<Q, T>,
         x: TensorRef<'_, Q, f32>,
         first: Option<TensorRef<'_, Q, f32>>,
         results: GruResults<'_, Q>,
@@ -146,13 +147,13 @@ impl GruPlan {
         let states = states.map(|states| states.planned(OP, "states", &self.states)).transpose()?;
         let h_t = last.planned(OP, "last", &self.state)?;
         let saved = saved.map(|saved| saved.planned(OP, "saved", &self.saved)).transpose()?;
-        let GruLayer { w, u, b, bu } = weights.layer();
+        let GruLayer { w, u, b, bu } = weights.layer()?;
         let layer = GruLayer { w: q.shorten(w), u: q.shorten(u), b: q.shorten(b), bu: bu.map(|bu| q.shorten(bu)) };
         Ok(q.gru_forward(GruForward { params: &self.params, layer, x, h0, states, h_t, saved })?)
     }
 
     /// Refuses weights of another ensemble.
-    pub(crate) fn admit<Q: Queue>(&self, op: &'static str, weights: &GruWeights<Q>) -> Result<(), NnError> {
+    pub(crate) fn admit<Q: Queue, T: Real>(&self, op: &'static str, weights: &GruWeights<Q, T>) -> Result<(), NnError> {
         let p = &self.params;
         let after = |variant| usize::from(variant == GruVariant::ResetAfter);
         let expected = [p.members as usize, p.input as usize, p.hidden as usize, after(p.variant)];

@@ -1,10 +1,15 @@
 //! The weights of an ensemble of gated recurrent units, on a device.
 
-use backend_api::{Buffer, Queue, ops::recurrent::GruLayer};
+use backend_api::{
+    Element, Queue, Real,
+    ops::{recurrent::GruLayer, tensor::TensorOps},
+};
 use core_types::params::recurrent::GruVariant;
 
-use super::GruMember;
-use crate::NnError;
+use super::{GruMember, member::size};
+use crate::{
+    Init, NnError, Overflow, ParameterArena, ParameterId, ParameterSpec, ParameterTable, TensorMut, TensorRef, narrow,
+};
 
 const OP: &str = "gru_weights";
 
@@ -19,14 +24,29 @@ const OP: &str = "gru_weights";
 /// assert_eq!(pair.members(&q)?, [unit.clone(), unit]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct GruWeights<Q: Queue> {
+pub struct GruWeights<Q: Queue, T: Element = f32> {
+    sizes: GruSizes,
+    /// w, u, b and bu of all members, and what else is trained with them.
+    arena: ParameterArena<Q, T>,
+}
+
+/// The sizes of an ensemble, and its tensors in an arena.
+#[derive(Clone, Copy, Debug)]
+struct GruSizes {
     members: usize,
     input: usize,
     hidden: usize,
-    w: Q::Buf<f32>,
-    u: Q::Buf<f32>,
-    b: Q::Buf<f32>,
-    bu: Option<Q::Buf<f32>>,
+    variant: GruVariant,
+    ids: GruIds,
+}
+
+/// The tensors of an ensemble in an arena.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GruIds {
+    pub(super) w: ParameterId,
+    pub(super) u: ParameterId,
+    pub(super) b: ParameterId,
+    pub(super) bu: Option<ParameterId>,
 }
 
 impl<Q: Queue> GruWeights<Q> {
@@ -36,6 +56,11 @@ impl<Q: Queue> GruWeights<Q> {
     /// [`NnError::Parameter`] without members; [`NnError::ShapeMismatch`] for one of another size or variant than the first, whose
     /// shapes are `[input, hidden, biases within the reset]`; [`NnError::Backend`] if memory is short.
     pub fn new(q: &Q, members: &[GruMember]) -> Result<Self, NnError> {
+        Self::beside(q, members, &[])
+    }
+
+    /// [`new`](Self::new) with `others`, which are zeros, in the same arena.
+    pub(crate) fn beside(q: &Q, members: &[GruMember], others: &[ParameterSpec]) -> Result<Self, NnError> {
         let shape = |unit: &GruMember| [unit.input(), unit.hidden(), unit.bu().map_or(0, <[f32]>::len)];
         let Some(first) = members.first() else {
             let (name, domain) = ("number of members", "1 or more");
@@ -45,19 +70,98 @@ impl<Q: Queue> GruWeights<Q> {
             let (expected, got) = (shape(first)[..].into(), shape(other)[..].into());
             return Err(NnError::ShapeMismatch { op: OP, tensor: "a member", expected, got });
         }
-        let gathered = |part: fn(&GruMember) -> &[f32]| {
+        let (count, input, hidden, variant) = (members.len(), first.input(), first.hidden(), first.variant());
+        let columns = hidden.checked_mul(3).ok_or(NnError::Overflow { op: OP })?;
+        let mut specs = vec![
+            ParameterSpec::new("w", &[count, input, columns]),
+            ParameterSpec::new("u", &[count, hidden, columns]),
+            ParameterSpec::new("b", &[count, columns]).without_decay(),
+        ];
+        if variant == GruVariant::ResetAfter {
+            specs.push(ParameterSpec::new("bu", &[count, hidden]).without_decay());
+        }
+        specs.extend_from_slice(others);
+        let table = ParameterTable::new(&specs)?;
+        let bu = if variant == GruVariant::ResetAfter { Some(table.id("bu")?) } else { None };
+        let ids = GruIds { w: table.id("w")?, u: table.id("u")?, b: table.id("b")?, bu };
+        let mut arena = ParameterArena::zeros(q, &table)?;
+        let mut write = |id, part: fn(&GruMember) -> &[f32]| {
             let all: Vec<f32> = members.iter().flat_map(part).copied().collect();
-            q.upload(&all)
+            arena.write(q, id, &all)
         };
-        Ok(Self {
-            members: members.len(),
-            input: first.input(),
-            hidden: first.hidden(),
-            w: gathered(GruMember::w)?,
-            u: gathered(GruMember::u)?,
-            b: gathered(GruMember::b)?,
-            bu: first.bu().map(|_| gathered(|unit| unit.bu().unwrap_or_default())).transpose()?,
-        })
+        write(ids.w, GruMember::w)?;
+        write(ids.u, GruMember::u)?;
+        write(ids.b, GruMember::b)?;
+        if let Some(bu) = ids.bu {
+            write(bu, |unit| unit.bu().unwrap_or_default())?;
+        }
+        Ok(Self { sizes: GruSizes { members: count, input, hidden, variant, ids }, arena })
+    }
+
+    /// `members` units of `[input, hidden]` features with weights and biases that are uniform in `+-1 / sqrt(hidden)`, as PyTorch
+    /// begins; the same on every device.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`NnError::Overflow`] if the weights cannot be counted.
+    pub fn random(
+        q: &Q,
+        members: usize,
+        [input, hidden]: [usize; 2],
+        variant: GruVariant,
+        seed: u64,
+    ) -> Result<Self, NnError> {
+        let limit = 1.0 / (hidden.max(1) as f32).sqrt();
+        let part = |shape: &[usize], site: u32| Init::Uniform { low: -limit, high: limit }.values(shape, seed, site);
+        let columns = size(OP, hidden, 3)?;
+        let unit = |first: u32| {
+            let [w, u, b] = [(input, 0), (hidden, 1), (1, 2)].map(|(rows, at)| part(&[rows, columns], first + at));
+            let bu = (variant == GruVariant::ResetAfter).then(|| part(&[hidden], first + 3)).transpose()?;
+            GruMember::new(input, hidden, w?, u?, b?, bu)
+        };
+        let count =
+            u32::try_from(members).ok().filter(|count| *count <= u32::MAX / 4).ok_or(NnError::Overflow { op: OP })?;
+        let units = (0..count).map(|member| unit(4 * member)).collect::<Result<Vec<_>, _>>()?;
+        Self::new(q, &units)
+    }
+
+    /// All weights as a row of numbers, for what treats them alike, such as a step of an optimiser. Between tensors there may be zeros.
+    ///
+    /// # Errors
+    /// None that [`new`](Self::new) would not have reported.
+    pub fn at(&self) -> Result<TensorRef<'_, Q, f32>, NnError> {
+        TensorRef::contiguous(self.arena.view(), &[self.arena.table().len()])
+    }
+
+    /// The same, to be written. Those zeros have to stay.
+    ///
+    /// # Errors
+    /// As [`at`](Self::at).
+    pub fn at_mut(&mut self) -> Result<TensorMut<'_, Q, f32>, NnError> {
+        let len = self.arena.table().len();
+        TensorMut::contiguous(self.arena.view_mut(), &[len])
+    }
+
+    /// Zeros in the form of these weights, for their gradients.
+    ///
+    /// # Errors
+    /// [`NnError::Backend`] if memory is short.
+    pub fn like(&self, q: &Q) -> Result<Self, NnError> {
+        Ok(Self { sizes: self.sizes, arena: ParameterArena::zeros(q, self.arena.table())? })
+    }
+
+    /// The weights rounded to 16 bits, for passes that only infer: they take half the memory and, on a GPU, half the time to read.
+    ///
+    /// # Errors
+    /// [`NnError::Range`] for values beyond the range of `T` where they are refused; [`NnError::Backend`] from the device.
+    pub fn narrowed<T: Real>(&self, q: &Q, overflow: Overflow) -> Result<GruWeights<Q, T>, NnError>
+    where
+        Q: TensorOps,
+    {
+        let mut arena = ParameterArena::zeros(q, self.arena.table())?;
+        let shape = [self.arena.table().len()];
+        let into = TensorMut::contiguous(arena.view_mut(), &shape)?;
+        narrow(q, overflow, TensorRef::contiguous(self.arena.view(), &shape)?, into)?;
+        Ok(GruWeights { sizes: self.sizes, arena })
     }
 
     /// Waits and copies the weights of all members to the host.
@@ -65,56 +169,75 @@ impl<Q: Queue> GruWeights<Q> {
     /// # Errors
     /// [`NnError::Backend`] from the device.
     pub fn members(&self, q: &Q) -> Result<Vec<GruMember>, NnError> {
-        let (w, u, b) = (q.download(&self.w)?, q.download(&self.u)?, q.download(&self.b)?);
-        let bu = self.bu.as_ref().map(|bu| q.download(bu)).transpose()?;
+        let GruSizes { members, input, hidden, ids, .. } = self.sizes;
+        let [w, u, b] = [ids.w, ids.u, ids.b].map(|id| self.arena.values(q, id));
+        let (w, u, b) = (w?, u?, b?);
+        let bu = ids.bu.map(|id| self.arena.values(q, id)).transpose()?;
         let of = |all: &[f32], member: usize| {
-            let len = all.len() / self.members;
+            let len = all.len() / members;
             all[member * len..][..len].to_vec()
         };
-        let unit = |i| {
-            GruMember::new(self.input, self.hidden, of(&w, i), of(&u, i), of(&b, i), bu.as_ref().map(|bu| of(bu, i)))
-        };
-        (0..self.members).map(unit).collect()
+        let unit = |i| GruMember::new(input, hidden, of(&w, i), of(&u, i), of(&b, i), bu.as_ref().map(|bu| of(bu, i)));
+        (0..members).map(unit).collect()
     }
+}
 
+impl<Q: Queue, T: Real> GruWeights<Q, T> {
     /// Number of members.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.members
+        self.sizes.members
     }
 
     /// Features of an input.
     #[must_use]
     pub fn input(&self) -> usize {
-        self.input
+        self.sizes.input
     }
 
     /// Features of a state.
     #[must_use]
     pub fn hidden(&self) -> usize {
-        self.hidden
+        self.sizes.hidden
     }
 
     /// Where states are reset.
     #[must_use]
     pub fn variant(&self) -> GruVariant {
-        if self.bu.is_some() { GruVariant::ResetAfter } else { GruVariant::ResetBefore }
+        self.sizes.variant
     }
 
     /// The views that ops take.
-    pub(crate) fn layer(&self) -> GruLayer<'_, Q> {
-        GruLayer { w: self.w.view(), u: self.u.view(), b: self.b.view(), bu: self.bu.as_ref().map(|bu| bu.view()) }
+    pub(crate) fn layer(&self) -> Result<GruLayer<'_, Q, T>, NnError> {
+        let GruIds { w, u, b, bu } = self.sizes.ids;
+        let of = |id| Ok::<_, NnError>(self.arena.at(id)?.view());
+        Ok(GruLayer { w: of(w)?, u: of(u)?, b: of(b)?, bu: bu.map(of).transpose()? })
+    }
+
+    /// Which tensors of the [`arena`](Self::arena) are which.
+    pub(super) fn ids(&self) -> GruIds {
+        self.sizes.ids
+    }
+
+    /// The weights, and what is trained with them.
+    pub(crate) fn arena(&self) -> &ParameterArena<Q, T> {
+        &self.arena
+    }
+
+    /// The same, to be written.
+    pub(crate) fn arena_mut(&mut self) -> &mut ParameterArena<Q, T> {
+        &mut self.arena
     }
 }
 
-impl<Q: Queue> core::fmt::Debug for GruWeights<Q> {
+impl<Q: Queue, T: Element> core::fmt::Debug for GruWeights<Q, T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Self { members, input, hidden, .. } = self;
+        let GruSizes { members, input, hidden, variant, .. } = &self.sizes;
         f.debug_struct("GruWeights")
             .field("members", members)
             .field("input", input)
             .field("hidden", hidden)
-            .field("variant", &self.variant())
+            .field("variant", variant)
             .finish_non_exhaustive()
     }
 }
@@ -136,5 +259,31 @@ mod tests {
             assert!(matches!(refused, Err(NnError::ShapeMismatch { tensor: "a member", .. })), "{refused:?}");
         }
         assert_eq!(made(&[unit(2, None), unit(2, None)]), Ok(()));
+    }
+
+    #[test]
+    fn random_weights_fill_their_interval_and_differ_by_member() {
+        let q = runtime::cpu().unwrap();
+        for variant in [GruVariant::ResetBefore, GruVariant::ResetAfter] {
+            let weights = GruWeights::random(&q, 2, [30, 16], variant, 5).unwrap();
+            let [one, other] = &weights.members(&q).unwrap()[..] else { panic!("two members") };
+            assert_eq!((one.variant(), one.w().len(), one.u().len()), (variant, 30 * 48, 16 * 48));
+            let all: Vec<f32> = q.read(weights.at().unwrap().view()).unwrap();
+            let greatest = all.iter().fold(0.0f32, |greatest, value| greatest.max(value.abs()));
+            assert!(greatest <= 0.25 && greatest > 0.249, "{greatest}");
+            assert!(one != other && one.w()[..48] != one.u()[..48] && one.b()[..16] != one.b()[16..32]);
+        }
+        let too_many = GruWeights::random(&q, usize::MAX, [1, 1], GruVariant::ResetBefore, 0).err();
+        assert_eq!(too_many, Some(NnError::Overflow { op: "gru_weights" }));
+        let none = GruWeights::random(&q, 0, [1, 1], GruVariant::ResetBefore, 0).err();
+        assert!(matches!(none, Some(NnError::Parameter { .. })));
+    }
+
+    #[test]
+    fn units_without_states_have_no_weights_whatever_the_number_of_inputs() {
+        let q = runtime::cpu().unwrap();
+        let unit = GruMember::new(usize::MAX, 0, Vec::new(), Vec::new(), Vec::new(), None).unwrap();
+        let weights = GruWeights::new(&q, std::slice::from_ref(&unit)).unwrap();
+        assert_eq!(weights.members(&q).unwrap(), [unit]);
     }
 }

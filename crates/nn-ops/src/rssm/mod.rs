@@ -2,6 +2,8 @@
 
 mod plan;
 mod summary;
+mod train;
 
-pub use plan::{RssmPlan, RssmResults, RssmSpec};
+pub use plan::{RssmDropout, RssmHead, RssmPlan, RssmResults, RssmSpec};
 pub use summary::{RssmSummary, TrajectoryMetrics};
+pub use train::{RssmTrainer, RssmTraining};

@@ -1,18 +1,18 @@
 //! Rollouts of an ensemble.
 
 use backend_api::{
-    Queue,
+    Queue, Real,
     ops::recurrent::{GruLayer, RecurrentOps, RssmRollout},
 };
-use core_types::params::recurrent::{Feedback, GruInputs, LossHead, RolloutParams, Stochastic};
+use core_types::params::recurrent::{Feedback, GruInputs, LossHead, RolloutParams, StateMask, Stochastic};
 
-use crate::{GruPlan, GruWeights, Layout, NnError, TensorMut, TensorRef};
+use crate::{Dropout, GruPlan, GruWeights, Layout, NnError, TensorMut, TensorRef};
 
 const OP: &str = "rssm_rollout";
 
 /// What a rollout is. The default takes no row and no step, and is otherwise that of RSSM-Lite: a softmax of 32 states, losses that
 /// are exponentials, each member's fed back to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RssmSpec {
     /// Rows.
     pub batch: usize,
@@ -28,6 +28,22 @@ pub struct RssmSpec {
     pub feedback: Feedback,
     /// Whether each member has features of its own.
     pub member_features: bool,
+    /// If states are normalised before they are read (a layer norm), what is added to their variance.
+    pub norm: Option<f32>,
+    /// If elements of states are dropped before they are read, such as for samples of what a trained dropout predicts, how.
+    pub dropout: Option<RssmDropout>,
+}
+
+/// Which elements of states a roll-out drops before they are read: those that the dropout would drop from a tensor `[members, steps,
+/// batch, hidden]` at this site and step. The next state does not see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RssmDropout {
+    /// Probability and seed.
+    pub dropout: Dropout,
+    /// Which dropout of the network it is.
+    pub site: u32,
+    /// Which training step, or which sample.
+    pub step: u32,
 }
 
 impl Default for RssmSpec {
@@ -40,8 +56,19 @@ impl Default for RssmSpec {
             head: LossHead::ExpClamped,
             feedback: Feedback::PerMember,
             member_features: false,
+            norm: None,
+            dropout: None,
         }
     }
+}
+
+/// What reads losses from states.
+#[derive(Clone, Copy, Debug)]
+pub struct RssmHead<'a, Q: Queue + 'a> {
+    /// Weights of the state and of the second part of the combined state, `[hidden + stochastic]`.
+    pub weights: TensorRef<'a, Q, f32>,
+    /// Factors and addends of normalised states, `[hidden]` each, if the specification has a norm.
+    pub norm: Option<[TensorRef<'a, Q, f32>; 2]>,
 }
 
 /// Where the results of a rollout go.
@@ -55,6 +82,9 @@ pub struct RssmResults<'a, Q: Queue + 'a> {
     pub combined: TensorMut<'a, Q, f32>,
     /// The entropies of all steps, added up, `[members, batch]`.
     pub entropy: TensorMut<'a, Q, f32>,
+    /// The states after every step as they are read, `[members, steps, batch, hidden]`, if they are wanted. A
+    /// [`LinearPlan`](crate::LinearPlan) on them is a head for whatever else should be predicted.
+    pub states: Option<TensorMut<'a, Q, f32>>,
 }
 
 /// A checked rollout of an ensemble of gated recurrent units; see [`RssmRollout`] for what a step does. A row's results do not depend
@@ -62,7 +92,7 @@ pub struct RssmResults<'a, Q: Queue + 'a> {
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
-/// use nn_ops::{GruMember, GruWeights, RssmPlan, RssmResults, RssmSpec, RssmSummary, TensorMut, TensorRef};
+/// use nn_ops::{GruMember, GruWeights, RssmHead, RssmPlan, RssmResults, RssmSpec, RssmSummary, TensorMut, TensorRef};
 ///
 /// let q = runtime::cpu()?;
 /// // z is 1/2 throughout; c = tanh(f w), where f is the loss of the step before
@@ -78,8 +108,9 @@ pub struct RssmResults<'a, Q: Queue + 'a> {
 ///     last: TensorMut::contiguous(last.view_mut(), &[2, 1, 1])?,
 ///     combined: TensorMut::contiguous(combined.view_mut(), &[2, 1, 1])?,
 ///     entropy: TensorMut::contiguous(entropy.view_mut(), &[2, 1])?,
+///     states: None,
 /// };
-/// let head = TensorRef::contiguous(head.view(), &[1])?;
+/// let head = RssmHead { weights: TensorRef::contiguous(head.view(), &[1])?, norm: None };
 /// let features = TensorRef::contiguous(features.view(), &[1, 1])?;
 /// let first = TensorRef::contiguous(first.view(), &[2, 1, 1])?;
 /// let losses = TensorRef::contiguous(losses.view(), &[2, 1])?;
@@ -98,6 +129,7 @@ pub struct RssmPlan {
     params: RolloutParams,
     gru: GruPlan,
     head: Layout,
+    column: Layout,
     losses: Layout,
     trajectory: Layout,
     combined: Layout,
@@ -109,8 +141,8 @@ impl RssmPlan {
     /// # Errors
     /// [`NnError::EmptyReduction`] for weights without features or states; [`NnError::ShapeMismatch`] for a copy of another length than
     /// the state; [`NnError::Overflow`] if the elements of a tensor cannot be counted.
-    pub fn new<Q: Queue>(weights: &GruWeights<Q>, spec: RssmSpec) -> Result<Self, NnError> {
-        let RssmSpec { batch, steps, stochastic, part, head, feedback, member_features } = spec;
+    pub fn new<Q: Queue, T: Real>(weights: &GruWeights<Q, T>, spec: RssmSpec) -> Result<Self, NnError> {
+        let RssmSpec { batch, steps, stochastic, part, head, feedback, member_features, norm, dropout } = spec;
         let (members, hidden) = (weights.count(), weights.hidden());
         if weights.input() == 0 || hidden == 0 {
             return Err(NnError::EmptyReduction { op: OP });
@@ -119,24 +151,34 @@ impl RssmPlan {
             let (expected, got) = ([hidden][..].into(), [stochastic][..].into());
             return Err(NnError::ShapeMismatch { op: OP, tensor: "the copy", expected, got });
         }
+        if let Some(eps) = norm.filter(|eps| !(*eps > 0.0 && eps.is_finite())) {
+            return Err(NnError::Parameter {
+                op: OP,
+                name: "eps",
+                domain: "positive and finite",
+                value: f64::from(eps),
+            });
+        }
+        let mask = dropout.map_or(StateMask::NONE, |RssmDropout { dropout, site, step }| dropout.mask(site, step));
         let inputs = if member_features { GruInputs::MemberConstants } else { GruInputs::Constant };
         let gru = GruPlan::new(weights, batch, steps, inputs)?;
         let overflow = NnError::Overflow { op: OP };
         let all = hidden.checked_add(stochastic).ok_or(overflow.clone())?;
         let losses = steps.checked_add(1).ok_or(overflow)?;
-        let reserved = 0;
-        let params = RolloutParams { gru: gru.params(), stochastic: stochastic as u64, part, head, feedback, reserved };
+        let (stochastic, eps) = (stochastic as u64, norm.unwrap_or(0.0));
+        let params = RolloutParams { gru: gru.params(), stochastic, part, head, feedback, eps, mask };
         Ok(Self {
             params,
             gru,
             head: Layout::contiguous(&[all])?,
+            column: Layout::contiguous(&[hidden])?,
             losses: Layout::contiguous(&[members, batch])?,
             trajectory: Layout::contiguous(&[members, batch, losses])?,
             combined: Layout::contiguous(&[members, batch, all])?,
         })
     }
 
-    /// Runs all steps: `head` is `[hidden + stochastic]`, `features` are `[batch, features]` or, of each member, `[members, batch,
+    /// Runs all steps: `features` are `[batch, features]` or, of each member, `[members, batch,
     /// features]`, the states `first` are `[members, batch, hidden]`, and `losses`, those before the first step, `[members,
     /// batch]`. The first feature of the first step is what `features` say, whatever `losses` are.
     ///
@@ -144,19 +186,25 @@ impl RssmPlan {
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout than the plan's, and for weights of
     /// another ensemble than it was made for; [`NnError::Backend`] from the device.
     #[expect(clippy::too_many_arguments, reason = "each is a tensor of its own, and results are gathered")]
-    pub fn run<Q: RecurrentOps>(
+    pub fn run<Q: RecurrentOps, T: Real>(
         &self,
         q: &Q,
-        weights: &GruWeights<Q>,
-        head: TensorRef<'_, Q, f32>,
+        weights: &GruWeights<Q, T>,
+        head: RssmHead<'_, Q>,
         features: TensorRef<'_, Q, f32>,
         first: TensorRef<'_, Q, f32>,
         losses: TensorRef<'_, Q, f32>,
         results: RssmResults<'_, Q>,
     ) -> Result<(), NnError> {
         self.gru.admit(OP, weights)?;
-        let RssmResults { trajectory, last, combined, entropy } = results;
-        let head = head.planned(OP, "head", &self.head)?;
+        let RssmResults { trajectory, last, combined, entropy, states } = results;
+        if head.norm.is_some() != (self.params.eps > 0.0) {
+            return Err(NnError::OtherPlan { op: OP, what: "norm" });
+        }
+        let column =
+            |tensor, which: usize| head.norm.map(|norm| norm[which].planned(OP, tensor, &self.column)).transpose();
+        let (gamma, beta) = (column("gamma", 0)?, column("beta", 1)?);
+        let head = head.weights.planned(OP, "head", &self.head)?;
         let x = features.planned(OP, "features", self.gru.inputs())?;
         let h0 = first.planned(OP, "first", self.gru.state())?;
         let losses = losses.planned(OP, "losses", &self.losses)?;
@@ -164,10 +212,25 @@ impl RssmPlan {
         let h_t = last.planned(OP, "last", self.gru.state())?;
         let combined = combined.planned(OP, "combined", &self.combined)?;
         let entropy = entropy.planned(OP, "entropy", &self.losses)?;
-        let GruLayer { w, u, b, bu } = weights.layer();
+        let states = states.map(|states| states.planned(OP, "states", self.gru.states())).transpose()?;
+        let GruLayer { w, u, b, bu } = weights.layer()?;
         let layer = GruLayer { w: q.shorten(w), u: q.shorten(u), b: q.shorten(b), bu: bu.map(|bu| q.shorten(bu)) };
         let params = &self.params;
-        Ok(q.rssm_rollout(RssmRollout { params, layer, head, x, h0, losses, trajectory, h_t, combined, entropy })?)
+        Ok(q.rssm_rollout(RssmRollout {
+            params,
+            layer,
+            head,
+            gamma,
+            beta,
+            x,
+            h0,
+            losses,
+            trajectory,
+            h_t,
+            combined,
+            entropy,
+            states,
+        })?)
     }
 }
 

@@ -7,7 +7,7 @@ pub enum SvdPower {
     /// Two, with which the error is within 0.5 % of the best even where singular values fall slowly.
     #[default]
     Auto,
-    /// So many; with one, the error stays within 2 %, and with none it may be half as large again as the best.
+    /// So many, at most 64; with one, the error stays within 2 %, and with none it may be half as large again as the best.
     Given(usize),
 }
 

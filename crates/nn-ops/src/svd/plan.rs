@@ -20,6 +20,8 @@ const OP: &str = "svd";
 const MOST: usize = MAX_SIDE as usize;
 /// Sides up to this are short whatever the rank is.
 const SHORT: usize = 64;
+/// Most power iterations: far fewer leave nothing of what is small.
+const MOST_ITERATIONS: usize = 64;
 /// Columns of a sketch are a multiple of this, so that its lines are whole multiples of 16 bytes.
 const GRANULE: usize = 4;
 
@@ -86,12 +88,17 @@ impl SvdPlan {
     /// A plan for `[m, n]` matrices and the `rank` greatest singular values, or all of them if there are fewer.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] for a rank of 0, or one above 96 where no side is short; [`NnError::EmptyReduction`] for
+    /// [`NnError::Parameter`] for a rank of 0, or one above 96 where no side is short, and for more than 64 power iterations; [`NnError::EmptyReduction`] for
     /// a side of 0; [`NnError::Overflow`] if the elements cannot be counted or a side has 2^31 or more.
     pub fn new(m: usize, n: usize, rank: usize, options: SvdOptions) -> Result<Self, NnError> {
-        let layout = Layout::contiguous(&[m, n])?;
+        let layout = Layout::of(OP, &[m, n])?;
         if m == 0 || n == 0 {
             return Err(NnError::EmptyReduction { op: OP });
+        }
+        let iterations = options.power.iterations();
+        if iterations > MOST_ITERATIONS {
+            let (name, domain) = ("the number of power iterations", "at most 64");
+            return Err(NnError::Parameter { op: OP, name, domain, value: iterations as f64 });
         }
         let (is_wide, long, short) = (m < n, m.max(n), m.min(n));
         if long >= 1 << 31 {
@@ -107,14 +114,14 @@ impl SvdPlan {
         }
         let tall = if is_wide { layout.transposed()? } else { layout };
         let route = if is_direct {
-            let (unit, result) = (Layout::contiguous(&[short, short])?, Layout::contiguous(&[long, short])?);
+            let (unit, result) = (Layout::of(OP, &[short, short])?, Layout::of(OP, &[long, short])?);
             Route::Direct { transposition: Box::new(GemmPlan::new(&tall, &unit, &result)?) }
         } else {
-            let (up, down) = (Layout::contiguous(&[long, columns])?, Layout::contiguous(&[short, columns])?);
+            let (up, down) = (Layout::of(OP, &[long, columns])?, Layout::of(OP, &[short, columns])?);
             let products = [GemmPlan::new(&tall, &down, &up)?, GemmPlan::new(&tall.transposed()?, &up, &down)?];
-            Route::Sketched { columns, iterations: options.power.iterations(), products: Box::new(products) }
+            Route::Sketched { columns, iterations, products: Box::new(products) }
         };
-        let shapes = [Layout::contiguous(&[m, rank])?, Layout::contiguous(&[rank])?, Layout::contiguous(&[n, rank])?];
+        let shapes = [Layout::of(OP, &[m, rank])?, Layout::of(OP, &[rank])?, Layout::of(OP, &[n, rank])?];
         Ok(Self { layout, shapes, is_wide, long, short, rank, route, seed: options.seed })
     }
 
@@ -386,6 +393,11 @@ mod tests {
     fn ranks_and_sides_that_have_no_decomposition_are_refused() {
         assert!(matches!(plan(200, 100, 0), Err(NnError::Parameter { name: "rank", .. })));
         assert!(matches!(plan(200, 200, 97), Err(NnError::Parameter { name: "rank", .. })));
+        for power in [65, usize::MAX] {
+            let refused =
+                SvdPlan::new(200, 200, 5, SvdOptions { power: SvdPower::Given(power), ..SvdOptions::default() });
+            assert!(matches!(refused, Err(NnError::Parameter { name: "the number of power iterations", .. })));
+        }
         assert!(matches!(plan(0, 3, 1), Err(NnError::EmptyReduction { op: "svd" })));
         assert!(matches!(plan(1 << 31, 2, 1), Err(NnError::Overflow { op: "svd" })));
         assert_eq!(plan(5, 3, 9).unwrap().rank(), 3);

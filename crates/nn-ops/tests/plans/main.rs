@@ -2,9 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod depths;
+mod ensemble;
 mod goldens;
 mod import;
 mod mlp;
 mod networks;
+mod optimizers;
 mod resume;
+mod soak;
 mod step;

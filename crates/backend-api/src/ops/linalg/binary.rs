@@ -2,7 +2,7 @@
 
 use core_types::params::elementwise::{BinaryParams, MAX_RANK};
 
-use super::shape::{at_least, count, product};
+use super::shape::{at_least, check_rank, count, product};
 
 use crate::{
     BackendError, BufferRef, Queue, Real,
@@ -30,7 +30,8 @@ impl<Q: Queue, T: Real> Binary<'_, Q, T> {
     /// See [`ElementwiseOps`](super::ElementwiseOps).
     pub fn check(&self) -> Result<(), BackendError> {
         let params = self.params;
-        let shape = &params.shape[..(params.rank as usize).min(MAX_RANK)];
+        check_rank(Self::NAME, params.rank)?;
+        let shape = &params.shape[..params.rank as usize];
         let elements = product(shape);
         let reach = |end: u64, (&len, &stride): (&u64, &u64)| end.saturating_add(stride.saturating_mul(len - 1));
         let reached = |strides: &[u64; MAX_RANK]| match elements {

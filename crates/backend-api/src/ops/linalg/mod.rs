@@ -42,10 +42,10 @@ pub use softmax_backward::SoftmaxBackward;
 pub use sum_axis::SumAxis;
 
 pub use super::sets::{ElementwiseOps, GemmOps, LossOps, RowOps};
-use super::{factor::FactorOps, optim::OptimOps};
+use super::{correction::CorrectionOps, factor::FactorOps, optim::OptimOps};
 
-/// The whole op set: matrix products, row-wise normalisations, elementwise maps, losses, steps of factorisations and
-/// of optimisers.
-pub trait LinalgOps: GemmOps + RowOps + ElementwiseOps + LossOps + FactorOps + OptimOps {}
+/// The whole op set: matrix products, row-wise normalisations, elementwise maps, losses, and steps of factorisations, of
+/// corrections and of optimisers.
+pub trait LinalgOps: GemmOps + RowOps + ElementwiseOps + LossOps + FactorOps + CorrectionOps + OptimOps {}
 
-impl<Q: GemmOps + RowOps + ElementwiseOps + LossOps + FactorOps + OptimOps> LinalgOps for Q {}
+impl<Q: GemmOps + RowOps + ElementwiseOps + LossOps + FactorOps + CorrectionOps + OptimOps> LinalgOps for Q {}

@@ -1,6 +1,9 @@
 //! Sizes of tensors and rows, as the checks of linear-algebra ops need them.
 
-use core_types::params::rows::{AxisParams, SoftmaxParams};
+use core_types::params::{
+    elementwise::MAX_RANK,
+    rows::{AxisParams, SoftmaxParams},
+};
 
 use crate::BackendError;
 
@@ -22,6 +25,14 @@ pub(in crate::ops) fn elements(shape: &[u64]) -> usize {
 /// The length expected of a view of `len` elements whose strides reach `reached`: its own, if that is enough.
 pub(super) fn at_least(reached: u64, len: usize) -> usize {
     count(reached).max(len)
+}
+
+/// Refuses a record of more axes than it has places for.
+pub(in crate::ops) fn check_rank(op: &'static str, rank: u32) -> Result<(), BackendError> {
+    match rank as usize <= MAX_RANK {
+        true => Ok(()),
+        false => Err(BackendError::Unsupported { op, why: "a tensor has at most six axes" }),
+    }
 }
 
 /// Lengths of x, the mask and y of a softmax.

@@ -5,7 +5,7 @@ use core_types::params::recurrent::{GRU_SAVED, GruParams};
 use super::GruLayer;
 
 use crate::{
-    BackendError, Queue,
+    BackendError, Queue, Real,
     ops::{Op, linalg::shape::elements, op},
 };
 
@@ -17,11 +17,11 @@ op! {
     /// - `tanh(x W_c + b_c + r (h U_c + bu))`, the reset after it.
     ///
     /// Sums run over the inputs, then over the state, in their order. With no steps, the last state is the first.
-    pub struct GruForward<'a, Q> as "gru_forward" {
+    pub struct GruForward<'a, Q, T: Real> as "gru_forward" {
         /// Sizes, variant, and the form of the inputs.
         params: plain &'a GruParams,
         /// The weights.
-        layer: views GruLayer<'a, Q>,
+        layer: views GruLayer<'a, Q, T>,
         /// The inputs, in the form that the parameters state.
         x: read f32,
         /// The state before the first step, `[members, batch, hidden]`; zeros without.
@@ -36,14 +36,14 @@ op! {
     }
 }
 
-impl<Q: Queue> GruForward<'_, Q> {
+impl<Q: Queue, T: Real> GruForward<'_, Q, T> {
     /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`RecurrentOps`](super::RecurrentOps).
     pub fn check(&self) -> Result<(), BackendError> {
         let p = self.params;
-        let [w, u, b, bu] = GruLayer::<Q>::lengths(p);
+        let [w, u, b, bu] = GruLayer::<Q, T>::lengths(p);
         let GruParams { members, batch, steps, hidden, .. } = *p;
         let of = |planes, steps| elements(&[planes, members, steps, batch, hidden]);
         self.expect([w, u, b, bu, elements(&p.input_shape()), of(1, 1), of(1, steps), of(1, 1), of(GRU_SAVED, steps)])?;

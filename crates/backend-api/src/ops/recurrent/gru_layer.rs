@@ -3,34 +3,34 @@
 use core_types::params::recurrent::{GruParams, GruVariant};
 
 use crate::{
-    BackendError, Queue,
+    BackendError, Queue, Real,
     ops::{linalg::shape::elements, op::views},
 };
 
 views! {
     /// The weights of all members. The columns of the update gate z stand first, then those of the reset gate r and of the
-    /// candidate c.
-    pub struct GruLayer<'a, Q> {
+    /// candidate c. Of 16 bits, each is widened when it is used: states, gates and sums are f32.
+    pub struct GruLayer<'a, Q, T: Real> {
         /// `[members, input, 3 hidden]`.
-        w: read f32,
+        w: read T,
         /// `[members, hidden, 3 hidden]`.
-        u: read f32,
+        u: read T,
         /// `[members, 3 hidden]`.
-        b: read f32,
+        b: read T,
         /// `[members, hidden]`, added to the candidate's product with U; there if and only if the reset comes after it.
-        bu: read_if f32,
+        bu: read_if T,
     }
 }
 
-impl<'a, Q: Queue + 'a> Clone for GruLayer<'a, Q> {
+impl<'a, Q: Queue + 'a, T: Real> Clone for GruLayer<'a, Q, T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<'a, Q: Queue + 'a> Copy for GruLayer<'a, Q> {}
+impl<'a, Q: Queue + 'a, T: Real> Copy for GruLayer<'a, Q, T> {}
 
-impl<Q: Queue> GruLayer<'_, Q> {
+impl<Q: Queue, T: Real> GruLayer<'_, Q, T> {
     /// The lengths of the four views.
     pub(super) fn lengths(p: &GruParams) -> [usize; 4] {
         let GruParams { members, input, hidden, .. } = *p;

@@ -5,7 +5,7 @@ use core_types::params::recurrent::{GruParams, RolloutParams, Stochastic};
 use super::GruLayer;
 
 use crate::{
-    BackendError, Queue,
+    BackendError, Queue, Real,
     ops::{Op, linalg::shape::elements, op},
 };
 
@@ -13,19 +13,25 @@ op! {
     /// Steps of an ensemble, each of which predicts a loss that the next step sees.
     ///
     /// A step takes the state h to h' as [`GruForward`](super::GruForward) does, on features whose first one is, from the second
-    /// step on, the loss of the step before. The loss is read from the combined state, h' and then its second part s, by the head. A
+    /// step on, the loss of the step before. The loss is read from the combined state, h' and then its second part s, by the head; with
+    /// `gamma` and `beta`, h' is normalised before it is read ([`LayerNorm`](crate::ops::linalg::LayerNorm)), and the mask drops
+    /// elements of it, neither of which the next step sees. A
     /// softmax s adds its entropy to the row's: the sum of `-s_i ln s_i` where `s_i > 1e-8`; other parts add nothing. A NaN
     /// among the features of a row makes all losses and states that are predicted for it NaN, and adds no entropy.
     ///
     /// Sums of the gates run over the features from the second on, then the first, then the state. Two rollouts, the second of which begins
     /// with the states of the first and its last losses as first features, predict what one of all their steps does.
-    pub struct RssmRollout<'a, Q> as "rssm_rollout" {
+    pub struct RssmRollout<'a, Q, T: Real> as "rssm_rollout" {
         /// Sizes and kinds.
         params: plain &'a RolloutParams,
         /// The weights of the ensemble.
-        layer: views GruLayer<'a, Q>,
+        layer: views GruLayer<'a, Q, T>,
         /// Weights of the head, for h and then for s: `[hidden + stochastic]`, alike for all members.
         head: read f32,
+        /// Factors of normalised states, `[hidden]`; together with `beta` or not at all.
+        gamma: read_if f32,
+        /// Addends of normalised states, `[hidden]`.
+        beta: read_if f32,
         /// The features, in the form that the parameters state.
         x: read f32,
         /// The states before the first step, `[members, batch, hidden]`.
@@ -40,22 +46,30 @@ op! {
         combined: write f32,
         /// The entropies of all steps, added up: `[members, batch]`.
         entropy: write f32,
+        /// The states after every step as they are read, `[members, steps, batch, hidden]`, if they are wanted, such as for other heads.
+        states: write_if f32,
     }
 }
 
-impl<Q: Queue> RssmRollout<'_, Q> {
+impl<Q: Queue, T: Real> RssmRollout<'_, Q, T> {
     /// Refuses parameters and views that do not make a valid op.
     ///
     /// # Errors
     /// See [`RecurrentOps`](super::RecurrentOps).
     pub fn check(&self) -> Result<(), BackendError> {
         let &RolloutParams { gru: ref p, stochastic, part, .. } = self.params;
-        let [w, u, b, bu] = GruLayer::<Q>::lengths(p);
+        let [w, u, b, bu] = GruLayer::<Q, T>::lengths(p);
         let GruParams { members, batch, steps, hidden, .. } = *p;
         let of = |len| elements(&[members, batch, len]);
         let both = hidden.saturating_add(stochastic);
         let (x, trajectory) = (elements(&p.input_shape()), of(steps.saturating_add(1)));
-        self.expect([w, u, b, bu, elements(&[both]), x, of(hidden), of(1), trajectory, of(hidden), of(both), of(1)])?;
+        let (head, column) = (elements(&[both]), elements(&[hidden]));
+        let states = elements(&[members, steps, batch, hidden]);
+        let read = [w, u, b, bu, head, column, column, x, of(hidden), of(1)];
+        let written = [trajectory, of(hidden), of(both), of(1), states];
+        let mut all = [0; 15];
+        all.iter_mut().zip(read.into_iter().chain(written)).for_each(|(slot, len)| *slot = len);
+        self.expect(all)?;
         self.layer.check_variant(Self::NAME, p)?;
         let why = if !p.inputs.is_constant() {
             "the features of a rollout do not form a sequence"
@@ -63,6 +77,10 @@ impl<Q: Queue> RssmRollout<'_, Q> {
             "there is no feature to feed a loss back to"
         } else if part == Stochastic::CopyHidden && stochastic != hidden {
             "a copy of the state has another length than the state"
+        } else if self.gamma.is_some() != self.beta.is_some() {
+            "gamma and beta belong together"
+        } else if self.gamma.is_some() && !(self.params.eps > 0.0 && self.params.eps.is_finite()) {
+            "a state without variance cannot be normalised"
         } else if hidden == 0 {
             "there is no state to read a loss from"
         } else {

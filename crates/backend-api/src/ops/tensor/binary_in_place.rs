@@ -5,7 +5,7 @@ use core_types::params::elementwise::BinaryParams;
 use super::shape::{count, is_row_major, product, reached};
 use crate::{
     BackendError, BufferRef, Queue, Real,
-    ops::{Op, op},
+    ops::{Op, linalg::shape::check_rank, op},
 };
 
 op! {
@@ -28,6 +28,7 @@ impl<Q: Queue, T: Real> BinaryInPlace<'_, Q, T> {
     /// See [`TensorOps`](super::TensorOps).
     pub fn check(&self) -> Result<(), BackendError> {
         let p = self.params;
+        check_rank(Self::NAME, p.rank)?;
         self.expect([count(product(p.rank, &p.shape)), reached(p.rank, &p.shape, &p.b_strides).max(self.b.len())])?;
         match is_row_major(p.rank, &p.shape, &p.a_strides) {
             true => Ok(()),

@@ -5,7 +5,7 @@ use core_types::params::tensor::CopyParams;
 use super::shape::{is_nested, product, reached};
 use crate::{
     BackendError, BufferMut, BufferRef, Queue, Real,
-    ops::{Op, op},
+    ops::{Op, linalg::shape::check_rank, op},
 };
 
 op! {
@@ -28,6 +28,7 @@ impl<Q: Queue, T: Real> CopyStrided<'_, Q, T> {
     /// See [`TensorOps`](super::TensorOps).
     pub fn check(&self) -> Result<(), BackendError> {
         let p = self.params;
+        check_rank(Self::NAME, p.rank)?;
         let (x, y) = (reached(p.rank, &p.shape, &p.x_strides), reached(p.rank, &p.shape, &p.y_strides));
         self.expect([x.max(self.x.len()), y.max(self.y.len())])?;
         match product(p.rank, &p.shape) == 0 || is_nested(p.rank, &p.shape, &p.y_strides) {

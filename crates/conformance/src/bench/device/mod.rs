@@ -6,6 +6,7 @@
 mod air;
 mod channel;
 mod circle;
+mod correction;
 mod deep;
 mod fss;
 mod linalg;
@@ -138,6 +139,7 @@ pub fn lines<Q: Register + StarkOps + FssOps + LinalgOps + RecurrentOps + Tensor
     all.extend(fss::lines(extent));
     all.extend(merkle::lines(extent));
     all.extend(recurrent::lines(extent));
+    all.extend(correction::lines(extent));
     all
 }
 

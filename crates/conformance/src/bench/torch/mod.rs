@@ -36,13 +36,8 @@ struct Worker {
 impl Worker {
     /// The process, once it has found PyTorch.
     fn start() -> Option<Self> {
-        let mut process = Command::new("python3")
-            .args(["-c", WORKER])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .ok()?;
+        let mut process =
+            Command::new("python3").args(["-c", WORKER]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
         let (requests, answers) = (process.stdin.take()?, BufReader::new(process.stdout.take()?));
         let mut worker = Self { process, requests, answers, version: String::new() };
         worker.version = worker.answer()?;
@@ -81,7 +76,7 @@ pub(super) fn beside_torch(mut contest: Contest) -> Contest {
         contest.contenders.extend(recorded::contender(&contest.id, contest.work));
         return contest;
     };
-    if worker.borrow_mut().ask(&format!("prepare {}", contest.id)).as_deref() != Some("ready") {
+    if !prepare(&mut worker.borrow_mut(), &contest.id) {
         return contest;
     }
     let name = format!("PyTorch {}", worker.borrow().version);
@@ -90,9 +85,18 @@ pub(super) fn beside_torch(mut contest: Contest) -> Contest {
     contest
 }
 
+/// Has the line's inputs made, if PyTorch has the line.
+#[expect(clippy::expect_used, reason = "a bench whose peer broke off cannot go on")]
+fn prepare(worker: &mut Worker, id: &str) -> bool {
+    worker.ask(&format!("prepare {id}")).expect("PyTorch answers, or its error is above") == "ready"
+}
+
 /// How long one run of the prepared line took.
 #[expect(clippy::expect_used, reason = "a bench whose peer broke off cannot go on")]
 fn time(worker: &mut Worker) -> Duration {
-    let seconds = worker.ask("run").and_then(|answer| answer.parse().ok()).expect("PyTorch answers with a time");
+    let seconds = worker
+        .ask("run")
+        .and_then(|answer| answer.parse().ok())
+        .expect("PyTorch answers with a time, or its error is above");
     Duration::from_secs_f64(seconds)
 }

@@ -6,8 +6,11 @@ Where PyTorch has more than one way to write a line, such as with and without `o
 import sys
 import time
 
-import torch
-import torch.nn.functional as F
+try:
+    import torch
+    import torch.nn.functional as F
+except ImportError:
+    sys.exit()
 
 torch.set_num_threads(1)
 torch.manual_seed(1)
@@ -137,7 +140,7 @@ def layer_norm(name, dtype=torch.float32):
     def _():
         x, y = noise(ROWS, COLUMNS, dtype=dtype), torch.empty(ROWS, COLUMNS, dtype=dtype)
         gamma, beta = noise(COLUMNS, dtype=dtype), noise(COLUMNS, dtype=dtype)
-        mean, rstd = torch.empty(ROWS, 1), torch.empty(ROWS, 1)
+        mean, rstd = torch.empty(ROWS, 1, dtype=dtype), torch.empty(ROWS, 1, dtype=dtype)
         into = torch.ops.aten.native_layer_norm.out
         return [
             lambda: F.layer_norm(x, [COLUMNS], gamma, beta),
@@ -184,6 +187,29 @@ def _():
     members = [torch.nn.GRU(128, HIDDEN) for _ in range(MEMBERS)]
     x = noise(STEPS, BATCH, 128, size=1)
     return [lambda: [member(x) for member in members]]
+
+
+@line("nn.bptt_step", trains=True)
+def _():
+    members = [torch.nn.GRU(128, HIDDEN) for _ in range(MEMBERS)]
+    head, second = noise(HIDDEN + 32, size=0.1).requires_grad_(), torch.arange(0, HIDDEN, HIDDEN // 32)
+    x, targets = noise(STEPS, BATCH, 128, size=1), torch.ones(STEPS, BATCH)
+    parameters = [weight for member in members for weight in member.parameters()] + [head]
+    optimizer = torch.optim.SGD(parameters, lr=1e-3, foreach=True)
+
+    def step():
+        optimizer.zero_grad()
+        total = 0
+        for member in members:
+            h, _ = member(x)
+            both = torch.cat([h, torch.softmax(h[..., second], 2)], 2)
+            errors = torch.exp(torch.clamp(both @ head, -10, 10)) - targets
+            total = total + (errors * errors).mean() / 2
+        total.backward()
+        torch.nn.utils.clip_grad_norm_(parameters, 5.0, foreach=True)
+        optimizer.step()
+
+    return [step]
 
 
 @line("nn.rssm_rollout/64x256")

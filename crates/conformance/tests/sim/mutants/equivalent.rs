@@ -16,10 +16,24 @@ pub(super) struct Equivalent {
 const NOTHING: &str = "an element past the end counts as -inf, which adds nothing to a sum of exponentials";
 const HALF: &str = "no bound: squares of f16 elements stay finite in f32";
 const WHOLE: &str = "the first chunk of two that are taken at once is whole";
+const KEPT: &str = "no bound: without a word to keep, a lane's word goes behind those that are kept";
 const FIRST: &str = "the first turn of a loop that every block enters: the grid has no block without work";
 
 pub(super) const EQUIVALENT: &[Equivalent] = &[
     Equivalent { kernel: "circle_tile_*", guards: &[0], reason: FIRST },
+    Equivalent { kernel: "correction_encode", guards: &[0], reason: FIRST },
+    Equivalent { kernel: "correction_similar", guards: &[3, 4], reason: KEPT },
+    Equivalent { kernel: "correction_similar_join", guards: &[1], reason: KEPT },
+    Equivalent {
+        kernel: "correction_similar_join",
+        guards: &[3],
+        reason: "no bound: what is computed of no state is not used",
+    },
+    Equivalent {
+        kernel: "correction_similar_join",
+        guards: &[4],
+        reason: "no bound: the complement of the least pattern is NaN as well",
+    },
     Equivalent {
         kernel: "deep_fold_thrice",
         guards: &[1],

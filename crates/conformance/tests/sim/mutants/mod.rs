@@ -13,7 +13,7 @@ mod trials;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::equivalent::EQUIVALENT;
-use self::shipped::{AIR, CHANNEL, CIRCLE, DEEP, FSS, LINALG, MERKLE, OPEN, RECURRENT};
+use self::shipped::{AIR, CHANNEL, CIRCLE, CORRECTION, DEEP, FSS, LINALG, MERKLE, OPEN, RECURRENT};
 use self::trials::{OfKernel, Trials, by_kernel};
 use ptx::mutate::{Fault, Mutation};
 
@@ -68,6 +68,11 @@ fn faults_in_the_circle_kernels_are_noticed() {
 }
 
 #[test]
+fn faults_in_the_kernels_of_corrections_are_noticed() {
+    are_noticed(&Trials::of(&CORRECTION, Vec::new(), 1 << 21));
+}
+
+#[test]
 fn faults_in_the_kernels_of_quotients_and_folds_are_noticed() {
     are_noticed(&Trials::of(&DEEP, Vec::new(), 1 << 21));
 }
@@ -106,7 +111,7 @@ fn faults_in_the_kernels_of_recurrent_networks_are_noticed() {
 fn few_mutants_are_equivalent_and_each_that_is_listed_is_there() {
     let (mut tried, mut equivalent) = (0, 0);
     let mut found = vec![BTreeSet::new(); EQUIVALENT.len()];
-    for shipped in [AIR, CIRCLE, CHANNEL, DEEP, FSS, LINALG, MERKLE, OPEN, RECURRENT] {
+    for shipped in [AIR, CIRCLE, CHANNEL, CORRECTION, DEEP, FSS, LINALG, MERKLE, OPEN, RECURRENT] {
         for_each(&by_kernel(&shipped.parse()), |kernel, _, mutation, number| {
             tried += 1;
             equivalent += usize::from(known(kernel, mutation, number).is_some());

@@ -35,6 +35,8 @@ macro_rules! shipped {
 pub(super) const AIR: Shipped = shipped!(air, ["air"], conformance::air::specs, [AesKernel::Table]);
 pub(super) const CIRCLE: Shipped = shipped!(circle, ["circle"], conformance::circle::specs, [AesKernel::Table]);
 pub(super) const CHANNEL: Shipped = shipped!(channel, ["channel"], conformance::channel::specs, [AesKernel::Table]);
+pub(super) const CORRECTION: Shipped =
+    shipped!(correction, ["correction"], conformance::correction::specs, [AesKernel::Table]);
 pub(super) const DEEP: Shipped = shipped!(deep, ["deep"], deep_specs, [AesKernel::Table]);
 pub(super) const FSS: Shipped = shipped!(fss, ["fss", "fss_bitsliced"], conformance::fss::specs, AesKernel::ALL);
 pub(super) const LINALG: Shipped = shipped!(
@@ -45,8 +47,14 @@ pub(super) const LINALG: Shipped = shipped!(
 );
 pub(super) const MERKLE: Shipped = shipped!(merkle, ["merkle"], conformance::merkle::specs, [AesKernel::Table]);
 pub(super) const OPEN: Shipped = shipped!(open, ["open"], open_specs, [AesKernel::Table]);
-pub(super) const RECURRENT: Shipped =
-    shipped!(recurrent, ["recurrent"], conformance::recurrent::specs, [AesKernel::Table]);
+pub(super) const RECURRENT: Shipped = shipped!(recurrent, ["recurrent"], recurrent_specs, [AesKernel::Table]);
+
+/// The specifications of single ops: those of plans launch kernels of other modules too.
+fn recurrent_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
+    let ops = ["gru_backward", "gru_forward", "rssm_loss", "rssm_rollout"];
+    let of_op = |spec: &OpSpec<_>| ops.iter().any(|op| spec.op.strip_prefix("recurrent.") == Some(op));
+    conformance::recurrent::specs().into_iter().filter(of_op).collect()
+}
 
 /// The specifications of what the module `open` has.
 fn open_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {

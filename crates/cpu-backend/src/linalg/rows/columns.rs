@@ -82,26 +82,33 @@ pub(super) fn strips<'a, T>(axis: &AxisParams, y: &'a mut [T]) -> Vec<Strip<'a, 
 
 impl<T: Real> Strip<'_, T> {
     /// Copies the strip's columns of `x` into `to`, `len x STRIP`; columns past the strip stay as they are.
-    fn gather(&self, axis: &AxisParams, x: &[T], to: &mut [f32]) {
+    #[inline(always)]
+    fn gather<L: Floats>(&self, l: L, axis: &AxisParams, x: &[T], to: &mut [f32]) {
         let (len, inner) = (axis.len as usize, axis.inner as usize);
         for o in 0..self.outers {
             for (c, row) in to.chunks_exact_mut(STRIP).enumerate() {
                 let at = ((self.first_outer + o) * len + c) * inner + self.first_inner;
-                convert::widen(&x[at..at + self.width], &mut row[o * self.width..(o + 1) * self.width]);
+                convert::widen(l, &x[at..at + self.width], &mut row[o * self.width..(o + 1) * self.width]);
             }
         }
     }
 
     /// Writes the results.
-    fn scatter(self, len: usize, from: &[f32]) {
+    #[inline(always)]
+    fn scatter<L: Floats>(self, l: L, len: usize, from: &[f32]) {
         let width = self.width;
-        let write = |(k, piece): (usize, &mut [T])| {
-            let (o, c) = (k / len, k % len);
-            convert::narrow(&from[c * STRIP + o * width..][..width], piece);
-        };
+        let place = |k: usize| k % len * STRIP + k / len * width;
         match self.results {
-            Results::Block(block) => block.chunks_exact_mut(width).enumerate().for_each(write),
-            Results::Pieces(pieces) => pieces.into_iter().enumerate().for_each(write),
+            Results::Block(block) => {
+                for (k, piece) in block.chunks_exact_mut(width).enumerate() {
+                    convert::narrow(l, &from[place(k)..][..width], piece);
+                }
+            }
+            Results::Pieces(pieces) => {
+                for (k, piece) in pieces.into_iter().enumerate() {
+                    convert::narrow(l, &from[place(k)..][..width], piece);
+                }
+            }
         }
     }
 }
@@ -170,7 +177,7 @@ impl<T: Real, L: Floats> Kernel<L> for Forward<'_, T> {
     fn run(self, l: L) {
         let len = self.p.axis.len as usize;
         let mut z = vec![0.0; len * STRIP];
-        self.strip.gather(&self.p.axis, self.x, &mut z);
+        self.strip.gather(l, &self.p.axis, self.x, &mut z);
         let any = self.apply_mask(&mut z);
         let mut greatest = [f32::NEG_INFINITY; STRIP];
         for row in z.chunks_exact(STRIP) {
@@ -189,7 +196,7 @@ impl<T: Real, L: Floats> Kernel<L> for Forward<'_, T> {
                 z.iter_mut().skip(column).step_by(STRIP).for_each(|z| *z = value);
             }
         }
-        self.strip.scatter(len, &z);
+        self.strip.scatter(l, len, &z);
     }
 }
 
@@ -263,8 +270,8 @@ impl<T: Real, L: Floats> Kernel<L> for Backward<'_, T> {
     fn run(self, l: L) {
         let len = self.axis.len as usize;
         let (mut y, mut g) = (vec![0.0; len * STRIP], vec![0.0; len * STRIP]);
-        self.strip.gather(self.axis, self.y, &mut y);
-        self.strip.gather(self.axis, self.g, &mut g);
+        self.strip.gather(l, self.axis, self.y, &mut y);
+        self.strip.gather(l, self.axis, self.g, &mut g);
         let mut sums = column_sums(l, self.kind, &y, &g);
         let lost = sums.iter().any(|&sum| self.kind.may_lose_zeros(sum));
         // An element of 0 is left out, whatever its gradient and the sum.
@@ -283,7 +290,7 @@ impl<T: Real, L: Floats> Kernel<L> for Backward<'_, T> {
         if lost {
             leave_out(&mut g);
         }
-        self.strip.scatter(len, &g);
+        self.strip.scatter(l, len, &g);
     }
 }
 

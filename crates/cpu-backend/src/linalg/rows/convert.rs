@@ -4,16 +4,6 @@ use backend_api::{DType, Real};
 
 use crate::{linalg::convert, simd::floats::Floats};
 
-/// `row` itself if it is f32, else its values in `scratch`, which has room for them.
-pub(in crate::linalg) fn widen<'a, T: Real>(row: &'a [T], scratch: &'a mut [f32]) -> &'a [f32] {
-    if T::DTYPE == DType::F32 {
-        return bytemuck::cast_slice(row);
-    }
-    let scratch = &mut scratch[..row.len()];
-    convert::widen(row, scratch);
-    scratch
-}
-
 /// An output row as f32.
 pub(in crate::linalg) enum OutRow<'a, T> {
     /// The row itself.
@@ -41,9 +31,10 @@ impl<'a, T: Real> OutRow<'a, T> {
     }
 
     /// Writes the values to the row.
-    pub(in crate::linalg) fn finish(self) {
+    #[inline(always)]
+    pub(in crate::linalg) fn finish<L: Floats>(self, l: L) {
         if let Self::Rounded(scratch, row) = self {
-            convert::narrow(scratch, row);
+            convert::narrow(l, scratch, row);
         }
     }
 }
@@ -54,7 +45,9 @@ pub(in crate::linalg) fn scratch<T: Real>(len: usize) -> Vec<f32> {
 }
 
 /// The values of the columns as f32, or `default` for each where there are none; `scratch` holds what is made for it.
-pub(super) fn column_values<'a, T: Real>(
+#[inline(always)]
+pub(super) fn column_values<'a, L: Floats, T: Real>(
+    l: L,
     given: Option<&'a [T]>,
     default: f32,
     len: usize,
@@ -65,7 +58,7 @@ pub(super) fn column_values<'a, T: Real>(
     }
     scratch.resize(len, default);
     if let Some(given) = given {
-        convert::widen(given, scratch);
+        convert::widen(l, given, scratch);
     }
     scratch
 }
@@ -73,7 +66,7 @@ pub(super) fn column_values<'a, T: Real>(
 /// The row after row `i`, if there is one and it needs no conversion: what to fetch while row `i` is computed. The
 /// processor prefetches along a row by itself, but does not fetch the next row in time.
 #[inline(always)]
-pub(super) fn next_row<T: Real>(rows: &[T], i: usize, len: usize) -> &[f32] {
+pub(in crate::linalg) fn next_row<T: Real>(rows: &[T], i: usize, len: usize) -> &[f32] {
     convert::as_f32(rows).and_then(|rows| rows.get((i + 1) * len..(i + 2) * len)).unwrap_or(&[])
 }
 

@@ -4,7 +4,7 @@ mod columns;
 pub(super) mod convert;
 mod norm;
 mod norm_backward;
-mod softmax;
+pub(super) mod softmax;
 #[cfg(test)]
 mod tests;
 

@@ -4,10 +4,13 @@ use backend_api::Real;
 use core_types::params::rows::NormParams;
 
 use super::{
-    convert::{OutRow, column_values, next_row, prefetch, scratch, widen},
+    convert::{OutRow, column_values, next_row, prefetch, scratch},
     ends_part,
 };
-use crate::simd::{Kernel, Simd, dispatch, floats::Floats};
+use crate::{
+    linalg::convert::in_f32,
+    simd::{Kernel, Simd, dispatch, floats::Floats},
+};
 
 /// Vectors worked on at once, to hide the latency of sums.
 const UNROLL: usize = 4;
@@ -65,15 +68,15 @@ impl<T: Real, L: Floats> Kernel<L> for Add<'_, T> {
 
     /// Plain loops: the compiler has the instructions of the level.
     #[inline(always)]
-    fn run(self, _: L) {
+    fn run(self, l: L) {
         let (mut wide_x, mut wide_r, mut wide_sum) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
         for ((x, r), sum) in self.x.chunks(BLOCK).zip(self.r.chunks(BLOCK)).zip(self.sum.chunks_mut(BLOCK)) {
-            let (x, r) = (widen(x, &mut wide_x), widen(r, &mut wide_r));
+            let (x, r) = (in_f32(l, x, &mut wide_x), in_f32(l, r, &mut wide_r));
             let mut out = OutRow::new(sum, &mut wide_sum);
             for ((sum, x), r) in out.values().iter_mut().zip(x).zip(r) {
                 *sum = x + r;
             }
-            out.finish();
+            out.finish(l);
         }
     }
 }
@@ -98,11 +101,11 @@ impl<T: Real, const CENTRED: bool, L: Floats> Kernel<L> for Forward<'_, T, CENTR
         let n = self.p.len as usize;
         let (mut wide_x, mut wide_y) = (scratch::<T>(n), scratch::<T>(n));
         let (mut wide_gamma, mut wide_beta) = (Vec::new(), Vec::new());
-        let gamma = column_values(self.gamma, 1.0, n, &mut wide_gamma);
-        let beta = if CENTRED { column_values(self.beta, 0.0, n, &mut wide_beta) } else { &[] };
+        let gamma = column_values(l, self.gamma, 1.0, n, &mut wide_gamma);
+        let beta = if CENTRED { column_values(l, self.beta, 0.0, n, &mut wide_beta) } else { &[] };
         for (i, (x, y)) in self.x.chunks_exact(n).zip(self.y.chunks_exact_mut(n)).enumerate() {
             let next = next_row(self.x, i, n);
-            let x = widen(x, &mut wide_x);
+            let x = in_f32(l, x, &mut wide_x);
             let mut out = OutRow::new(y, &mut wide_y);
             let shift = if CENTRED { (sum(l, x, out.values()) / n as f64) as f32 } else { 0.0 };
             let (residual, square) = moments(l, x, next, shift);
@@ -118,7 +121,7 @@ impl<T: Real, const CENTRED: bool, L: Floats> Kernel<L> for Forward<'_, T, CENTR
             }
             self.rstd[i] = rstd;
             normalise::<L, CENTRED>(l, x, shift, (-residual / root) as f32, rstd, gamma, beta, out.values());
-            out.finish();
+            out.finish(l);
         }
         if self.rstd.iter().any(|&rstd| is_lost(rstd)) { self.repair(gamma, beta) } else { None }
     }

@@ -5,9 +5,12 @@ use core_types::params::rows::{NormParams, norm_scale};
 
 use super::{
     PART_STEPS,
-    convert::{OutRow, column_values, scratch, widen},
+    convert::{OutRow, column_values, scratch},
 };
-use crate::simd::{Kernel, floats::Floats};
+use crate::{
+    linalg::convert::in_f32,
+    simd::{Kernel, floats::Floats},
+};
 
 /// One block of rows of a backward pass.
 pub(super) struct NormBackward<'a, T, const CENTRED: bool> {
@@ -30,11 +33,11 @@ impl<T: Real, const CENTRED: bool, L: Floats> Kernel<L> for NormBackward<'_, T, 
         let n = self.p.len as usize;
         let (mut wide_x, mut wide_g, mut wide_dx) = (scratch::<T>(n), scratch::<T>(n), scratch::<T>(n));
         let mut wide_gamma = Vec::new();
-        let gamma = column_values(self.gamma, 1.0, n, &mut wide_gamma);
+        let gamma = column_values(l, self.gamma, 1.0, n, &mut wide_gamma);
         let (dgamma, dbeta) = self.sums.split_at_mut(n);
         let rows = self.x.chunks_exact(n).zip(self.g.chunks_exact(n)).zip(self.dx.chunks_exact_mut(n));
         for (i, ((x, g), dx)) in rows.enumerate() {
-            let (x, g) = (widen(x, &mut wide_x), widen(g, &mut wide_g));
+            let (x, g) = (in_f32(l, x, &mut wide_x), in_f32(l, g, &mut wide_g));
             let mut out = OutRow::new(dx, &mut wide_dx);
             let (mean, rstd) = (if CENTRED { self.mean[i] } else { 0.0 }, self.rstd[i]);
             let (scale, inverse) = norm_scale(mean, rstd);
@@ -51,7 +54,7 @@ impl<T: Real, const CENTRED: bool, L: Floats> Kernel<L> for NormBackward<'_, T, 
                 ah: ((ad - residual * a) * f64::from(unit)) as f32,
             };
             row.apply::<L, CENTRED>(l, [x, g, gamma], out.values(), dgamma, dbeta);
-            out.finish();
+            out.finish(l);
         }
     }
 }

@@ -5,11 +5,14 @@ use core_types::params::rows::SoftmaxParams;
 
 use super::{
     Kind, MaskSlice,
-    convert::{OutRow, next_row, prefetch, scratch, widen},
+    convert::{OutRow, next_row, prefetch, scratch},
     ends_part,
 };
 use crate::{
-    linalg::vmath::{EXP_SCALE, exp_scaled},
+    linalg::{
+        convert::in_f32,
+        vmath::{EXP_SCALE, exp_scaled},
+    },
     simd::{Kernel, floats::Floats},
 };
 
@@ -38,7 +41,7 @@ impl<T: Real, L: Floats> Kernel<L> for Forward<'_, T> {
         for (i, (x, y)) in self.x.chunks_exact(len).zip(self.y.chunks_exact_mut(len)).enumerate() {
             let row = self.first_row + i;
             let next = next_row(self.x, i, len);
-            let x = widen(x, &mut wide_x);
+            let x = in_f32(l, x, &mut wide_x);
             let mut out = OutRow::new(y, &mut wide_y);
             let y = out.values();
             let of_row = || {
@@ -69,7 +72,7 @@ impl<T: Real, L: Floats> Kernel<L> for Forward<'_, T> {
             };
             self.kind.row(l, &values[..kept], next, &mut y[..kept], any);
             y[kept..].fill(self.kind.excluded());
-            out.finish();
+            out.finish(l);
         }
     }
 }
@@ -99,7 +102,7 @@ impl Kind {
 
 /// The greatest element that is not NaN; -inf if there is none. Fetches y for the passes that follow.
 #[inline(always)]
-fn greatest<L: Floats>(l: L, x: &[f32], y: &[f32]) -> f32 {
+pub(in crate::linalg) fn greatest<L: Floats>(l: L, x: &[f32], y: &[f32]) -> f32 {
     let low = l.splat(f32::NEG_INFINITY);
     let mut acc = [low; UNROLL];
     let mut blocks = x.chunks_exact(UNROLL * L::N);
@@ -120,7 +123,7 @@ fn greatest<L: Floats>(l: L, x: &[f32], y: &[f32]) -> f32 {
 
 /// `y = 2^64 exp(x - greatest)`; returns the sum of y, NaN if any element is NaN.
 #[inline(always)]
-fn exp_and_sum<L: Floats>(l: L, x: &[f32], next: &[f32], greatest: f32, y: &mut [f32]) -> f32 {
+pub(in crate::linalg) fn exp_and_sum<L: Floats>(l: L, x: &[f32], next: &[f32], greatest: f32, y: &mut [f32]) -> f32 {
     let m = l.splat(greatest);
     let (mut sum, mut acc) = (l.splat(0.0), [l.splat(0.0); UNROLL]);
     let mut fetch = next.chunks(UNROLL * L::N);
@@ -258,7 +261,7 @@ impl<T: Real, L: Floats> Kernel<L> for Backward<'_, T> {
         let mut lost = false;
         let rows = self.y.chunks_exact(n).zip(self.g.chunks_exact(n)).zip(self.dx.chunks_exact_mut(n));
         for ((y, g), dx) in rows {
-            let (y, g) = (widen(y, &mut wide_y), widen(g, &mut wide_g));
+            let (y, g) = (in_f32(l, y, &mut wide_y), in_f32(l, g, &mut wide_g));
             let mut out = OutRow::new(dx, &mut wide_dx);
             let sum = weighted_sum(l, self.kind, y, g);
             lost |= self.kind.may_lose_zeros(sum);
@@ -270,7 +273,7 @@ impl<T: Real, L: Floats> Kernel<L> for Backward<'_, T> {
             }
             let (y, g) = (l.load_partial(ys.remainder(), 0.0), l.load_partial(gs.remainder(), 0.0));
             l.store_partial(outs.into_remainder(), self.kind.gradient(l, y, g, factor));
-            out.finish();
+            out.finish(l);
         }
         if lost {
             self.repair();

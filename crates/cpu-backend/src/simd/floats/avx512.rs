@@ -2,6 +2,8 @@
 
 use core::arch::x86_64::*;
 
+use half::{bf16, f16};
+
 use super::Floats;
 use crate::simd::Avx512;
 
@@ -14,9 +16,47 @@ fn mask(len: usize) -> __mmask16 {
     ((1u32 << (len % N)) - 1) as __mmask16
 }
 
+impl Avx512 {
+    /// Lane j of row i becomes lane i of row j.
+    #[inline(always)]
+    pub(super) fn transposed(self, rows: [__m512; 16]) -> [__m512; 16] {
+        let (mut pairs, mut fours, mut to) = (rows, rows, rows);
+        // SAFETY: `self` proves AVX-512.
+        unsafe {
+            for i in (0..16).step_by(2) {
+                pairs[i] = _mm512_unpacklo_ps(rows[i], rows[i + 1]);
+                pairs[i + 1] = _mm512_unpackhi_ps(rows[i], rows[i + 1]);
+            }
+            // Part p of `fours[4 g + c]` has lane 4 p + c of rows 4 g to 4 g + 3.
+            for i in (0..16).step_by(4) {
+                let (a, b) = (_mm512_castps_pd(pairs[i]), _mm512_castps_pd(pairs[i + 1]));
+                let (c, d) = (_mm512_castps_pd(pairs[i + 2]), _mm512_castps_pd(pairs[i + 3]));
+                fours[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
+                fours[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
+                fours[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
+                fours[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
+            }
+            const EVEN: i32 = 0b10_00_10_00;
+            const ODD: i32 = 0b11_01_11_01;
+            for c in 0..4 {
+                let low_even = _mm512_shuffle_f32x4::<EVEN>(fours[c], fours[4 + c]);
+                let low_odd = _mm512_shuffle_f32x4::<ODD>(fours[c], fours[4 + c]);
+                let high_even = _mm512_shuffle_f32x4::<EVEN>(fours[8 + c], fours[12 + c]);
+                let high_odd = _mm512_shuffle_f32x4::<ODD>(fours[8 + c], fours[12 + c]);
+                to[c] = _mm512_shuffle_f32x4::<EVEN>(low_even, high_even);
+                to[4 + c] = _mm512_shuffle_f32x4::<EVEN>(low_odd, high_odd);
+                to[8 + c] = _mm512_shuffle_f32x4::<ODD>(low_even, high_even);
+                to[12 + c] = _mm512_shuffle_f32x4::<ODD>(low_odd, high_odd);
+            }
+        }
+        to
+    }
+}
+
 impl Floats for Avx512 {
     const N: usize = N;
     type V = __m512;
+    type W = [__m512d; 2];
 
     #[inline(always)]
     fn splat(self, x: f32) -> __m512 {
@@ -48,6 +88,82 @@ impl Floats for Avx512 {
     fn store_partial(self, s: &mut [f32], v: __m512) {
         // SAFETY: `self` proves AVX-512; `mask(s.len())` has at most `s.len()` bits, so only elements of `s` are written.
         unsafe { _mm512_mask_storeu_ps(s.as_mut_ptr(), mask(s.len()), v) }
+    }
+
+    #[inline(always)]
+    fn load_bf16(self, s: &[bf16]) -> __m512 {
+        let s = &s[..N];
+        // SAFETY: `self` proves AVX-512; `s` holds 32 bytes, and no alignment is needed.
+        unsafe {
+            let words = _mm512_cvtepu16_epi32(_mm256_loadu_si256(s.as_ptr().cast()));
+            _mm512_castsi512_ps(_mm512_slli_epi32::<16>(words))
+        }
+    }
+
+    #[inline(always)]
+    fn store_bf16(self, s: &mut [bf16], v: __m512) {
+        let s = &mut s[..N];
+        // SAFETY: `self` proves AVX-512; `s` holds 32 bytes, and no alignment is needed.
+        unsafe {
+            let bits = _mm512_castps_si512(v);
+            // Half a unit less one bit, and that bit if the last one kept is odd.
+            let odd = _mm512_and_si512(_mm512_srli_epi32::<16>(bits), _mm512_set1_epi32(1));
+            let rounded = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+            let nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(v, v);
+            let kept = _mm512_mask_or_epi32(rounded, nan, bits, _mm512_set1_epi32(0x0040_0000));
+            let halves = _mm512_cvtepi32_epi16(_mm512_srli_epi32::<16>(kept));
+            _mm256_storeu_si256(s.as_mut_ptr().cast(), halves);
+        }
+    }
+
+    #[inline(always)]
+    fn load_f16(self, s: &[f16]) -> __m512 {
+        let s = &s[..N];
+        // SAFETY: `self` proves AVX-512; `s` holds 32 bytes, and no alignment is needed.
+        unsafe { _mm512_cvtph_ps(_mm256_loadu_si256(s.as_ptr().cast())) }
+    }
+
+    #[inline(always)]
+    fn store_f16(self, s: &mut [f16], v: __m512) {
+        let s = &mut s[..N];
+        // SAFETY: `self` proves AVX-512; `s` holds 32 bytes, and no alignment is needed.
+        unsafe {
+            let halves = _mm512_cvtps_ph::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(v);
+            _mm256_storeu_si256(s.as_mut_ptr().cast(), halves);
+        }
+    }
+
+    #[inline(always)]
+    fn widened(self, s: &[f32]) -> [__m512d; 2] {
+        let s = &s[..N];
+        // SAFETY: `self` proves AVX-512; `s` holds 16 elements, and no alignment is needed.
+        unsafe {
+            let halves = [_mm256_loadu_ps(s.as_ptr()), _mm256_loadu_ps(s.as_ptr().add(N / 2))];
+            [_mm512_cvtps_pd(halves[0]), _mm512_cvtps_pd(halves[1])]
+        }
+    }
+
+    #[inline(always)]
+    fn load_wide(self, s: &[f64]) -> [__m512d; 2] {
+        let s = &s[..N];
+        // SAFETY: `self` proves AVX-512; `s` holds 16 elements, and no alignment is needed.
+        unsafe { [_mm512_loadu_pd(s.as_ptr()), _mm512_loadu_pd(s.as_ptr().add(N / 2))] }
+    }
+
+    #[inline(always)]
+    fn store_wide(self, s: &mut [f64], [low, high]: [__m512d; 2]) {
+        let s = &mut s[..N];
+        // SAFETY: `self` proves AVX-512; `s` holds 16 elements, and no alignment is needed.
+        unsafe {
+            _mm512_storeu_pd(s.as_mut_ptr(), low);
+            _mm512_storeu_pd(s.as_mut_ptr().add(N / 2), high);
+        }
+    }
+
+    #[inline(always)]
+    fn add_wide(self, a: [__m512d; 2], b: [__m512d; 2]) -> [__m512d; 2] {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { [_mm512_add_pd(a[0], b[0]), _mm512_add_pd(a[1], b[1])] }
     }
 
     #[inline(always)]
@@ -117,6 +233,18 @@ impl Floats for Avx512 {
     fn select_gt(self, a: __m512, b: __m512, x: __m512, y: __m512) -> __m512 {
         // SAFETY: `self` proves AVX-512 F.
         unsafe { _mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_GT_OQ>(a, b), y, x) }
+    }
+
+    #[inline(always)]
+    fn transpose(self, from: &[[f32; 16]; 16], to: &mut [[f32; 16]; 16]) {
+        let mut rows = [self.splat(0.0); 16];
+        for (row, from) in rows.iter_mut().zip(from) {
+            *row = self.load(from);
+        }
+        let columns = self.transposed(rows);
+        for (to, column) in to.iter_mut().zip(columns) {
+            self.store(to, column);
+        }
     }
 
     #[inline(always)]

@@ -1,6 +1,8 @@
 //! Eight lanes in an array; the compiler vectorises what the baseline target allows.
 
-use super::Floats;
+use half::{bf16, f16, slice::HalfFloatSliceExt};
+
+use super::{Floats, Pair, Pairs, Terms};
 use crate::simd::Portable;
 
 const N: usize = 8;
@@ -13,6 +15,7 @@ fn zip(a: [f32; N], b: [f32; N], f: impl Fn(f32, f32) -> f32) -> [f32; N] {
 impl Floats for Portable {
     const N: usize = N;
     type V = [f32; N];
+    type W = [f64; N];
 
     #[inline(always)]
     fn splat(self, x: f32) -> [f32; N] {
@@ -39,6 +42,48 @@ impl Floats for Portable {
         for (s, v) in s.iter_mut().zip(v) {
             *s = v;
         }
+    }
+
+    #[inline(always)]
+    fn load_bf16(self, s: &[bf16]) -> [f32; N] {
+        core::array::from_fn(|i| s[i].to_f32())
+    }
+
+    #[inline(always)]
+    fn store_bf16(self, s: &mut [bf16], v: [f32; N]) {
+        s[..N].convert_from_f32_slice(&v);
+    }
+
+    #[inline(always)]
+    fn load_f16(self, s: &[f16]) -> [f32; N] {
+        let mut v = [0.0; N];
+        s[..N].convert_to_f32_slice(&mut v);
+        v
+    }
+
+    #[inline(always)]
+    fn store_f16(self, s: &mut [f16], v: [f32; N]) {
+        s[..N].convert_from_f32_slice(&v);
+    }
+
+    #[inline(always)]
+    fn widened(self, s: &[f32]) -> [f64; N] {
+        core::array::from_fn(|i| f64::from(s[i]))
+    }
+
+    #[inline(always)]
+    fn load_wide(self, s: &[f64]) -> [f64; N] {
+        core::array::from_fn(|i| s[i])
+    }
+
+    #[inline(always)]
+    fn store_wide(self, s: &mut [f64], w: [f64; N]) {
+        s[..N].copy_from_slice(&w);
+    }
+
+    #[inline(always)]
+    fn add_wide(self, a: [f64; N], b: [f64; N]) -> [f64; N] {
+        core::array::from_fn(|i| a[i] + b[i])
     }
 
     #[inline(always)]
@@ -95,6 +140,15 @@ impl Floats for Portable {
     }
 
     #[inline(always)]
+    fn transpose(self, from: &[[f32; 16]; 16], to: &mut [[f32; 16]; 16]) {
+        for (i, row) in from.iter().enumerate() {
+            for (&x, to) in row.iter().zip(&mut *to) {
+                to[i] = x;
+            }
+        }
+    }
+
+    #[inline(always)]
     fn sum(self, v: [f32; N]) -> f32 {
         let h: [f32; 4] = core::array::from_fn(|i| v[i] + v[i + 4]);
         (h[0] + h[2]) + (h[1] + h[3])
@@ -103,5 +157,52 @@ impl Floats for Portable {
     #[inline(always)]
     fn greatest(self, v: [f32; N]) -> f32 {
         v.into_iter().fold(f32::NEG_INFINITY, f32::max)
+    }
+}
+
+/// What processors without instructions for pairs would do; products take f32 there.
+impl Terms<Pair> for Portable {
+    type Floats = Self;
+    type Slots = [Pair; N];
+
+    #[inline(always)]
+    fn floats(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn slots(self, s: &[Pair]) -> [Pair; N] {
+        core::array::from_fn(|i| s[i])
+    }
+
+    #[inline(always)]
+    fn slot(self, s: Pair) -> [Pair; N] {
+        [s; N]
+    }
+
+    #[inline(always)]
+    fn multiply_add(self, a: [Pair; N], b: [Pair; N], sum: [f32; N]) -> [f32; N] {
+        core::array::from_fn(|i| {
+            let ([a, c], [b, d]) = (a[i].terms(), b[i].terms());
+            sum[i] + c * d + a * b
+        })
+    }
+}
+
+impl Pairs for Portable {
+    #[inline(always)]
+    fn join(self, first: &[bf16; 16], second: &[bf16; 16], to: &mut [Pair; 16]) {
+        for (to, (&first, &second)) in to.iter_mut().zip(first.iter().zip(second)) {
+            *to = Pair::new(first, second);
+        }
+    }
+
+    #[inline(always)]
+    fn transpose_pairs(self, rows: &[&[bf16]; 16], to: &mut [[Pair; 16]; 16]) {
+        for (i, to) in to.iter_mut().enumerate() {
+            for (to, row) in to.iter_mut().zip(rows) {
+                *to = Pair::new(row[2 * i], row[2 * i + 1]);
+            }
+        }
     }
 }

@@ -19,8 +19,15 @@ const BUSY_BLOCKS: u64 = 128;
 /// Least indices of a part of k, and its granularity: the depth of a tile.
 const LEAST_PART: u64 = 256;
 const DEPTH: u64 = 32;
-/// Most parts of k.
+/// Most parts of k that are to keep a card busy.
 const MOST_PARTS: u64 = 16;
+/// From this many indices of k on, chains of sums are kept short: the rounding errors of terms of one sign add up.
+const LONG: u64 = 8192;
+/// Most indices of such a chain, where there is room for the sums of all parts.
+const LONGEST_CHAIN: u64 = 512;
+/// Most parts of k for their sake, and most sums that parts leave then.
+const MOST_CHAINS: u64 = 1 << 12;
+const MOST_SUMS: u64 = 1 << 22;
 
 impl GemmOps for CudaQueue {
     fn gemm<T: Real>(&self, op: Gemm<'_, Self, T>) -> Result<(), BackendError> {
@@ -52,14 +59,17 @@ fn run<'a, T: Real>(
     let results: u64 = p.batch.iter().zip(p.c.batch).map(|(&len, stride)| if stride == 0 { 1 } else { len }).product();
     let tiling = tiling(p, results, &factors);
     let tiles = p.m.div_ceil(tiling.size()) * p.n.div_ceil(tiling.size()) * results;
-    let parts = (BUSY_BLOCKS / tiles).min(p.k / LEAST_PART).clamp(1, MOST_PARTS);
+    let busy = (BUSY_BLOCKS / tiles).min(p.k / LEAST_PART).clamp(1, MOST_PARTS);
+    let sums = results.saturating_mul(p.m).saturating_mul(p.n);
+    let chains = if p.k < LONG { 1 } else { p.k.div_ceil(LONGEST_CHAIN).min(MOST_CHAINS).min(MOST_SUMS / sums) };
+    let parts = busy.max(chains);
     let part = p.k.div_ceil(parts).next_multiple_of(DEPTH).max(DEPTH);
     let parts = p.k.div_ceil(part).max(1);
     let cut = [results as u32, parts as u32, part as u32]; // below 2^31
     if parts == 1 {
         return gemm::tiles(queue, p, tiling, cut, factors, c, None);
     }
-    let elements = (results * p.m * p.n) as usize; // fewer than BUSY_BLOCKS tiles
+    let elements = sums as usize; // fewer than BUSY_BLOCKS tiles, or at most MOST_SUMS
     let mut work = queue.alloc::<f32>(parts as usize * elements)?;
     gemm::tiles(queue, p, tiling, cut, factors, c, Some(&work.view_mut()))?;
     gemm::join(queue, p, parts as u32, work.view(), factors.bias, elements, c)

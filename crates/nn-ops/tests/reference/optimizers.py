@@ -2,10 +2,10 @@
 
 The gradients are given, so that nothing but the optimisers is compared; the test that reads the file has the same formulas.
 
-    python3 data/nn/make_goldens.py      # PyTorch 2.15
+    python3 optimizers.py [--check] FILE
 """
 
-import pathlib
+import sys
 
 import numpy as np
 import torch
@@ -58,4 +58,17 @@ ALL = [
         ),
     ),
 ]
-np.save(pathlib.Path(__file__).with_name("optimizers.npy"), np.stack(ALL))
+
+def main(arguments):
+    check = arguments[:1] == ["--check"]
+    if len(arguments) != 1 + check:
+        sys.exit(__doc__)
+    made = np.stack(ALL)
+    if not check:
+        np.save(arguments[-1], made)
+    elif not np.allclose(np.load(arguments[-1]), made, rtol=1e-9, atol=1e-12):
+        sys.exit("different")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

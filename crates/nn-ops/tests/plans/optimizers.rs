@@ -1,4 +1,4 @@
-//! Optimisers against PyTorch's in float64: `data/nn/make_goldens.py` has the same configurations, in this order.
+//! Optimisers against PyTorch's in float64: `tests/reference/optimizers.py` has the same configurations, in this order.
 
 use nn_ops::{
     Annealing, Optimizer, OptimizerConfig, ParameterArena, ParameterSpec, ParameterTable, Rule, Schedule, WeightDecay,
@@ -41,8 +41,7 @@ fn configurations() -> [OptimizerConfig; 11] {
 
 #[test]
 fn weights_are_those_of_pytorch_in_float64() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/nn/optimizers.npy");
-    let goldens = read_npy::<f64>(&std::fs::read(path).unwrap()).unwrap();
+    let goldens = read_npy::<f64>(include_bytes!("../golden/optimizers.npy")).unwrap();
     assert_eq!(goldens.shape, [configurations().len(), STEPS, COUNT]);
     let q = runtime::cpu().unwrap();
     let table = ParameterTable::new(&[ParameterSpec::new("w", &[COUNT])]).unwrap();

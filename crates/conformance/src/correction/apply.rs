@@ -1,0 +1,108 @@
+//! Corrections against their definition, and the form in place against the other.
+
+use backend_api::{
+    BackendError, Buffer,
+    ops::correction::{ApplyCorrection, ApplyCorrectionInPlace, CorrectionOps},
+};
+use core_types::params::correction::CorrectionParams;
+
+use crate::{
+    Case, Failure, OpSpec,
+    linalg::model::Random,
+    short::{Short, floats},
+    spec::BATCHES,
+};
+
+const LENGTHS: [usize; 8] = [2, 3, 4, 5, 64, 1023, 1031, 70_000];
+
+pub(super) fn specs<Q: CorrectionOps + 'static>() -> Vec<OpSpec<Q>> {
+    let lengths = || BATCHES.into_iter().map(|n| n as usize).chain(LENGTHS);
+    let mut cases: Vec<_> = lengths()
+        .map(|n| {
+            let case = Case::new(format!("{n} elements"), move |q: &Q| held(q, n));
+            case.on_elements(4 * n as u64)
+        })
+        .collect();
+    cases.push(Case::new("what is not a number, and ends of the range", specials));
+    let in_place =
+        lengths().map(|n| Case::new(format!("{n} elements"), move |q: &Q| same(q, n)).on_elements(4 * n as u64));
+    vec![
+        OpSpec { op: "correction.apply_correction", cases }.refusing_short("apply_correction", short_apply_correction),
+        OpSpec { op: "correction.apply_correction_in_place", cases: in_place.collect() }
+            .refusing_short("apply_correction_in_place", short_apply_correction_in_place),
+    ]
+}
+
+/// Predictions, and two corrections of which some are within the limit and some beyond it.
+fn inputs(n: usize) -> [Vec<f32>; 3] {
+    let mut random = Random::new(n as u64);
+    let predictions = random.reals::<f32>(n);
+    let [a, b] = [0, 1].map(|_| random.reals::<f32>(n).iter().zip(&predictions).map(|(x, p)| x * p * 0.5).collect());
+    [predictions, a, b]
+}
+
+fn model(p: &CorrectionParams, [x, a, b]: [f64; 3]) -> f64 {
+    let limit = f64::from(p.limit) * x.abs();
+    let c = f64::from(p.history) * a + f64::from(p.model) * b;
+    x + if c.is_nan() { c } else { c.max(-limit).min(limit) }
+}
+
+fn applied<Q: CorrectionOps>(q: &Q, p: &CorrectionParams, inputs: [&[f32]; 3]) -> Result<Vec<f32>, BackendError> {
+    let [predictions, a, b] = inputs.map(|x| q.upload(x));
+    let (predictions, a, b) = (predictions?, a?, b?);
+    let mut y = q.alloc::<f32>(inputs[0].len())?;
+    q.apply_correction(ApplyCorrection {
+        params: p,
+        predictions: predictions.view(),
+        a: a.view(),
+        b: b.view(),
+        y: y.view_mut(),
+    })?;
+    q.download(&y)
+}
+
+fn held<Q: CorrectionOps>(q: &Q, n: usize) -> Result<(), Failure> {
+    let [x, a, b] = inputs(n);
+    for p in [CorrectionParams::default(), CorrectionParams { history: -0.5, model: 1.25, limit: 0.05 }] {
+        let expected: Vec<f64> = (0..n).map(|i| model(&p, [x[i], a[i], b[i]].map(f64::from))).collect();
+        Failure::unless_close(&expected, &applied(q, &p, [&x, &a, &b])?, 3e-7, 0.0)?;
+    }
+    Ok(())
+}
+
+/// Each combination of ends.
+fn specials<Q: CorrectionOps>(q: &Q) -> Result<(), Failure> {
+    let ends = [0.0, 1.0, -2.5, 1e-40, f32::MAX / 4.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+    let p = CorrectionParams::default();
+    let all: Vec<[f32; 3]> =
+        ends.iter().flat_map(|&x| ends.iter().flat_map(move |&a| ends.map(|b| [x, a, b]))).collect();
+    let part = |i: usize| all.iter().map(|values| values[i]).collect::<Vec<f32>>();
+    let expected: Vec<f64> = all.iter().map(|values| model(&p, values.map(f64::from))).collect();
+    Failure::unless_close(&expected, &applied(q, &p, [&part(0), &part(1), &part(2)])?, 3e-7, 1e-44)
+}
+
+fn same<Q: CorrectionOps>(q: &Q, n: usize) -> Result<(), Failure> {
+    let ([x, a, b], p) = (inputs(n), CorrectionParams::default());
+    let expected = applied(q, &p, [&x, &a, &b])?;
+    let (mut x, a, b) = (q.upload(&x)?, q.upload(&a)?, q.upload(&b)?);
+    q.apply_correction_in_place(ApplyCorrectionInPlace {
+        params: &p,
+        a: a.view(),
+        b: b.view(),
+        predictions: x.view_mut(),
+    })?;
+    Failure::unless_equal(&expected, &q.download(&x)?)
+}
+
+fn short_apply_correction<Q: CorrectionOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (x, a, b, mut y) = (floats(q, 5)?, floats(q, 5)?, floats(q, 5)?, floats(q, 5)?);
+    let (predictions, a, b, y) = (x.view(), a.view(), b.view(), y.view_mut());
+    q.apply_correction(ApplyCorrection { params: &CorrectionParams::default(), predictions, a, b, y }.map(short)?)
+}
+
+fn short_apply_correction_in_place<Q: CorrectionOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let (a, b, mut x) = (floats(q, 5)?, floats(q, 5)?, floats(q, 5)?);
+    let (a, b, predictions) = (a.view(), b.view(), x.view_mut());
+    let op = ApplyCorrectionInPlace { params: &CorrectionParams::default(), a, b, predictions };
+    q.apply_correction_in_place(op.map(short)?)
+}

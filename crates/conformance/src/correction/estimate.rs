@@ -1,0 +1,169 @@
+//! Estimates of residuals against their definition.
+
+use backend_api::{
+    BackendError, Buffer,
+    ops::correction::{CorrectionOps, EstimateResiduals},
+};
+use core_types::params::correction::{EstimateParams, NO_STATE};
+
+use crate::{
+    Case, Failure, OpSpec,
+    linalg::model::Random,
+    short::{Short, floats},
+    spec::BATCHES,
+};
+
+/// What is known, and what is asked.
+#[derive(Clone)]
+struct Estimate {
+    params: EstimateParams,
+    known: Vec<f32>,
+    places: Vec<u32>,
+    features: Vec<f32>,
+    steps: Vec<f32>,
+    model: Vec<f32>,
+}
+
+impl Estimate {
+    fn new([capacity, width, queries, count, coefficients]: [usize; 5]) -> Self {
+        let mut random = Random::new((capacity * 31 + queries) as u64);
+        let known = (0..capacity).flat_map(|i| {
+            let noise = random.reals::<f32>(2);
+            [noise[0], 40.0 * i as f32, 0.6 + noise[1] / 2.0]
+        });
+        let known = known.collect();
+        let place = |i: usize| if i % 7 == 6 { NO_STATE } else { (i * 11 % capacity.max(1)) as u32 };
+        let [sizes @ .., _] = [capacity, width, queries, count, coefficients, 0].map(|len| len as u64);
+        let [capacity, _, _, _, _] = sizes;
+        Self {
+            params: EstimateParams {
+                capacity,
+                width: sizes[1],
+                queries: sizes[2],
+                count: sizes[3],
+                coefficients: sizes[4],
+                decay: 0.95,
+                reserved: 0,
+            },
+            known,
+            places: (0..queries * count).map(place).collect(),
+            features: random.reals(queries * width),
+            steps: (0..queries).map(|i| 100.0 * i as f32).collect(),
+            model: random.reals(coefficients + 1),
+        }
+    }
+
+    /// Both estimates by their definition.
+    fn results(&self) -> [Vec<f64>; 2] {
+        let (width, count) = (self.params.width as usize, self.params.count as usize);
+        let (mut history, mut modelled) = (Vec::new(), Vec::new());
+        for query in 0..self.params.queries as usize {
+            let places =
+                self.places[query * count..][..count].iter().filter(|&&place| u64::from(place) < self.params.capacity);
+            let found: Vec<[f64; 3]> =
+                places.map(|&place| core::array::from_fn(|i| f64::from(self.known[3 * place as usize + i]))).collect();
+            let weight = |known: &[f64; 3]| {
+                let ago = (f64::from(self.steps[query]) - known[1]).max(0.0);
+                // What is below the range of f32 counts for nothing.
+                f64::from(f64::from(self.params.decay).powf(ago / 100.0) as f32) * known[2]
+            };
+            let sum: f64 = found.iter().map(|known| weight(known) * known[0]).sum();
+            let weights: f64 = found.iter().map(weight).sum();
+            history.push(if weights > 0.0 { sum / weights } else { sum });
+            let (bias, coefficients) = self.model.split_last().map_or((0.0, &[][..]), |(&bias, all)| (bias, all));
+            let terms = self.features[query * width..].iter().zip(coefficients);
+            let product: f64 = terms.map(|(&x, &c)| f64::from(x) * f64::from(c)).sum();
+            modelled.push(if found.is_empty() { 0.0 } else { product + f64::from(bias) });
+        }
+        [history, modelled]
+    }
+
+    fn run<Q: CorrectionOps>(&self, q: &Q) -> Result<[Vec<f32>; 2], BackendError> {
+        let (known, places) = (q.upload(&self.known)?, q.upload(&self.places)?);
+        let (features, steps, model) = (q.upload(&self.features)?, q.upload(&self.steps)?, q.upload(&self.model)?);
+        let queries = self.params.queries as usize;
+        let (mut history, mut modelled) = (q.alloc::<f32>(queries)?, q.alloc::<f32>(queries)?);
+        q.estimate_residuals(EstimateResiduals {
+            params: &self.params,
+            known: known.view(),
+            places: places.view(),
+            features: features.view(),
+            steps: steps.view(),
+            model: model.view(),
+            history: history.view_mut(),
+            modelled: modelled.view_mut(),
+        })?;
+        Ok([q.download(&history)?, q.download(&modelled)?])
+    }
+
+    fn hold<Q: CorrectionOps>(&self, q: &Q) -> Result<(), Failure> {
+        let ([history, modelled], [got, got_modelled]) = (self.results(), self.run(q)?);
+        Failure::unless_close(&history, &got, 1e-5, 1e-6)?;
+        Failure::unless_close(&modelled, &got_modelled, 1e-6, 1e-6)
+    }
+}
+
+pub(super) fn spec<Q: CorrectionOps + 'static>() -> OpSpec<Q> {
+    let sizes = [[1, 1, 1, 1, 1], [50, 64, 65, 10, 32], [3, 64, 2, 32, 64], [9, 4, 3, 0, 4], [0, 5, 2, 2, 0]];
+    let mut cases: Vec<_> = sizes
+        .into_iter()
+        .map(|sizes| Case::new(format!("{sizes:?}"), move |q: &Q| Estimate::new(sizes).hold(q)))
+        .collect();
+    cases.extend(BATCHES.map(|queries| {
+        Case::new(format!("{queries} queries"), move |q: &Q| Estimate::new([20, 7, queries as usize, 3, 5]).hold(q))
+    }));
+    cases.push(Case::new("no state, no confidence, far away and to come", |q: &Q| {
+        let plain = Estimate::new([6, 3, 4, 2, 3]);
+        let mut none = plain.clone();
+        none.places.fill(NO_STATE);
+        none.hold(q)?;
+        let mut doubtful = plain.clone();
+        doubtful.known.iter_mut().skip(2).step_by(3).for_each(|confidence| *confidence = 0.0);
+        doubtful.hold(q)?;
+        let mut negative = plain.clone();
+        negative.known.iter_mut().skip(2).step_by(3).for_each(|confidence| *confidence = -0.5);
+        negative.hold(q)?;
+        let mut apart = plain;
+        apart.steps = vec![1e6, 0.0, 120.0, -50.0];
+        apart.hold(q)
+    }));
+    cases.push(Case::new("places that the ring does not have", |q: &Q| {
+        let mut estimate = Estimate::new([6, 3, 4, 2, 3]);
+        estimate.places[2] = 6;
+        let got = estimate.run(q)?;
+        estimate.places[2] = NO_STATE;
+        let expected = estimate.run(q)?;
+        Failure::unless_equal(&expected[0], &got[0])?;
+        estimate.hold(q)
+    }));
+    cases.push(Case::new("refusals", |q: &Q| {
+        let plain = Estimate::new([6, 3, 4, 2, 3]);
+        for decay in [0.0, -0.5, 1.5, f32::NAN] {
+            let mut other = plain.clone();
+            other.params.decay = decay;
+            Failure::unless_refused(&format!("a decay of {decay}"), other.run(q).map(drop))?;
+        }
+        let many = Estimate::new([6, 3, 4, 2, 4]);
+        Failure::unless_refused("more coefficients than features", many.run(q).map(drop))?;
+        Failure::unless_refused("33 states", Estimate::new([6, 3, 4, 33, 3]).run(q).map(drop))
+    }));
+    OpSpec { op: "correction.estimate_residuals", cases }.refusing_short("estimate_residuals", short_estimate_residuals)
+}
+
+fn short_estimate_residuals<Q: CorrectionOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+    let params = Estimate::new([5, 4, 3, 2, 3]).params;
+    let (known, places, features) = (floats(q, 15)?, q.zeros::<u32>(6)?, floats(q, 12)?);
+    let (steps, model) = (floats(q, 3)?, floats(q, 4)?);
+    let (mut history, mut modelled) = (floats(q, 3)?, floats(q, 3)?);
+    let op = EstimateResiduals {
+        params: &params,
+        known: known.view(),
+        places: places.view(),
+        features: features.view(),
+        steps: steps.view(),
+        model: model.view(),
+        history: history.view_mut(),
+        modelled: modelled.view_mut(),
+    };
+    q.estimate_residuals(op.map(short)?)
+}

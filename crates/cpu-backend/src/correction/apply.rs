@@ -1,0 +1,52 @@
+//! Corrections of predictions.
+
+use core_types::params::correction::CorrectionParams;
+
+use crate::{
+    CpuQueue,
+    par::CHUNK,
+    simd::{Kernel, dispatch},
+};
+
+/// `y` corrected, from the predictions or, without them, from what it holds. Lengths are equal.
+struct Apply<'a> {
+    params: &'a CorrectionParams,
+    predictions: Option<&'a [f32]>,
+    a: &'a [f32],
+    b: &'a [f32],
+    y: &'a mut [f32],
+}
+
+impl<L> Kernel<L> for Apply<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self, _: L) {
+        let Self { params, predictions, a, b, y } = self;
+        if let Some(predictions) = predictions {
+            for (((y, &p), &a), &b) in y.iter_mut().zip(predictions).zip(a).zip(b) {
+                *y = params.corrected(p, a, b);
+            }
+        } else {
+            for ((y, &a), &b) in y.iter_mut().zip(a).zip(b) {
+                *y = params.corrected(*y, a, b);
+            }
+        }
+    }
+}
+
+/// The op has checked that lengths are equal.
+pub(super) fn run(
+    q: &CpuQueue,
+    params: &CorrectionParams,
+    predictions: Option<&[f32]>,
+    [a, b]: [&[f32]; 2],
+    y: &mut [f32],
+) {
+    q.for_chunks(y, CHUNK, |i, y| {
+        let of = |all: &'_ [f32]| -> core::ops::Range<usize> { i * CHUNK..all.len().min((i + 1) * CHUNK) };
+        let (a, b) = (&a[of(a)], &b[of(b)]);
+        let predictions = predictions.map(|predictions| &predictions[of(predictions)]);
+        dispatch(q.simd(), Apply { params, predictions, a, b, y });
+    });
+}

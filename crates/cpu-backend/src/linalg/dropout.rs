@@ -1,0 +1,94 @@
+//! Dropout, with random words of many counters at once.
+
+use core_types::{params::elementwise::DropoutParams, philox};
+
+use crate::simd::{Kernel, floats::Floats};
+
+/// Counters whose words are made before they are used: so many that the first ones have left the store buffer by then.
+const BLOCKS: usize = 128;
+/// Words of those counters.
+const WORDS: usize = 4 * BLOCKS;
+
+/// `y = x scale` where the random word of an element reaches the threshold, else 0; element 0 is number `first` of the mask.
+pub(super) struct Dropped<'a> {
+    pub(super) p: &'a DropoutParams,
+    pub(super) first: u64,
+    pub(super) x: &'a [f32],
+    pub(super) y: &'a mut [f32],
+}
+
+impl<L: Floats> Kernel<L> for Dropped<'_> {
+    type Out = ();
+
+    /// Plain loops: the compiler may use the level's instructions.
+    #[inline(always)]
+    fn run(self, _: L) {
+        let Self { p, first, mut x, mut y } = self;
+        // Words from `least` up stay; none does if there is no such word.
+        let least = match u32::try_from(p.threshold) {
+            Ok(least) => least,
+            Err(_) => return y.fill(0.0),
+        };
+        if least == 0 {
+            for (y, &x) in y.iter_mut().zip(x) {
+                *y = x * p.scale;
+            }
+            return;
+        }
+        let (mut words, mut at) = ([0; WORDS], first);
+        while !y.is_empty() {
+            fill(&mut words, p, at / 4);
+            let words = &words[(at % 4) as usize..];
+            let n = words.len().min(y.len());
+            let (now, later) = y.split_at_mut(n);
+            for ((y, &x), &word) in now.iter_mut().zip(x).zip(words) {
+                let kept = x * p.scale;
+                *y = if word >= least { kept } else { 0.0 };
+            }
+            (x, y, at) = (&x[n..], later, at.wrapping_add(n as u64));
+        }
+    }
+}
+
+/// The words of blocks from `first` on; block 0 follows the one with the last element number.
+#[inline(always)]
+fn fill(words: &mut [u32; WORDS], p: &DropoutParams, first: u64) {
+    let mut lanes = [[0; BLOCKS]; 4];
+    for i in 0..BLOCKS {
+        let block = (first + i as u64) & (u64::MAX >> 2);
+        let block = philox::block(p.seed, p.site, p.step, block);
+        for (lane, word) in lanes.iter_mut().zip(block) {
+            lane[i] = word;
+        }
+    }
+    for (i, words) in words.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        *words = [lanes[0][i], lanes[1][i], lanes[2][i], lanes[3][i]];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{dispatch, levels};
+
+    /// Each element by its definition, from places around the ends of blocks and of the counter's words.
+    #[test]
+    fn every_element_has_its_own_word() {
+        const LEN: usize = 2 * WORDS + 5;
+        let x = [1.0; LEN];
+        for simd in levels() {
+            for first in [0, 1, 6, (1 << 34) - 3, u64::MAX - 9] {
+                for threshold in [0, 1, 1 << 31, u64::from(u32::MAX), 1 << 32] {
+                    let p = DropoutParams { seed: 0x1234_5678_9abc, site: 3, step: 4, first, threshold, scale: 2.0 };
+                    let mut y = [f32::NAN; LEN];
+                    dispatch(simd, Dropped { p: &p, first, x: &x, y: &mut y });
+                    for (i, &y) in y.iter().enumerate() {
+                        let at = first.wrapping_add(i as u64);
+                        let word = philox::block(p.seed, p.site, p.step, at / 4)[(at % 4) as usize];
+                        assert_eq!(y, if u64::from(word) >= threshold { 2.0 } else { 0.0 }, "{simd:?} {first} + {i}");
+                    }
+                }
+            }
+        }
+    }
+}

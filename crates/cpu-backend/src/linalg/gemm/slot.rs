@@ -1,0 +1,20 @@
+//! Slots of panels.
+
+use crate::simd::floats::Pair;
+
+/// Lines of a panel.
+pub(super) const LINES: usize = 16;
+
+/// A slot that may hold no terms.
+pub(super) trait Empty: Copy {
+    /// No terms.
+    const ZERO: Self;
+}
+
+impl Empty for f32 {
+    const ZERO: Self = 0.0;
+}
+
+impl Empty for Pair {
+    const ZERO: Self = Self::ZERO;
+}

@@ -1,0 +1,153 @@
+use backend_api::{
+    Budget, Real,
+    ops::linalg::{Gemm, GemmOps},
+};
+use core_types::params::{
+    elementwise::Activation,
+    gemm::{GemmParams, MatrixStrides},
+};
+use half::{bf16, f16};
+
+use crate::{CpuConfig, CpuQueue, Simd, simd::levels};
+
+fn queue(simd: Simd, threads: usize) -> CpuQueue {
+    let threads = core::num::NonZeroUsize::new(threads);
+    CpuQueue::with_simd(CpuConfig { threads, simd: simd.level(), budget: Budget::unlimited() }, simd).unwrap()
+}
+
+/// Every level, and the strongest without instructions for bf16.
+fn paths() -> impl Iterator<Item = Simd> {
+    levels().flat_map(|simd| [Some(simd), simd.bf16().then(|| simd.without_bf16())]).flatten()
+}
+
+fn values<T: Real>(seed: u32, count: usize) -> Vec<T> {
+    let mut state = seed | 1;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        T::from_f32((state >> 8) as f32 / (1 << 23) as f32 - 1.0)
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// A matrix of `rows` rows by rows, by columns, or with gaps everywhere.
+fn strides(form: usize, rows: usize, cols: usize) -> MatrixStrides {
+    let [row, col] = [[cols, 1], [1, rows], [2 * cols + 1, 2]][form].map(|stride| stride as u64);
+    MatrixStrides { batch: [0; 4], row, col }
+}
+
+fn place(s: &MatrixStrides, row: usize, col: usize) -> usize {
+    row * s.row as usize + col * s.col as usize
+}
+
+fn params([m, n, k]: [usize; 3], [a, b, c]: [usize; 3]) -> GemmParams {
+    let [a, b, c] = [strides(a, m, k), strides(b, k, n), strides(c, m, n)];
+    let [m, n, k] = [m, n, k].map(|len| len as u64);
+    GemmParams { batch: [1; 4], m, n, k, a, b, c, accumulate: 0, activation: Activation::Identity }
+}
+
+/// Elements that a matrix in any form reaches.
+fn room(rows: usize, cols: usize) -> usize {
+    rows * (2 * cols + 1) + 2
+}
+
+/// Sizes around every number of lines, slots and rows of a tile, and one whose terms are several pieces.
+const SIZES: [[usize; 3]; 9] = [
+    [1, 1, 1],
+    [1, 20, 3],
+    [3, 16, 2],
+    [17, 33, 31],
+    [16, 48, 64],
+    [31, 50, 33],
+    [40, 5, 7],
+    [7, 17, 1601],
+    [150, 50, 40],
+];
+
+fn is_close<T: Real>(simd: Simd, step: f64) {
+    let q = queue(simd, 1);
+    for size @ [m, n, k] in SIZES {
+        let (a, b, bias) = (values::<T>(1, room(m, k)), values::<T>(2, room(k, n)), values::<T>(3, n));
+        for form in (0..27).step_by(if m * n * k < 40_000 { 1 } else { 4 }) {
+            let p = params(size, [form % 3, form / 3 % 3, form / 9]);
+            let before = values::<T>(4, room(m, n));
+            for (accumulate, bias) in [(0, None), (1, None), (0, Some(&bias[..]))] {
+                let mut c = before.clone();
+                let activation = if bias.is_some() { Activation::Relu } else { Activation::Identity };
+                let p = GemmParams { accumulate, activation, ..p };
+                q.gemm(Gemm { params: &p, a: &a, b: &b, bias, c: &mut c[..] }).unwrap();
+                let mut wanted = before.clone();
+                for i in 0..m {
+                    for j in 0..n {
+                        let at = place(&p.c, i, j);
+                        let start = if accumulate == 1 { f64::from(before[at].to_f32()) } else { 0.0 };
+                        let (mut sum, mut size) = (start, start.abs());
+                        for t in 0..k {
+                            let [a, b] = [a[place(&p.a, i, t)], b[place(&p.b, t, j)]].map(|x| f64::from(x.to_f32()));
+                            (sum, size) = (sum + a * b, size + (a * b).abs());
+                        }
+                        if let Some(bias) = bias {
+                            sum = (sum + f64::from(bias[j].to_f32())).max(0.0);
+                        }
+                        let (got, bound) = (f64::from(c[at].to_f32()), sum.abs() * step + size * 1e-6);
+                        assert!((got - sum).abs() <= bound, "{simd:?} {p:?}: {i}, {j}: {got}, not {sum}");
+                        wanted[at] = c[at];
+                    }
+                }
+                assert!(c == wanted, "{simd:?} {p:?}: between elements");
+            }
+        }
+    }
+}
+
+#[test]
+fn products_of_any_layout_are_close_to_their_definition() {
+    for simd in paths() {
+        is_close::<f32>(simd, 1e-6);
+        is_close::<bf16>(simd, 1.0 / 256.0);
+        is_close::<f16>(simd, 1.0 / 2048.0);
+    }
+}
+
+/// Rows alone, in small batches, on more threads, and columns apart from each other.
+fn bits_stay<T: Real>(simd: Simd, [m, n, k]: [usize; 3]) {
+    let (one, three) = (queue(simd, 1), queue(simd, 3));
+    let (a, b) = (values::<T>(1, m * k), values::<T>(2, k * n));
+    for form in 0..2 {
+        let p = params([m, n, k], [0, form, 0]);
+        let product = |q: &CpuQueue, first: usize, rows: usize| {
+            let mut c = values::<T>(5, rows * n);
+            let mut p = p;
+            p.m = rows as u64;
+            q.gemm(Gemm { params: &p, a: &a[first * k..], b: &b, bias: None, c: &mut c[..] }).unwrap();
+            c
+        };
+        let all = product(&one, 0, m);
+        assert!(product(&three, 0, m) == all, "{simd:?} {m}x{n}x{k}: threads");
+        for (first, rows) in [(0, 1), (m - 1, 1), (m / 2, 2), (1, 17), (3, 40)] {
+            let rows = rows.min(m - first);
+            assert!(product(&one, first, rows) == all[first * n..][..rows * n], "{simd:?} {m}x{n}x{k}: {rows} rows");
+        }
+    }
+}
+
+#[test]
+fn bits_of_a_row_depend_on_no_other_row() {
+    for simd in paths() {
+        for size in [[130, 10, 784], [130, 1, 1000], [64, 500, 301], [64, 64, 900]] {
+            bits_stay::<f32>(simd, size);
+            bits_stay::<bf16>(simd, size);
+        }
+    }
+}
+
+#[test]
+fn batches_that_share_a_result_are_rounded_once() {
+    for simd in paths() {
+        let q = queue(simd, 1);
+        let (ones, mut c) = (vec![bf16::ONE; 64], [bf16::from_f32(256.0)]);
+        let mut p = params([1, 1, 1], [0, 0, 0]);
+        (p.batch[3], p.a.batch[3], p.b.batch[3], p.accumulate) = (64, 1, 1, 1);
+        q.gemm(Gemm { params: &p, a: &ones, b: &ones, bias: None, c: &mut c[..] }).unwrap();
+        assert_eq!(c[0].to_f32(), 320.0, "{simd:?}");
+    }
+}

@@ -1,0 +1,123 @@
+//! Products of panels, a tile of the result at a time.
+//!
+//! Each element of the result is one chain of sums over the terms in their order, whatever the number of rows and columns and
+//! wherever the element lies, so its bits depend on its row of A and its column of B alone.
+
+use super::slot::{Empty, LINES};
+use crate::simd::{
+    Kernel,
+    floats::{Floats, Pair, Pairs, Terms},
+};
+
+/// `C = A B`, or `C += A B` unless it is the `first` piece: panels of `slots` slots each, C of `rows` rows that start every `c_row`.
+pub(super) struct Tiles<'a, S> {
+    pub(super) slots: usize,
+    pub(super) a: &'a [[S; LINES]],
+    pub(super) b: &'a [[S; LINES]],
+    pub(super) first: bool,
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+    pub(super) c: &'a mut [f32],
+    pub(super) c_row: usize,
+}
+
+impl<L: Floats> Kernel<L> for Tiles<'_, f32> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(mut self, l: L) {
+        self.all(l);
+    }
+}
+
+impl<P: Pairs> Kernel<P> for Tiles<'_, Pair> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(mut self, l: P) {
+        self.all(l);
+    }
+}
+
+impl<S: Empty> Tiles<'_, S> {
+    #[inline(always)]
+    fn all<L: Terms<S>>(&mut self, l: L) {
+        let n = <L::Floats as Floats>::N;
+        let mut j = 0;
+        while j < self.cols {
+            // As many sums as fit the registers beside a slot of B: 24 of 32 with AVX-512, 12 of 16 with AVX2.
+            j += match (self.cols - j).div_ceil(LINES) {
+                3.. if n == LINES => self.columns::<L, 3>(l, j),
+                2 if n == LINES => self.columns::<L, 2>(l, j),
+                _ if n == LINES => self.columns::<L, 1>(l, j),
+                _ => self.columns::<L, 2>(l, j),
+            };
+        }
+    }
+
+    /// `V` vectors of columns from `j`, which fill whole panels; returns their columns.
+    #[inline(always)]
+    fn columns<L: Terms<S>, const V: usize>(&mut self, l: L, j: usize) -> usize {
+        let n = <L::Floats as Floats>::N;
+        let mut i = 0;
+        while i < self.rows {
+            // A tile has the rows of one panel.
+            i += match (self.rows - i).min(LINES - i % LINES) {
+                8.. if n == LINES => self.tile::<L, 8, V>(l, i, j),
+                6.. if n != LINES => self.tile::<L, 6, V>(l, i, j),
+                4.. => self.tile::<L, 4, V>(l, i, j),
+                2.. => self.tile::<L, 2, V>(l, i, j),
+                _ => self.tile::<L, 1, V>(l, i, j),
+            };
+        }
+        V * n
+    }
+
+    /// `R` rows from `i` of `V` vectors of columns from `j`; returns `R`.
+    #[inline(always)]
+    fn tile<L: Terms<S>, const R: usize, const V: usize>(&mut self, l: L, i: usize, j: usize) -> usize {
+        let (f, n, slots) = (l.floats(), <L::Floats as Floats>::N, self.slots);
+        // A window of sixteen lines that starts with line i: after the last panel there is one more slot.
+        let a = &self.a[i / LINES * slots..].as_flattened()[i % LINES..][..slots * LINES];
+        let a = &a.as_chunks::<LINES>().0[..slots];
+        let mut b = [&self.b[..0]; V];
+        for (v, b) in b.iter_mut().enumerate() {
+            *b = &self.b[(j + v * n) / LINES * slots..][..slots];
+        }
+        let width = (self.cols - j).min(V * n);
+        let mut sums = [[f.splat(0.0); V]; R];
+        if !self.first {
+            for (r, sums) in sums.iter_mut().enumerate() {
+                let c = &self.c[(i + r) * self.c_row + j..][..width];
+                for (v, sum) in sums.iter_mut().enumerate() {
+                    let c = c.get(v * n..).unwrap_or_default();
+                    *sum = if c.len() < n { f.load_partial(c, 0.0) } else { f.load(c) };
+                }
+            }
+        }
+        for p in 0..slots {
+            let mut terms = [l.slot(S::ZERO); V];
+            for (v, (terms, b)) in terms.iter_mut().zip(&b).enumerate() {
+                *terms = l.slots(&b[p][v * n % LINES..]);
+            }
+            for (sums, &a) in sums.iter_mut().zip(&a[p]) {
+                let a = l.slot(a);
+                for (sum, &terms) in sums.iter_mut().zip(&terms) {
+                    *sum = l.multiply_add(a, terms, *sum);
+                }
+            }
+        }
+        for (r, sums) in sums.into_iter().enumerate() {
+            let c = &mut self.c[(i + r) * self.c_row + j..][..width];
+            for (v, sum) in sums.into_iter().enumerate() {
+                let c = c.get_mut(v * n..).unwrap_or_default();
+                if c.len() < n {
+                    f.store_partial(c, sum);
+                } else {
+                    f.store(c, sum);
+                }
+            }
+        }
+        R
+    }
+}

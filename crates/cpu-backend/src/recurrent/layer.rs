@@ -1,0 +1,41 @@
+//! Weights of any type, in f32.
+
+use backend_api::{BackendError, Buffer, Queue, Real, ops::recurrent::GruLayer};
+
+use crate::{
+    CpuBuf, CpuQueue,
+    linalg::convert::{as_f32, widened},
+    par::CHUNK,
+};
+
+/// Those of a layer that are not f32, widened, one after another.
+pub(super) struct Widened([Option<CpuBuf<f32>>; 4]);
+
+impl Widened {
+    pub(super) fn new<T: Real>(q: &CpuQueue, layer: &GruLayer<'_, CpuQueue, T>) -> Result<Self, BackendError> {
+        let wide = |weights: &[T]| {
+            if as_f32(weights).is_some() {
+                return Ok(None);
+            }
+            let mut wide = q.alloc::<f32>(weights.len())?;
+            q.for_chunks(wide.view_mut(), CHUNK, |i, wide| {
+                widened(q.simd(), &weights[i * CHUNK..][..wide.len()], wide)
+            });
+            Ok::<_, BackendError>(Some(wide))
+        };
+        Ok(Self([wide(layer.w)?, wide(layer.u)?, wide(layer.b)?, wide(layer.bu.unwrap_or_default())?]))
+    }
+
+    /// w, u and b in f32, and bu.
+    pub(super) fn weights<'a, 'b: 'a, T: Real>(
+        &'a self,
+        layer: &GruLayer<'b, CpuQueue, T>,
+    ) -> ([&'a [f32]; 3], Option<&'a [f32]>) {
+        let Self([w, u, b, bu]) = self;
+        let of = |wide: &'a Option<CpuBuf<f32>>, own: &'b [T]| match wide {
+            Some(wide) => wide.view(),
+            None => as_f32(own).unwrap_or_default(),
+        };
+        ([of(w, layer.w), of(u, layer.u), of(b, layer.b)], layer.bu.map(|own| of(bu, own)))
+    }
+}

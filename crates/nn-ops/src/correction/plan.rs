@@ -1,0 +1,233 @@
+//! Corrections of predictions by what is stored.
+
+use backend_api::{
+    Buffer, Queue,
+    ops::correction::{ApplyCorrectionInPlace, CorrectionOps, EstimateResiduals},
+};
+use core_types::params::correction::{CorrectionParams, EstimateParams};
+
+use super::{ResidualStore, SimilarStates};
+use crate::{Layout, NnError, TensorMut, TensorRef};
+
+const OP: &str = "correction";
+
+/// How predictions are corrected. The default is that of hybrid-predict-trainer-rs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CorrectionOptions {
+    /// Similar states whose residuals count, at most 32: 10.
+    pub similar: usize,
+    /// What the weight of a residual falls by in 100 steps, above 0 and at most 1: 0.95.
+    pub decay: f32,
+    /// Features that the linear model sees, the first ones: 32.
+    pub coefficients: usize,
+    /// Factors of the two estimates, and the greatest part of a prediction that a correction may be.
+    pub factors: CorrectionParams,
+}
+
+impl Default for CorrectionOptions {
+    fn default() -> Self {
+        Self { similar: 10, decay: 0.95, coefficients: 32, factors: CorrectionParams::default() }
+    }
+}
+
+/// A checked correction of predictions by the residuals of similar states, and by a linear model of the features.
+///
+/// Nothing waits, and the step can be recorded as a graph.
+///
+/// ```
+/// use backend_api::{Buffer, Queue};
+/// use nn_ops::{CorrectionOptions, CorrectionPlan, ResidualStore, TensorMut, TensorRef};
+///
+/// let q = runtime::cpu()?;
+/// let mut store = ResidualStore::new(&q, 100, 2)?;
+/// // the loss came out 0.5 above the prediction in a state like (1, 0), and 0.3 below it in one like (0, 1)
+/// let (features, outcomes) = (q.upload(&[1.0f32, 0.0, 0.0, 1.0])?, q.upload(&[0.5f32, 10.0, 1.0, -0.3, 20.0, 1.0])?);
+/// let features = TensorRef::contiguous(features.view(), &[2, 2])?;
+/// store.store(&q, features, TensorRef::contiguous(outcomes.view(), &[2, 3])?)?;
+///
+/// let options = CorrectionOptions { similar: 1, coefficients: 2, ..CorrectionOptions::default() };
+/// let plan = CorrectionPlan::new(1, 2, options)?;
+/// let mut workspace = plan.workspace(&q)?;
+/// let (state, step, model) = (q.upload(&[0.9f32, 0.1])?, q.upload(&[30.0f32])?, q.zeros::<f32>(3)?);
+/// let mut predictions = q.upload(&[4.0f32])?;
+/// plan.correct(
+///     &q,
+///     &store,
+///     TensorRef::contiguous(state.view(), &[1, 2])?,
+///     TensorRef::contiguous(step.view(), &[1])?,
+///     TensorRef::contiguous(model.view(), &[3])?,
+///     TensorMut::contiguous(predictions.view_mut(), &[1])?,
+///     &mut workspace,
+/// )?;
+/// assert!((q.download(&predictions)?[0] - 4.35).abs() < 1e-6); // 4 + 0.7 * 0.5
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CorrectionPlan {
+    options: CorrectionOptions,
+    queries: usize,
+    features: Layout,
+    per_query: Layout,
+    model: Layout,
+}
+
+/// What a correction needs and leaves: the similar states, and both estimates.
+pub struct CorrectionWorkspace<Q: Queue> {
+    similar: SimilarStates<Q>,
+    history: Q::Buf<f32>,
+    modelled: Q::Buf<f32>,
+}
+
+impl<Q: Queue> CorrectionWorkspace<Q> {
+    /// The states that the last correction found.
+    #[must_use]
+    pub fn similar(&self) -> &SimilarStates<Q> {
+        &self.similar
+    }
+
+    /// What their residuals said, `[queries]`.
+    #[must_use]
+    pub fn history(&self) -> &Q::Buf<f32> {
+        &self.history
+    }
+
+    /// What the linear model said, `[queries]`.
+    #[must_use]
+    pub fn modelled(&self) -> &Q::Buf<f32> {
+        &self.modelled
+    }
+}
+
+impl<Q: Queue> core::fmt::Debug for CorrectionWorkspace<Q> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("CorrectionWorkspace").field("similar", &self.similar).finish_non_exhaustive()
+    }
+}
+
+impl CorrectionPlan {
+    /// A plan for `queries` predictions at states of `width` features.
+    ///
+    /// # Errors
+    /// [`NnError::Parameter`] for more than 32 similar states, a decay out of its range, and more coefficients than features;
+    /// [`NnError::Overflow`] if the elements of a tensor cannot be counted.
+    pub fn new(queries: usize, width: usize, options: CorrectionOptions) -> Result<Self, NnError> {
+        let refuse = |name, domain, value| Err(NnError::Parameter { op: OP, name, domain, value });
+        let CorrectionOptions { similar, decay, coefficients, .. } = options;
+        if similar > 32 {
+            return refuse("the number of similar states", "at most 32", similar as f64);
+        }
+        if !(decay > 0.0 && decay <= 1.0) {
+            return refuse("the decay", "above 0 and at most 1", decay.into());
+        }
+        if coefficients > width {
+            return refuse("the number of coefficients", "at most that of the features", coefficients as f64);
+        }
+        Ok(Self {
+            options,
+            queries,
+            features: Layout::contiguous(&[queries, width])?,
+            per_query: Layout::contiguous(&[queries])?,
+            model: Layout::contiguous(&[coefficients.checked_add(1).ok_or(NnError::Overflow { op: OP })?])?,
+        })
+    }
+
+    /// Memory for corrections.
+    ///
+    /// # Errors
+    /// [`NnError::Backend`] if memory is short.
+    pub fn workspace<Q: Queue>(&self, q: &Q) -> Result<CorrectionWorkspace<Q>, NnError> {
+        Ok(CorrectionWorkspace {
+            similar: SimilarStates::new(q, self.queries, self.options.similar)?,
+            history: q.alloc(self.queries)?,
+            modelled: q.alloc(self.queries)?,
+        })
+    }
+
+    /// Corrects `predictions [queries]`, made at states of `features [queries, width]` and steps `[queries]`. `model` has the linear
+    /// model's coefficients and then its bias, `[coefficients + 1]`. Without a stored state, predictions stay as they are.
+    ///
+    /// # Errors
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout than the plan's, for a store of states
+    /// of another width, and for the workspace of another plan; [`NnError::Backend`] from the device.
+    #[expect(clippy::too_many_arguments, reason = "each is a tensor of its own")]
+    pub fn correct<Q: CorrectionOps>(
+        &self,
+        q: &Q,
+        store: &ResidualStore<Q>,
+        features: TensorRef<'_, Q, f32>,
+        steps: TensorRef<'_, Q, f32>,
+        model: TensorRef<'_, Q, f32>,
+        predictions: TensorMut<'_, Q, f32>,
+        workspace: &mut CorrectionWorkspace<Q>,
+    ) -> Result<(), NnError> {
+        let Self { options, queries, features: layout, per_query, model: of_model } = self;
+        layout.admit(OP, "states of the store", &Layout::contiguous(&[*queries, store.width()])?)?;
+        let CorrectionWorkspace { similar, history, modelled } = workspace;
+        let places = Layout::contiguous(&[*queries, options.similar])?;
+        places.admit(OP, "the workspace", &Layout::contiguous(&similar.shape())?)?;
+        let of_features = features.planned(OP, "features", layout)?;
+        let steps = steps.planned(OP, "steps", per_query)?;
+        let model = model.planned(OP, "model", of_model)?;
+        let predictions = predictions.planned(OP, "predictions", per_query)?;
+        store.similar(q, features, similar)?;
+        let [capacity, width, queries, count, coefficients] =
+            [store.capacity(), store.width(), *queries, options.similar, options.coefficients].map(|len| len as u64);
+        let decay = options.decay;
+        q.estimate_residuals(EstimateResiduals {
+            params: &EstimateParams { capacity, width, queries, count, coefficients, decay, reserved: 0 },
+            known: store.known().view(),
+            places: similar.places().view(),
+            features: q.shorten(of_features),
+            steps: q.shorten(steps),
+            model: q.shorten(model),
+            history: history.view_mut(),
+            modelled: modelled.view_mut(),
+        })?;
+        Ok(q.apply_correction_in_place(ApplyCorrectionInPlace {
+            params: &options.factors,
+            a: history.view(),
+            b: modelled.view(),
+            predictions: q.shorten_mut(predictions),
+        })?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_out_of_range_and_stores_of_other_states_are_refused() {
+        let q = runtime::cpu().unwrap();
+        let plain = CorrectionOptions { similar: 3, coefficients: 4, ..CorrectionOptions::default() };
+        for options in [
+            CorrectionOptions { similar: 33, ..plain },
+            CorrectionOptions { decay: 0.0, ..plain },
+            CorrectionOptions { decay: f32::NAN, ..plain },
+            CorrectionOptions { decay: 1.5, ..plain },
+            CorrectionOptions { coefficients: 6, ..plain },
+        ] {
+            let refused = CorrectionPlan::new(2, 5, options);
+            assert!(matches!(refused, Err(NnError::Parameter { op: "correction", .. })), "{refused:?}");
+        }
+        let plan = CorrectionPlan::new(2, 5, plain).unwrap();
+        let correct = |width: usize, other: CorrectionOptions| {
+            let store = ResidualStore::new(&q, 7, width)?;
+            let mut workspace = CorrectionPlan::new(2, 5, other)?.workspace(&q)?;
+            let (features, steps, model) = (q.zeros::<f32>(10)?, q.zeros::<f32>(2)?, q.zeros::<f32>(5)?);
+            let mut predictions = q.upload(&[1.0f32, 2.0])?;
+            let at = |x, shape: &[usize]| TensorRef::contiguous(x, shape);
+            let (features, steps) = (at(features.view(), &[2, 5])?, at(steps.view(), &[2])?);
+            let into = TensorMut::contiguous(predictions.view_mut(), &[2])?;
+            plan.correct(&q, &store, features, steps, at(model.view(), &[5])?, into, &mut workspace)?;
+            Ok::<_, NnError>(q.download(&predictions)?)
+        };
+        assert_eq!(correct(5, plain), Ok(vec![1.0, 2.0])); // nothing is stored
+        for (width, options, of) in
+            [(4, plain, "states of the store"), (5, CorrectionOptions { similar: 2, ..plain }, "the workspace")]
+        {
+            let refused = correct(width, options);
+            assert!(matches!(&refused, Err(NnError::ShapeMismatch { tensor, .. }) if *tensor == of), "{refused:?}");
+        }
+    }
+}

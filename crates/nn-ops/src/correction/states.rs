@@ -1,0 +1,195 @@
+//! Records of trainings on a device, their features, and their codes.
+
+use backend_api::{
+    Buffer, Queue,
+    ops::correction::{CorrectionOps, EncodeStates, TrainingFeatures, TrainingRecords},
+};
+use core_types::params::correction::{EncodeParams, FEATURES, LOSSES, NORMS, SCALARS};
+
+use super::TrainingState;
+use crate::{Layout, NnError, TensorMut, TensorRef};
+
+const WIDTH: usize = FEATURES as usize;
+
+/// The records of a batch of trainings, on a queue's device.
+///
+/// ```
+/// use backend_api::{Buffer, Queue};
+/// use nn_ops::{EncoderPlan, TensorMut, TensorRef, TrainingState, TrainingStates};
+///
+/// let mut training = TrainingState::new();
+/// training.record_step(2.5, 1.2);
+/// training.record_step(1.5, 0.8);
+///
+/// let q = runtime::cpu()?;
+/// let states = TrainingStates::new(&q, &[training])?;
+/// let (weights, bias) = (q.upload(&[0.5f32; 64 * 2])?, q.upload(&[0.0f32, -1e6])?);
+/// let (mut features, mut codes) = (q.alloc::<f32>(64)?, q.alloc::<f32>(2)?);
+/// EncoderPlan::new(1, 2)?.run(
+///     &q,
+///     &states,
+///     TensorRef::contiguous(weights.view(), &[64, 2])?,
+///     TensorRef::contiguous(bias.view(), &[2])?,
+///     Some(TensorMut::contiguous(features.view_mut(), &[1, 64])?),
+///     TensorMut::contiguous(codes.view_mut(), &[1, 2])?,
+/// )?;
+///
+/// let features = q.download(&features)?;
+/// assert_eq!(features[..5], [1.5, 2.0, 0.5, 1.5, 2.5]); // the loss; mean, deviation, least and greatest of all
+/// let sum: f32 = features.iter().map(|x| 0.5 * x).sum();
+/// let codes = q.download(&codes)?;
+/// assert!(((codes[0] - sum.max(0.0)).abs() < 1e-4) && codes[1] == 0.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct TrainingStates<Q: Queue> {
+    batch: usize,
+    losses: Q::Buf<f32>,
+    norms: Q::Buf<f32>,
+    scalars: Q::Buf<f32>,
+    recorded: Q::Buf<u64>,
+}
+
+impl<Q: Queue> TrainingStates<Q> {
+    /// Copies records to the device.
+    ///
+    /// # Errors
+    /// [`NnError::Backend`] if memory is short.
+    pub fn new(q: &Q, states: &[TrainingState]) -> Result<Self, NnError> {
+        let of = |len: u64| q.alloc::<f32>(states.len() * len as usize);
+        let (losses, norms, scalars) = (of(LOSSES)?, of(NORMS)?, of(SCALARS)?);
+        let recorded = q.alloc(2 * states.len())?;
+        let mut all = Self { batch: states.len(), losses, norms, scalars, recorded };
+        all.write(q, states)?;
+        Ok(all)
+    }
+
+    /// Copies the records of as many trainings in the place of these.
+    ///
+    /// # Errors
+    /// [`NnError::Length`] for another number of them, [`NnError::Backend`] from the device.
+    pub fn write(&mut self, q: &Q, states: &[TrainingState]) -> Result<(), NnError> {
+        if states.len() != self.batch {
+            let (expected, got) = (self.batch, states.len());
+            return Err(NnError::Length { op: "training_states", tensor: "a batch", expected, got });
+        }
+        q.write(&states.iter().flat_map(TrainingState::losses).copied().collect::<Vec<_>>(), self.losses.view_mut())?;
+        q.write(&states.iter().flat_map(TrainingState::norms).copied().collect::<Vec<_>>(), self.norms.view_mut())?;
+        q.write(&states.iter().flat_map(TrainingState::scalars).collect::<Vec<_>>(), self.scalars.view_mut())?;
+        let recorded: Vec<u64> = states.iter().flat_map(|state| [state.step(); 2]).collect();
+        Ok(q.write(&recorded, self.recorded.view_mut())?)
+    }
+
+    /// Number of trainings.
+    #[must_use]
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+
+    /// Writes the features, `[batch, 64]`; see [`TrainingFeatures`] for what they are. A training that has not begun has features
+    /// that are NaN.
+    ///
+    /// # Errors
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a result with another layout, [`NnError::Backend`] from the
+    /// device.
+    pub fn features(&self, q: &Q, features: TensorMut<'_, Q, f32>) -> Result<(), NnError>
+    where
+        Q: CorrectionOps,
+    {
+        let features = features.planned("features", "features", &Layout::contiguous(&[self.batch, WIDTH])?)?;
+        let features = q.shorten_mut(features);
+        Ok(q.training_features(TrainingFeatures { batch: self.batch, records: self.records(), features })?)
+    }
+
+    fn records(&self) -> TrainingRecords<'_, Q> {
+        TrainingRecords {
+            losses: self.losses.view(),
+            norms: self.norms.view(),
+            scalars: self.scalars.view(),
+            recorded: self.recorded.view(),
+        }
+    }
+}
+
+impl<Q: Queue> core::fmt::Debug for TrainingStates<Q> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("TrainingStates").field("batch", &self.batch).finish_non_exhaustive()
+    }
+}
+
+/// A checked encoder of trainings: features f become codes `relu(f W + b)`, in one launch. [`TrainingStates`] has an example; codes
+/// of features that are there already are those of a [`LinearPlan`](crate::LinearPlan).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EncoderPlan {
+    params: EncodeParams,
+    weights: Layout,
+    bias: Layout,
+    features: Layout,
+    codes: Layout,
+}
+
+impl EncoderPlan {
+    /// A plan for `batch` trainings and codes of `outputs` elements.
+    ///
+    /// # Errors
+    /// [`NnError::Overflow`] if the elements of a tensor cannot be counted.
+    pub fn new(batch: usize, outputs: usize) -> Result<Self, NnError> {
+        Ok(Self {
+            params: EncodeParams { batch: batch as u64, outputs: outputs as u64 },
+            weights: Layout::contiguous(&[WIDTH, outputs])?,
+            bias: Layout::contiguous(&[outputs])?,
+            features: Layout::contiguous(&[batch, WIDTH])?,
+            codes: Layout::contiguous(&[batch, outputs])?,
+        })
+    }
+
+    /// Writes the codes, `[batch, outputs]`, and the features, `[batch, 64]`, if they are asked for. `weights` are `[64, outputs]`,
+    /// `bias` is `[outputs]`. Codes do not depend on the other trainings; those of features with NaN are NaN.
+    ///
+    /// # Errors
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout and for another number of trainings,
+    /// [`NnError::Backend`] from the device.
+    pub fn run<Q: CorrectionOps>(
+        &self,
+        q: &Q,
+        states: &TrainingStates<Q>,
+        weights: TensorRef<'_, Q, f32>,
+        bias: TensorRef<'_, Q, f32>,
+        features: Option<TensorMut<'_, Q, f32>>,
+        codes: TensorMut<'_, Q, f32>,
+    ) -> Result<(), NnError> {
+        const OP: &str = "encode_states";
+        self.features.admit(OP, "the features of the batch", &Layout::contiguous(&[states.batch, WIDTH])?)?;
+        let weights = q.shorten(weights.planned(OP, "weights", &self.weights)?);
+        let bias = q.shorten(bias.planned(OP, "bias", &self.bias)?);
+        let features = features.map(|features| features.planned(OP, "features", &self.features)).transpose()?;
+        let features = features.map(|features| q.shorten_mut(features));
+        let codes = q.shorten_mut(codes.planned(OP, "codes", &self.codes)?);
+        let (params, records) = (&self.params, states.records());
+        Ok(q.encode_states(EncodeStates { params, records, weights, bias, features, codes })?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_and_weights_of_other_sizes_are_refused() {
+        let q = runtime::cpu().unwrap();
+        let mut states = TrainingStates::new(&q, &[TrainingState::new(), TrainingState::new()]).unwrap();
+        let expected = NnError::Length { op: "training_states", tensor: "a batch", expected: 2, got: 1 };
+        assert_eq!(states.write(&q, &[TrainingState::new()]), Err(expected));
+        let (w, b, mut codes) = (q.zeros(64 * 3).unwrap(), q.zeros(3).unwrap(), q.zeros(9).unwrap());
+        let mut run = |batch: usize, outputs: usize| {
+            let weights = TensorRef::contiguous(w.view(), &[64, 3])?;
+            let bias = TensorRef::contiguous(b.view(), &[3])?;
+            let codes = TensorMut::contiguous(codes.view_mut(), &[batch, outputs])?;
+            EncoderPlan::new(batch, outputs)?.run(&q, &states, weights, bias, None, codes)
+        };
+        assert_eq!(run(2, 3), Ok(()));
+        for (batch, outputs, of) in [(3, 3, "the features of the batch"), (2, 2, "weights")] {
+            let refused = run(batch, outputs);
+            assert!(matches!(&refused, Err(NnError::ShapeMismatch { tensor, .. }) if *tensor == of), "{refused:?}");
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The gradients of weights, biases and inputs, as products and sums over those of the gates' sums.
+
+use backend_api::{
+    Buffer as _, BufferRef as _, Queue, Ref,
+    ops::linalg::{ElementwiseOps, GemmOps},
+};
+use core_types::params::{
+    elementwise::{Activation, Binary},
+    recurrent::{GRU_SAVED, GruVariant},
+};
+
+use super::{GruPlan, GruWeights};
+use crate::{BinaryPlan, GemmPlan, Layout, NnError, SumPlan, TensorMut, TensorRef};
+
+const OP: &str = "gru_gradients";
+
+/// The places of r, of the states before the steps, and of what the reset makes of them, among what is saved.
+const R: usize = 1;
+const H: usize = 3;
+const RESET: usize = 4;
+
+/// A checked way from the gradients of the gates' sums, which [`GruPlan::backward`] gives, to those of weights, biases and inputs: with D
+/// the rows of all steps and of the batch, `x^T D` for W, `h^T D` for U (for the candidate `(r h)^T D_c`, or `h^T (r D_c)` where the
+/// reset comes after the product), sums of rows for the biases, and `D W^T` for x. Inputs that several members or steps see
+/// get the sum of theirs.
+///
+/// Training that is cut into windows (truncated backpropagation through time) is a plan for a window of steps: each pass begins with
+/// the states that the one before it ended with, and no gradient goes back to it.
+///
+/// ```
+/// use backend_api::{Buffer, Queue};
+/// use nn_ops::{GruGradientPlan, GruGradients, GruInputs, GruMember, GruPlan, GruResults, GruUpstream, GruWeights, Tensor};
+///
+/// let q = runtime::cpu()?;
+/// let unit = GruMember::new(1, 1, vec![0.0, 0.0, 1.0], vec![0.0; 3], vec![0.0; 3], None)?; // z = r = 1/2, c = tanh(x)
+/// let weights = GruWeights::new(&q, &[unit])?;
+/// let plan = GruPlan::new(&weights, 1, 1, GruInputs::Sequence)?;
+/// let x = Tensor::from_values(&q, &[1, 1, 1], &[0.5])?;
+/// let (mut last, mut saved) = (Tensor::alloc(&q, &[1, 1, 1])?, Tensor::alloc(&q, &[5, 1, 1, 1, 1])?);
+/// plan.forward(&q, &weights, x.at(), None, GruResults { states: None, last: last.at_mut(), saved: Some(saved.at_mut()) })?;
+///
+/// let of_last = Tensor::from_values(&q, &[1, 1, 1], &[1.0])?;
+/// let (mut gates, mut first) = (Tensor::alloc(&q, &[1, 1, 1, 3])?, Tensor::alloc(&q, &[1, 1, 1])?);
+/// let upstream = GruUpstream { states: None, last: Some(of_last.at()) };
+/// plan.backward(&q, &weights, saved.at(), upstream, GruGradients { gates: gates.at_mut(), first: first.at_mut() })?;
+///
+/// let gradients = GruGradientPlan::new(&plan, 1.0)?;
+/// let (mut workspace, mut of_weights) = (gradients.workspace(&q)?, weights.like(&q)?);
+/// gradients.weights(&q, &mut workspace, x.at(), saved.at(), gates.at(), &mut of_weights)?;
+/// // the last state is tanh(w x) / 2
+/// let slope = 0.5 * (1.0 - 0.5f32.tanh().powi(2));
+/// assert!((of_weights.members(&q)?[0].w()[2] - slope * 0.5).abs() < 1e-6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct GruGradientPlan {
+    gru: GruPlan,
+    /// The inputs as rows, of a member or of all.
+    x: Layout,
+    /// The states before the steps as rows.
+    h: Layout,
+    /// The gradients of the gates as rows of all steps, and as those that the inputs see.
+    gates: Layout,
+    seen: Layout,
+    w: GemmPlan,
+    u_gates: GemmPlan,
+    u_candidate: GemmPlan,
+    b: SumPlan,
+    bu: Option<OfReset>,
+    inputs: GemmPlan,
+    decay: Option<Decay>,
+    /// The sum over the steps, if all of them see the same inputs.
+    over_steps: Option<SumPlan>,
+}
+
+/// Where the reset comes after the product: `r D_c`, and its sum.
+#[derive(Clone, Debug, PartialEq)]
+struct OfReset {
+    product: BinaryPlan,
+    candidate: Layout,
+    sum: SumPlan,
+}
+
+/// Factors of the steps.
+#[derive(Clone, Debug, PartialEq)]
+struct Decay {
+    powers: Vec<f32>,
+    plan: BinaryPlan,
+    gates: Layout,
+    steps: Layout,
+}
+
+/// What [`GruGradientPlan::weights`] and [`add_inputs`](GruGradientPlan::add_inputs) work in, made once for all calls.
+pub struct GruGradientWorkspace<Q: Queue> {
+    plan: GruGradientPlan,
+    /// The factors of the steps, and the gradients of the gates times them.
+    decay: Option<(Q::Buf<f32>, Q::Buf<f32>)>,
+    over_steps: Option<Q::Buf<f32>>,
+    of_reset: Option<Q::Buf<f32>>,
+}
+
+impl GruGradientPlan {
+    /// A plan for the gradients of the passes of `gru`. In the gradients of weights and biases, a step counts `decay^age`
+    /// times, with age the steps that follow it: 1 for the gradient itself, less to trust what is long ago less. What flows
+    /// back through the states, and to the inputs, is not decayed.
+    ///
+    /// # Errors
+    /// [`NnError::Parameter`] unless the decay is in `0..=1`; [`NnError::Overflow`] if the elements of a tensor cannot be counted.
+    pub fn new(gru: &GruPlan, decay: f32) -> Result<Self, NnError> {
+        if !(0.0..=1.0).contains(&decay) {
+            return Err(NnError::Parameter { op: OP, name: "decay", domain: "in 0..=1", value: f64::from(decay) });
+        }
+        let p = gru.params();
+        let [members, batch, steps, input, n] =
+            [p.members, p.batch, p.steps, p.input, p.hidden].map(|len| len as usize);
+        let (rows, after) = (steps * batch, p.variant == GruVariant::ResetAfter);
+        let constant = p.inputs.is_constant();
+        let seen = if constant { batch } else { rows };
+        let x = match p.inputs.is_per_member() {
+            true => Layout::contiguous(&[members, seen, input])?,
+            false => Layout::contiguous(&[seen, input])?,
+        };
+        let h = Layout::contiguous(&[members, rows, n])?;
+        let [gates, of_seen] = [rows, seen].map(|rows| Layout::contiguous(&[members, rows, 3 * n]));
+        let (gates, of_seen) = (gates?, of_seen?);
+        let [w, u] = [input, n].map(|rows| Layout::contiguous(&[members, rows, 3 * n]));
+        let (w, u) = (w?, u?);
+        let part = |of: &Layout, columns| of.narrowed(OP, 2, columns).map(|(_, part)| part);
+        let of_candidate = if after { h } else { part(&gates, 2 * n..3 * n)? };
+        let product = |rows: (&'static str, &Layout), of: &Layout, into: &Layout| {
+            GemmPlan::of(OP, [(rows.0, &rows.1.transposed()?), ("gates", of), ("gradient", into)], Activation::Identity)
+        };
+        let turned = w.transposed()?;
+        let of_inputs = [("gates", &of_seen), ("w", &turned), ("gradient of x", &x)];
+        let by_step = Layout::contiguous(&[members, steps, batch * 3 * n])?;
+        let decay = if decay == 1.0 {
+            None
+        } else {
+            let power = |step: usize| f64::from(decay).powi(i32::try_from(steps - 1 - step).unwrap_or(i32::MAX)) as f32;
+            let of_steps = Layout::contiguous(&[steps, 1])?;
+            let plan = BinaryPlan::new(&by_step, &of_steps, &by_step)?;
+            Some(Decay { powers: (0..steps).map(power).collect(), plan, gates: by_step, steps: of_steps })
+        };
+        let bu = if after {
+            let candidate = part(&gates, 2 * n..3 * n)?;
+            let sum = SumPlan::new(&[members, rows, n], 1)?;
+            Some(OfReset { product: BinaryPlan::new(&h, &candidate, &h)?, candidate, sum })
+        } else {
+            None
+        };
+        Ok(Self {
+            w: product(("x", &x), &of_seen, &w)?,
+            u_gates: product(("h", &h), &part(&gates, 0..2 * n)?, &part(&u, 0..2 * n)?)?,
+            u_candidate: product(("h", &h), &of_candidate, &part(&u, 2 * n..3 * n)?)?,
+            b: SumPlan::new(&[members, rows, 3 * n], 1)?,
+            bu,
+            inputs: GemmPlan::adding(OP, of_inputs)?,
+            decay,
+            over_steps: if constant { Some(SumPlan::new(by_step.shape(), 1)?) } else { None },
+            gru: *gru,
+            x,
+            h,
+            gates,
+            seen: of_seen,
+        })
+    }
+
+    /// Memory for the steps of this plan.
+    ///
+    /// # Errors
+    /// [`NnError::Backend`] if memory is short.
+    pub fn workspace<Q: Queue>(&self, q: &Q) -> Result<GruGradientWorkspace<Q>, NnError> {
+        let decay =
+            self.decay.as_ref().map(|decay| Ok::<_, NnError>((q.upload(&decay.powers)?, q.alloc(self.gates.numel())?)));
+        Ok(GruGradientWorkspace {
+            plan: self.clone(),
+            decay: decay.transpose()?,
+            over_steps: self.over_steps.as_ref().map(|_| q.alloc(self.seen.numel())).transpose()?,
+            of_reset: self.bu.as_ref().map(|_| q.alloc(self.h.numel())).transpose()?,
+        })
+    }
+
+    /// Writes the gradients of W, U, b and bu, from the inputs of the pass, from what it saved, and from the gradients of the
+    /// gates' sums, `[members, steps, batch, 3 hidden]`. They take the form of [`GruWeights`].
+    ///
+    /// # Errors
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout than the plan's, and for gradients of
+    /// another ensemble than it was made for; [`NnError::OtherPlan`] for the workspace of another plan; [`NnError::Backend`] from the
+    /// device.
+    pub fn weights<Q: GemmOps + ElementwiseOps>(
+        &self,
+        q: &Q,
+        workspace: &mut GruGradientWorkspace<Q>,
+        x: TensorRef<'_, Q, f32>,
+        saved: TensorRef<'_, Q, f32>,
+        gates: TensorRef<'_, Q, f32>,
+        gradients: &mut GruWeights<Q>,
+    ) -> Result<(), NnError> {
+        self.admit(workspace, gradients)?;
+        let x = x.planned(OP, "x", self.gru.inputs())?;
+        let saved = saved.planned(OP, "saved", self.gru.saved())?;
+        let gates = gates.planned(OP, "gates", self.gru.gates())?;
+        let of = |plane: usize| {
+            let len = saved.len() / GRU_SAVED as usize;
+            saved.slice(plane * len..(plane + 1) * len)
+        };
+        let n = self.gru.params().hidden as usize;
+        let GruGradientWorkspace { decay: decayed, over_steps, of_reset, .. } = workspace;
+        let d = if let (Some(decay), Some((powers, decayed))) = (&self.decay, decayed) {
+            let powers = TensorRef::new(powers.view(), decay.steps)?;
+            let into = TensorMut::new(decayed.view_mut(), decay.gates)?;
+            decay.plan.run(q, Binary::Mul, TensorRef::new(gates, decay.gates)?, powers, into)?;
+            decayed.view()
+        } else {
+            gates
+        };
+        let (ids, arena) = (gradients.ids(), gradients.arena_mut());
+        self.w.launch(q, x, self.summed(q, over_steps, d)?, None, arena.at_mut(ids.w)?.into_view())?;
+        self.u_gates.launch(q, of(H)?, d, None, arena.at_mut(ids.u)?.into_view())?;
+        let candidate = TensorRef::<Q, f32>::new(d, self.gates)?.narrowed(2, 2 * n..3 * n)?.view();
+        let of_candidate = arena.at_mut(ids.u)?.narrowed(2, 2 * n..3 * n)?.into_view();
+        if let (Some(plan), Some(product), Some(of_bu)) = (&self.bu, of_reset, ids.bu) {
+            let into = TensorMut::new(product.view_mut(), self.h)?;
+            let (r, of_c) = (TensorRef::new(of(R)?, self.h)?, TensorRef::new(candidate, plan.candidate)?);
+            plan.product.run(q, Binary::Mul, r, of_c, into)?;
+            self.u_candidate.launch(q, of(H)?, product.view(), None, of_candidate)?;
+            plan.sum.launch(q, product.view(), arena.at_mut(of_bu)?.into_view())?;
+        } else {
+            self.u_candidate.launch(q, of(RESET)?, candidate, None, of_candidate)?;
+        }
+        self.b.launch(q, d, arena.at_mut(ids.b)?.into_view())
+    }
+
+    /// Adds the gradients of the inputs, which have their form, from those of the gates' sums.
+    ///
+    /// # Errors
+    /// As [`weights`](Self::weights).
+    pub fn add_inputs<Q: GemmOps + ElementwiseOps>(
+        &self,
+        q: &Q,
+        workspace: &mut GruGradientWorkspace<Q>,
+        weights: &GruWeights<Q>,
+        gates: TensorRef<'_, Q, f32>,
+        x: TensorMut<'_, Q, f32>,
+    ) -> Result<(), NnError> {
+        self.admit(workspace, weights)?;
+        let gates = gates.planned(OP, "gates", self.gru.gates())?;
+        let x = x.planned(OP, "x", self.gru.inputs())?;
+        let d = self.summed(q, &mut workspace.over_steps, gates)?;
+        self.inputs.launch(q, d, weights.layer()?.w, None, x)
+    }
+
+    /// The gradients of the gates that the inputs see: those of all steps, or their sum.
+    fn summed<'a, Q: ElementwiseOps>(
+        &self,
+        q: &Q,
+        into: &'a mut Option<Q::Buf<f32>>,
+        gates: Ref<'a, Q, f32>,
+    ) -> Result<Ref<'a, Q, f32>, NnError> {
+        let (Some(plan), Some(sums)) = (&self.over_steps, into) else {
+            return Ok(gates);
+        };
+        plan.launch(q, gates, sums.view_mut())?;
+        Ok(sums.view())
+    }
+
+    /// Refuses the workspace of another plan, and weights of another ensemble.
+    fn admit<Q: Queue>(&self, workspace: &GruGradientWorkspace<Q>, weights: &GruWeights<Q>) -> Result<(), NnError> {
+        if workspace.plan != *self {
+            return Err(NnError::OtherPlan { op: OP, what: "workspace" });
+        }
+        self.gru.admit(OP, weights)
+    }
+}
+
+impl<Q: Queue> core::fmt::Debug for GruGradientWorkspace<Q> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("GruGradientWorkspace").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,109 @@
+//! An ensemble that learns how losses go, and steps of its training that are recorded.
+
+use backend_api::{Queue, Record};
+use nn_ops::{
+    GruMember, Init, OptimizerConfig, RssmPlan, RssmResults, RssmSpec, RssmTrainer, RssmTraining, Stochastic, Tensor,
+};
+use runtime::{AnyQueue, Choice, Settings};
+
+const MEMBERS: usize = 3;
+const HIDDEN: usize = 12;
+const BATCH: usize = 8;
+const STEPS: usize = 6;
+
+/// The factor by which row `row` loses at every step.
+fn factor(row: usize) -> f32 {
+    0.6 + 0.05 * row as f32
+}
+
+/// Losses of each row, from a start of its own on: `[steps + 1, batch]`.
+fn losses() -> Vec<f32> {
+    let loss = |step: usize, row: usize| (1.0 + 0.25 * (row * 5 % BATCH) as f32) * factor(row).powi(step as i32);
+    (0..=STEPS).flat_map(|step| (0..BATCH).map(move |row| loss(step, row))).collect()
+}
+
+/// The loss of a row and its factor, for `steps` steps.
+fn features(steps: usize) -> Vec<f32> {
+    losses()[..steps * BATCH].iter().enumerate().flat_map(|(at, &loss)| [loss, factor(at % BATCH)]).collect()
+}
+
+fn trainer<Q: backend_api::ops::linalg::LinalgOps + backend_api::ops::optim::OptimOps>(q: &Q) -> RssmTrainer<Q> {
+    let random = |site: u32, rows: usize| {
+        let limit = (2.0 / (2 + HIDDEN) as f32).sqrt();
+        Tensor::<Q, f32>::random(q, &[rows, 3 * HIDDEN], Init::Uniform { low: -limit, high: limit }, 3, site)
+            .unwrap()
+            .values(q)
+            .unwrap()
+    };
+    let unit = |member: u32| {
+        let (w, u) = (random(2 * member, 2), random(2 * member + 1, HIDDEN));
+        GruMember::new(2, HIDDEN, w, u, vec![0.0; 3 * HIDDEN], None).unwrap()
+    };
+    let units: Vec<_> = (0..MEMBERS as u32).map(unit).collect();
+    let part = Stochastic::Zeros;
+    let training = RssmTraining { batch: BATCH, steps: STEPS, stochastic: 0, part, ..RssmTraining::default() };
+    let optimizer = OptimizerConfig { clip: Some(5.0), ..OptimizerConfig::adam(0.01) };
+    RssmTrainer::new(q, &units, &[0.1; HIDDEN], training, optimizer).unwrap()
+}
+
+#[test]
+fn an_ensemble_learns_losses_that_fall_by_factors_it_is_told() {
+    let q = runtime::cpu().unwrap();
+    let mut trainer = trainer(&q);
+    let x = Tensor::from_values(&q, &[STEPS, BATCH, 2], &features(STEPS)).unwrap();
+    let targets = Tensor::from_values(&q, &[STEPS, BATCH], &losses()[BATCH..]).unwrap();
+    for _ in 0..1500 {
+        trainer.step(&q, x.at(), targets.at()).unwrap();
+    }
+    let errors = trainer.errors(&q).unwrap();
+    assert!(errors.iter().all(|&error| error < 1e-4), "{errors:?}");
+
+    // Left to its own losses, it goes on as it has seen.
+    let (stochastic, part) = (0, Stochastic::Zeros);
+    let spec = RssmSpec { batch: BATCH, steps: STEPS, stochastic, part, ..RssmSpec::default() };
+    let plan = RssmPlan::new(trainer.weights(), spec).unwrap();
+    let start = Tensor::from_values(&q, &[BATCH, 2], &features(1)).unwrap();
+    let state = [MEMBERS, BATCH, HIDDEN];
+    let first = Tensor::from_values(&q, &state, &[0.0; MEMBERS * BATCH * HIDDEN]).unwrap();
+    let before = Tensor::from_values(&q, &[MEMBERS, BATCH], &losses()[..BATCH].repeat(MEMBERS)).unwrap();
+    let mut trajectory = Tensor::alloc(&q, &[MEMBERS, BATCH, STEPS + 1]).unwrap();
+    let (mut last, mut combined) = (Tensor::alloc(&q, &state).unwrap(), Tensor::alloc(&q, &state).unwrap());
+    let mut entropy = Tensor::alloc(&q, &[MEMBERS, BATCH]).unwrap();
+    let results = RssmResults {
+        trajectory: trajectory.at_mut(),
+        last: last.at_mut(),
+        combined: combined.at_mut(),
+        entropy: entropy.at_mut(),
+        states: None,
+    };
+    let head = trainer.head().unwrap();
+    plan.run(&q, trainer.weights(), head, start.at(), first.at(), before.at(), results).unwrap();
+    for (at, loss) in trajectory.values(&q).unwrap().into_iter().enumerate() {
+        let (row, step) = (at / (STEPS + 1) % BATCH, at % (STEPS + 1));
+        let seen = losses()[step * BATCH + row];
+        assert!((loss - seen).abs() < 0.15, "row {row} after {step} steps: {loss} instead of {seen}");
+    }
+}
+
+/// The weights, bit for bit.
+fn bits(q: &AnyQueue, trainer: &RssmTrainer<AnyQueue>) -> Vec<u32> {
+    let units = trainer.weights().members(q).unwrap();
+    units.iter().flat_map(|unit| [unit.w(), unit.u(), unit.b()].concat()).map(f32::to_bits).collect()
+}
+
+#[test]
+fn a_step_that_is_recorded_trains_as_steps_do() {
+    let (q, _) = runtime::open_with(&Settings::default(), None, Some(Choice::Sim)).unwrap();
+    let x = Tensor::from_values(&q, &[STEPS, BATCH, 2], &features(STEPS)).unwrap();
+    let targets = Tensor::from_values(&q, &[STEPS, BATCH], &losses()[BATCH..]).unwrap();
+    let mut plain = trainer(&q);
+    (0..4).for_each(|_| plain.step(&q, x.at(), targets.at()).unwrap());
+
+    let mut recorded = trainer(&q);
+    let step = q.record(|q| recorded.step(q, x.at(), targets.at())).unwrap().expect("a step does not wait");
+    (0..4).for_each(|_| q.replay(&step).unwrap());
+    q.finish().unwrap();
+    assert_eq!(recorded.optimizer().state(&q).unwrap().step, 4);
+    assert_eq!(bits(&q, &recorded), bits(&q, &plain));
+    assert_eq!(recorded.errors(&q).unwrap(), plain.errors(&q).unwrap());
+}

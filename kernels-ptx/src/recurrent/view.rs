@@ -1,0 +1,75 @@
+//! What is done to states before they are read: a layer norm and a dropout.
+//!
+//! # Safety
+//! As for [`rows`](super::rows). `gamma` and `beta` hold a state's elements, or are both null.
+
+use core_types::params::recurrent::StateMask;
+
+use super::{
+    head::{add, of_lane},
+    unit::Unit,
+};
+use crate::{
+    dev::{
+        idx,
+        math::{fma, sqrt},
+        smem::SharedSlice,
+        sync::block_sync,
+        warp::reduce,
+    },
+    linalg::real::Real,
+};
+
+/// What is done to states.
+#[derive(Clone, Copy)]
+pub struct View {
+    pub gamma: *const f32,
+    pub beta: *const f32,
+    pub eps: f32,
+    pub mask: StateMask,
+}
+
+impl View {
+    /// Whether it is anything.
+    #[inline(always)]
+    pub fn changes(&self) -> bool {
+        !self.gamma.is_null() || self.mask.threshold > 0
+    }
+
+    /// The state of row `row` as it is read, whose first element has the index `first`; the warp of the row writes it. The update
+    /// gates, which no step needs any more, make room for it.
+    #[inline(always)]
+    pub unsafe fn apply<T: Real>(&self, unit: &Unit<T>, row: u32, first: u64) -> SharedSlice<f32> {
+        let (h, into, hidden) = (unit.row(row), unit.spare_row(row), unit.rows.hidden);
+        let (mut mean, mut rest, mut unit_of) = (0.0, 0.0, 1.0);
+        if !self.gamma.is_null() {
+            let n = hidden as f32;
+            let (mut sum, mut residual, mut squares) = (0.0, 0.0, 0.0);
+            for column in of_lane(hidden) {
+                sum += h.get(column);
+            }
+            mean = reduce(sum, add) / n;
+            for column in of_lane(hidden) {
+                let d = h.get(column) - mean;
+                residual += d;
+                squares = fma(d, d, squares);
+            }
+            // The rounding of the mean shows as the mean of the residuals.
+            rest = reduce(residual, add) / n;
+            let variance = fma(-rest, rest, reduce(squares, add) / n);
+            unit_of = 1.0 / sqrt(if variance < 0.0 { self.eps } else { variance + self.eps }); // NaN stays
+        }
+        if idx::warp() < unit.rows.live {
+            for column in of_lane(hidden) {
+                let mut x = h.get(column);
+                if !self.gamma.is_null() {
+                    let (gamma, beta) = (*self.gamma.add(column as usize), *self.beta.add(column as usize));
+                    x = fma((x - mean - rest) * unit_of, gamma, beta);
+                }
+                into.set(column, self.mask.apply(first + u64::from(column), x));
+            }
+        }
+        block_sync();
+        into
+    }
+}
