@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
 use conformance::Condition;
 use runtime::Choice;
 
-use crate::{files::Named, private::PfssArgs, stark::StarkArgs};
+use crate::{files::Named, nn::NnArgs, private::PfssArgs, stark::StarkArgs};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -40,6 +40,7 @@ pub(crate) enum Command {
     Trials(TrialsArgs),
     Pfss(PfssArgs),
     Stark(StarkArgs),
+    Nn(NnArgs),
 }
 
 impl Command {
@@ -66,6 +67,7 @@ impl Command {
             Self::Trials(args) => events(args.events.as_deref()).collect(),
             Self::Pfss(args) => args.command.files(),
             Self::Stark(args) => args.command.files(),
+            Self::Nn(args) => args.command.files(),
         }
     }
 }

@@ -9,6 +9,7 @@ mod doctor;
 mod exit;
 mod files;
 mod isolate;
+mod nn;
 mod output;
 mod private;
 mod report;
@@ -69,5 +70,6 @@ fn command(cli: &Cli) -> Result<()> {
         Command::Trials(args) => trials::run(args),
         Command::Pfss(args) => private::run(&args.command),
         Command::Stark(args) => stark::run(&args.command),
+        Command::Nn(args) => nn::run(&args.command),
     }
 }

@@ -1,5 +1,7 @@
 //! SVG charts.
 
+use core::ops::Range;
+
 use anyhow::{Result, anyhow};
 use plotters::prelude::*;
 
@@ -49,11 +51,7 @@ pub(crate) fn bars(title: &str, unit: &str, values: &[(String, f64)]) -> Result<
 /// Lines over a common x axis, with a legend.
 pub(crate) fn lines(title: &str, x: &str, y: &str, series: &[Series]) -> Result<String> {
     let points = || series.iter().flat_map(|s| &s.points);
-    let span = |pick: fn(&(f64, f64)) -> f64| {
-        let low = points().map(pick).fold(f64::INFINITY, f64::min);
-        let high = points().map(pick).fold(f64::NEG_INFINITY, f64::max);
-        if low < high { low..high } else { low - 0.5..low + 0.5 }
-    };
+    let (wide, high) = (span(points().map(|p| p.0)), span(points().map(|p| p.1)));
     let mut svg = String::new();
     {
         let root = SVGBackend::with_string(&mut svg, (760, 320)).into_drawing_area();
@@ -64,7 +62,7 @@ pub(crate) fn lines(title: &str, x: &str, y: &str, series: &[Series]) -> Result<
                 .margin(10)
                 .set_label_area_size(LabelAreaPosition::Left, 60)
                 .set_label_area_size(LabelAreaPosition::Bottom, 40)
-                .build_cartesian_2d(span(|p| p.0), span(|p| p.1))?;
+                .build_cartesian_2d(wide.clone(), high.clone())?;
             chart.configure_mesh().x_desc(x).y_desc(y).light_line_style(TRANSPARENT).draw()?;
             for (one, colour) in series.iter().zip(COLOURS.iter().cycle()) {
                 let style = colour.stroke_width(2);
@@ -80,6 +78,64 @@ pub(crate) fn lines(title: &str, x: &str, y: &str, series: &[Series]) -> Result<
         draw().map_err(|e| anyhow!("chart `{title}`: {e}"))?;
     }
     Ok(svg)
+}
+
+/// What is predicted from a point on, with bounds around it, beside what came.
+pub(crate) struct Fan {
+    /// What was there.
+    pub(crate) actual: Series,
+    /// Lines of which the prediction is the mean.
+    pub(crate) members: Vec<Vec<(f64, f64)>>,
+    pub(crate) mean: Series,
+    /// `[x, low, high]`.
+    pub(crate) bounds: Vec<[f64; 3]>,
+}
+
+/// A prediction that fans out: its bounds as an area, its members thin, its mean and what came on top.
+pub(crate) fn fan(title: &str, x: &str, y: &str, fan: &Fan) -> Result<String> {
+    let lines = || fan.members.iter().chain([&fan.actual.points, &fan.mean.points]).flatten().copied();
+    let points = || lines().chain(fan.bounds.iter().flat_map(|&[x, low, high]| [(x, low), (x, high)]));
+    let (wide, high) = (span(points().map(|p| p.0)), span(points().map(|p| p.1)));
+    let mut svg = String::new();
+    {
+        let root = SVGBackend::with_string(&mut svg, (760, 360)).into_drawing_area();
+        let draw = || -> Result<(), Box<dyn std::error::Error>> {
+            root.fill(&WHITE)?;
+            let mut chart = ChartBuilder::on(&root)
+                .caption(title, ("sans-serif", 16))
+                .margin(10)
+                .set_label_area_size(LabelAreaPosition::Left, 60)
+                .set_label_area_size(LabelAreaPosition::Bottom, 40)
+                .build_cartesian_2d(wide.clone(), high.clone())?;
+            chart.configure_mesh().x_desc(x).y_desc(y).light_line_style(TRANSPARENT).draw()?;
+            let there = fan.bounds.iter().map(|&[x, low, _]| (x, low));
+            let back = fan.bounds.iter().rev().map(|&[x, _, high]| (x, high));
+            let area = Polygon::new(there.chain(back).collect::<Vec<_>>(), COLOURS[1].mix(0.18));
+            chart.draw_series([area])?;
+            for member in &fan.members {
+                chart.draw_series(LineSeries::new(member.iter().copied(), COLOURS[1].mix(0.45)))?;
+            }
+            for (one, colour) in [(&fan.actual, COLOURS[0]), (&fan.mean, COLOURS[1])] {
+                let style = colour.stroke_width(2);
+                chart
+                    .draw_series(LineSeries::new(one.points.iter().copied(), style))?
+                    .label(one.name.clone())
+                    .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+            }
+            chart.configure_series_labels().border_style(TRANSPARENT).draw()?;
+            root.present()?;
+            Ok(())
+        };
+        draw().map_err(|e| anyhow!("chart `{title}`: {e}"))?;
+    }
+    Ok(svg)
+}
+
+/// From the least to the greatest value, or a unit around the only one.
+fn span(values: impl Iterator<Item = f64> + Clone) -> Range<f64> {
+    let low = values.clone().fold(f64::INFINITY, f64::min);
+    let high = values.fold(f64::NEG_INFINITY, f64::max);
+    if low < high { low..high } else { low - 0.5..low + 0.5 }
 }
 
 /// Three significant digits.

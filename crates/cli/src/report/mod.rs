@@ -4,7 +4,7 @@ mod chart;
 
 use std::fmt::Write as _;
 
-pub(crate) use chart::{Series, bars, lines};
+pub(crate) use chart::{Fan, Series, bars, fan, lines};
 
 /// A page of sections.
 pub(crate) struct Page {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod bundles;
+mod networks;
 mod private;
 mod rehearsal;
 mod stark;
@@ -31,6 +32,7 @@ fn help_names_every_command_and_the_exit_codes() {
         "demo",
         "pfss",
         "stark",
+        "nn",
         "doctor",
         "conformance",
         "bench",

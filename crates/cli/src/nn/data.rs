@@ -1,0 +1,162 @@
+//! Labelled rows to train and to test with.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+use clap::Args;
+use inference::digits::{self, Digits, PIXELS};
+use nn_ops::io::NpyArray;
+
+use super::array;
+use crate::files::Named;
+
+/// Without files to test with, every row whose number is a multiple of this is for that.
+const TEST_EVERY: usize = 5;
+
+/// Where the rows come from: the handwritten digits that ship, unless files are named.
+#[derive(Args, Debug)]
+pub(super) struct DataArgs {
+    /// Features, rows of f32, f64 or bytes: a NumPy file, or safetensors with a tensor `inputs`. Numbers are taken as they are.
+    /// [default: the handwritten digits that ship]
+    #[arg(long, value_name = "FILE", requires = "labels")]
+    inputs: Option<PathBuf>,
+    /// The class of each row, from 0: a NumPy file of integers.
+    #[arg(long, value_name = "FILE", requires = "inputs")]
+    labels: Option<PathBuf>,
+    /// Features to test with; without them every fifth row is for testing.
+    #[arg(long, value_name = "FILE", requires_all = ["inputs", "test_labels"])]
+    test_inputs: Option<PathBuf>,
+    /// The classes to test with.
+    #[arg(long, value_name = "FILE", requires = "test_inputs")]
+    test_labels: Option<PathBuf>,
+}
+
+impl DataArgs {
+    /// The files that it reads.
+    pub(super) fn files(&self) -> Vec<Named<'_>> {
+        let named = [
+            ("--inputs", &self.inputs),
+            ("--labels", &self.labels),
+            ("--test-inputs", &self.test_inputs),
+            ("--test-labels", &self.test_labels),
+        ];
+        named.into_iter().filter_map(|(by, path)| Some(Named::read(by, path.as_deref()?))).collect()
+    }
+
+    /// The rows to train and those to test with.
+    pub(super) fn load(&self) -> Result<[Rows; 2]> {
+        let (Some(inputs), Some(labels)) = (&self.inputs, &self.labels) else {
+            let (train, test) = digits::load()?;
+            return Ok([Rows::of_digits(&train), Rows::of_digits(&test)]);
+        };
+        let rows = Rows::read(inputs, labels)?;
+        let (Some(inputs), Some(labels)) = (&self.test_inputs, &self.test_labels) else {
+            let sets = rows.split(TEST_EVERY);
+            let enough = sets.iter().all(|set| set.count() > 0);
+            ensure!(enough, "too few rows to train and to test with: expected 2 or more, got {}", rows.count());
+            return Ok(sets);
+        };
+        let test = Rows::read(inputs, labels)?;
+        ensure!(
+            test.features == rows.features,
+            "the rows to test with have {} features, those to train with {}",
+            test.features,
+            rows.features
+        );
+        Ok([rows, test])
+    }
+}
+
+/// Labelled rows.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rows {
+    /// Numbers in a row.
+    pub(super) features: usize,
+    /// Row by row.
+    pub(super) inputs: Vec<f32>,
+    pub(super) labels: Vec<u32>,
+}
+
+impl Rows {
+    pub(super) fn of_digits(digits: &Digits) -> Self {
+        let labels = digits.labels.iter().map(|&label| label.into()).collect();
+        Self { features: PIXELS, inputs: digits.normalised(), labels }
+    }
+
+    pub(super) fn read(inputs: &Path, labels: &Path) -> Result<Self> {
+        let (inputs, labels) = (array::numbers(inputs, "inputs")?, array::classes(labels)?);
+        Self::of_arrays(inputs, labels).context("the rows and their labels")
+    }
+
+    fn of_arrays(inputs: NpyArray<f32>, labels: NpyArray<u32>) -> Result<Self> {
+        let [rows, features] = array::matrix(&inputs, "the inputs")?;
+        ensure!(features > 0, "the inputs have no features: their shape is {:?}", inputs.shape);
+        ensure!(labels.shape == [rows], "expected a label for each of {rows} rows, got shape {:?}", labels.shape);
+        Ok(Self { features, inputs: inputs.data, labels: labels.data })
+    }
+
+    /// Rows without labels.
+    pub(super) fn unlabelled(inputs: NpyArray<f32>) -> Result<Self> {
+        let [rows, _] = array::matrix(&inputs, "the inputs")?;
+        let labels = NpyArray { shape: vec![rows], data: vec![0; rows] };
+        Ok(Self { labels: Vec::new(), ..Self::of_arrays(inputs, labels)? })
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.inputs.len() / self.features
+    }
+
+    /// One more than the greatest label.
+    pub(super) fn classes(&self) -> usize {
+        self.labels.iter().max().map_or(0, |&most| most as usize + 1)
+    }
+
+    /// The rows in another order, or some of them.
+    pub(super) fn select(&self, order: &[usize]) -> Self {
+        let row = |&i: &usize| &self.inputs[i * self.features..][..self.features];
+        Self {
+            features: self.features,
+            inputs: order.iter().flat_map(row).copied().collect(),
+            labels: order.iter().map(|&i| self.labels[i]).collect(),
+        }
+    }
+
+    /// All rows but every `nth`, and those.
+    fn split(&self, nth: usize) -> [Self; 2] {
+        let (test, train): (Vec<_>, Vec<_>) = (0..self.count()).partition(|i| i.is_multiple_of(nth));
+        [self.select(&train), self.select(&test)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrays(shape: &[usize], labels: &[u32]) -> Result<Rows> {
+        let data = (0..shape.iter().product()).map(|i: usize| i as f32).collect();
+        let labels = NpyArray { shape: vec![labels.len()], data: labels.to_vec() };
+        Rows::of_arrays(NpyArray { shape: shape.to_vec(), data }, labels)
+    }
+
+    #[test]
+    fn every_fifth_row_is_for_testing() {
+        let rows = arrays(&[7, 2], &[0, 1, 2, 3, 4, 5, 6]).unwrap();
+        let [train, test] = rows.split(TEST_EVERY);
+        assert_eq!((train.labels, test.labels), (vec![1, 2, 3, 4, 6], vec![0, 5]));
+        assert_eq!(test.inputs, [0.0, 1.0, 10.0, 11.0]);
+        assert_eq!(rows.classes(), 7);
+    }
+
+    #[test]
+    fn images_are_rows_of_all_their_pixels() {
+        assert_eq!(arrays(&[2, 3, 4], &[0, 1]).unwrap().features, 12);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_its_shape() {
+        for (shape, labels) in [(&[3][..], &[0][..]), (&[2, 3], &[0]), (&[2, 0], &[0, 0]), (&[], &[])] {
+            let refused = format!("{:#}", arrays(shape, labels).unwrap_err());
+            assert!(refused.contains('['), "{refused}");
+        }
+    }
+}

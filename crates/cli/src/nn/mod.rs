@@ -1,0 +1,59 @@
+//! `trefoil nn`: networks that are trained, asked, and rolled out.
+
+mod array;
+mod data;
+mod history;
+mod model;
+mod predict;
+mod rollout;
+mod saved;
+mod train;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use runtime::{AnyQueue, Choice, Domain, OpenError, Settings};
+
+use crate::files::Named;
+
+/// Networks on the handwritten digits that ship or on arrays of your own.
+///
+/// `train` fits a perceptron to labelled rows and writes it as safetensors. `predict` says the classes of rows. `rollout` predicts how
+/// a loss goes on.
+#[derive(Args, Debug)]
+pub(crate) struct NnArgs {
+    #[command(subcommand)]
+    pub(crate) command: NnCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum NnCommand {
+    Train(train::TrainArgs),
+    Predict(predict::PredictArgs),
+    Rollout(rollout::RolloutArgs),
+}
+
+impl NnCommand {
+    /// The files that it names.
+    pub(crate) fn files(&self) -> Vec<Named<'_>> {
+        match self {
+            Self::Train(args) => args.files(),
+            Self::Predict(args) => args.files(),
+            Self::Rollout(args) => args.files(),
+        }
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(command: &NnCommand) -> Result<()> {
+    match command {
+        NnCommand::Train(args) => train::run(args),
+        NnCommand::Predict(args) => predict::run(args),
+        NnCommand::Rollout(args) => rollout::run(args),
+    }
+}
+
+/// Opens the queue that the arguments and the environment ask for.
+fn open(backend: Option<Choice>) -> Result<AnyQueue> {
+    let settings = Settings::from_env().map_err(OpenError::from)?;
+    Ok(runtime::open_with(&settings, Some(Domain::Nn), backend)?.0)
+}

@@ -1,0 +1,377 @@
+//! `trefoil nn rollout`.
+
+use std::{fmt::Write as _, path::PathBuf};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use backend_api::Queue as _;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use nn_ops::{
+    Annealing, GruInputs, GruMember, GruPlan, GruResults, Init, OptimizerConfig, RssmPlan, RssmResults, RssmSpec,
+    RssmSummary, RssmTrainer, RssmTraining, Schedule, Tensor,
+    io::{NpyArray, write_npy},
+};
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng as _, SeedableRng as _},
+};
+use runtime::{AnyQueue, Choice};
+
+use super::{array, open};
+use crate::{
+    exit::note,
+    files::Named,
+    output::{Output, print},
+    report::{self, Fan, Series},
+};
+
+/// The norm that gradients are held to.
+const CLIP: f64 = 5.0;
+/// Elements of the second part of the combined state.
+const STOCHASTIC: usize = 8;
+
+/// Predict how a loss goes on, by an ensemble that learns from how it went so far.
+///
+/// Each member is a gated recurrent unit with weights of its own, trained on windows of the history before the row that is
+/// predicted from; the predicted loss of a step is what the next one begins with, and the other features stay. The members'
+/// mean is the prediction, and how far they disagree bounds it. What the history holds after that row is compared.
+#[derive(Args, Debug)]
+pub(crate) struct RolloutArgs {
+    /// The history: a NumPy file of rows, or safetensors with a tensor `history`, whose first column is the loss, above 0, and
+    /// whose others are features such as the rate. `trefoil nn train --history` writes one.
+    #[arg(long, value_name = "FILE")]
+    history: PathBuf,
+    /// Rows to predict.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    steps: u32,
+    /// The row to predict from; the rows before it are learned [default: as many rows before the last as are predicted].
+    #[arg(long, value_name = "ROW")]
+    from: Option<usize>,
+    /// Members of the ensemble.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=64))]
+    members: u32,
+    /// Units of a member's state.
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(8..=1024))]
+    hidden: u32,
+    /// Rows of a window that is learned at once.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    window: u32,
+    /// Steps of training, of 16 windows each.
+    #[arg(long, value_name = "N", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    training: u32,
+    /// What the weights begin with, and the windows, depend on it.
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    seed: u64,
+    /// Write the predicted losses to FILE, a NumPy file `[members, steps + 1]` of f32.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Write a report with the fan of predictions to FILE.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Backend: cpu, gpu (= cuda), auto or sim [default: TREFOIL_BACKEND, or else cpu].
+    #[arg(long, value_name = "NAME")]
+    backend: Option<Choice>,
+}
+
+impl RolloutArgs {
+    /// The files that it reads and writes.
+    pub(super) fn files(&self) -> Vec<Named<'_>> {
+        let written = [("--out", &self.out), ("--html", &self.html)];
+        let written = written.into_iter().filter_map(|(by, path)| Some(Named::written(by, path.as_deref()?)));
+        [Named::read("--history", &self.history)].into_iter().chain(written).collect()
+    }
+}
+
+/// Losses and features, row by row.
+struct History {
+    features: usize,
+    rows: Vec<f32>,
+}
+
+impl History {
+    fn of_array(array: NpyArray<f32>) -> Result<Self> {
+        let [count, features] = array::matrix(&array, "the history")?;
+        ensure!(features > 0, "the history has no column: its shape is {:?}", array.shape);
+        for (row, values) in array.data.chunks_exact(features).enumerate() {
+            if let Some(value) = values.iter().find(|value| !value.is_finite()) {
+                bail!("row {row} of {count} holds {value}, expected finite numbers");
+            }
+            ensure!(values[0] > 0.0, "the loss of row {row} is {}, expected more than 0", values[0]);
+        }
+        Ok(Self { features, rows: array.data })
+    }
+
+    fn count(&self) -> usize {
+        self.rows.len() / self.features
+    }
+
+    fn row(&self, row: usize) -> &[f32] {
+        &self.rows[row * self.features..][..self.features]
+    }
+
+    fn loss(&self, row: usize) -> f32 {
+        self.row(row)[0]
+    }
+}
+
+/// An ensemble, what it learns from, and where it predicts from.
+struct Ensemble<'a> {
+    q: &'a AnyQueue,
+    args: &'a RolloutArgs,
+    history: &'a History,
+    from: usize,
+    trainer: RssmTrainer<AnyQueue>,
+}
+
+/// Windows of a training step.
+const BATCH: usize = 16;
+
+impl<'a> Ensemble<'a> {
+    fn new(q: &'a AnyQueue, args: &'a RolloutArgs, history: &'a History) -> Result<Self> {
+        let (count, steps, window) = (history.count(), args.steps as usize, args.window as usize);
+        let from = args.from.unwrap_or(count.saturating_sub(1 + steps));
+        ensure!(from < count, "`--from` is {from}, expected less than {count}, the rows of the history");
+        // a window and the loss after it
+        ensure!(
+            from > window,
+            "{from} rows come before the one to predict from, expected more than a window of {window}"
+        );
+        let (input, hidden) = (history.features, args.hidden as usize);
+        let member = |member: u32| {
+            let drawn = |shape: [usize; 2], site: u32| Init::Glorot.values(&shape, args.seed, 3 * member + site);
+            let (w, u) = (drawn([input, 3 * hidden], 0)?, drawn([hidden, 3 * hidden], 1)?);
+            Ok(GruMember::new(input, hidden, w, u, vec![0.0; 3 * hidden], None)?)
+        };
+        let members = (0..args.members).map(member).collect::<Result<Vec<_>>>()?;
+        let head = Init::Glorot.values(&[hidden + STOCHASTIC, 1], args.seed, 2)?;
+        let training = RssmTraining { batch: BATCH, steps: window, stochastic: STOCHASTIC, ..RssmTraining::default() };
+        let annealing = Annealing::Cosine { steps: args.training.into(), least: 0.0 };
+        let schedule = Schedule { rate: 0.01, warmup: 20, annealing };
+        let optimizer = OptimizerConfig { schedule, clip: Some(CLIP), ..OptimizerConfig::adam(0.01) };
+        let trainer = RssmTrainer::new(q, &members, &head, training, optimizer)?;
+        Ok(Self { q, args, history, from, trainer })
+    }
+
+    /// Learns the windows before the row to predict from; gives the mean squared error after each step.
+    fn train(&mut self, bar: &ProgressBar) -> Result<Vec<f64>> {
+        let window = self.args.window as usize;
+        let mut random = ChaCha8Rng::seed_from_u64(self.args.seed);
+        let mut errors = Vec::new();
+        for _ in 0..self.args.training {
+            let starts: Vec<usize> =
+                (0..BATCH).map(|_| (random.next_u64() % (self.from + 1 - window) as u64) as usize).collect();
+            let steps = || (0..window).flat_map(|step| starts.iter().map(move |start| start + step));
+            let x: Vec<f32> = steps().flat_map(|row| self.history.row(row)).copied().collect();
+            let targets: Vec<f32> = steps().map(|row| self.history.loss(row + 1)).collect();
+            let x = Tensor::from_values(self.q, &[window, BATCH, self.history.features], &x)?;
+            let targets = Tensor::from_values(self.q, &[window, BATCH], &targets)?;
+            self.trainer.step(self.q, x.at(), targets.at())?;
+            let of_members = self.trainer.errors(self.q)?;
+            errors.push(of_members.iter().sum::<f64>() / of_members.len() as f64);
+            bar.inc(1);
+            bar.set_message(format!("root mean squared error {:.4}", errors[errors.len() - 1].sqrt()));
+        }
+        Ok(errors)
+    }
+
+    /// The losses that each member predicts, `[members, steps + 1]`, and the sums of its entropies.
+    fn predict(&self) -> Result<(Vec<f32>, Vec<f32>)> {
+        let (q, weights) = (self.q, self.trainer.weights());
+        let (members, hidden) = (weights.count(), weights.hidden());
+        let (window, steps) = (self.args.window as usize, self.args.steps as usize);
+        // what the rows before leave in the states
+        let before =
+            &self.history.rows[(self.from - window) * self.history.features..self.from * self.history.features];
+        let before = Tensor::from_values(q, &[window, 1, self.history.features], before)?;
+        let mut states = Tensor::alloc(q, &[members, 1, hidden])?;
+        let results = GruResults { states: None, last: states.at_mut(), saved: None };
+        GruPlan::new(weights, 1, window, GruInputs::Sequence)?.forward(q, weights, before.at(), None, results)?;
+
+        let spec = RssmSpec { batch: 1, steps, stochastic: STOCHASTIC, ..RssmSpec::default() };
+        let now = Tensor::from_values(q, &[1, self.history.features], self.history.row(self.from))?;
+        let loss = Tensor::from_values(q, &[members, 1], &vec![self.history.loss(self.from); members])?;
+        let mut trajectory = Tensor::alloc(q, &[members, 1, steps + 1])?;
+        let mut last = Tensor::alloc(q, &[members, 1, hidden])?;
+        let mut combined = Tensor::alloc(q, &[members, 1, hidden + STOCHASTIC])?;
+        let mut entropy = Tensor::alloc(q, &[members, 1])?;
+        let results = RssmResults {
+            trajectory: trajectory.at_mut(),
+            last: last.at_mut(),
+            combined: combined.at_mut(),
+            entropy: entropy.at_mut(),
+            states: None,
+        };
+        let head = self.trainer.head()?;
+        RssmPlan::new(weights, spec)?.run(q, weights, head, now.at(), states.at(), loss.at(), results)?;
+        Ok((trajectory.values(q)?, entropy.values(q)?))
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &RolloutArgs) -> Result<()> {
+    let begin = |path: &Option<PathBuf>| path.as_deref().map(Output::begin_public).transpose();
+    let (out, html) = (begin(&args.out)?, begin(&args.html)?);
+    let tell = if [&out, &html].into_iter().flatten().any(Output::is_stdout) { note } else { print };
+    let history = History::of_array(array::numbers(&args.history, "history")?).context("the history")?;
+    let q = open(args.backend)?;
+    let mut ensemble = Ensemble::new(&q, args, &history)?;
+
+    let style = ProgressStyle::with_template("{prefix:8} {bar:32} {pos}/{len} {msg}")?;
+    let bar = ProgressBar::new(args.training.into()).with_style(style).with_prefix("training");
+    let errors = ensemble.train(&bar)?;
+    bar.finish_and_clear();
+    let (trajectory, entropy) = ensemble.predict()?;
+    let steps = args.steps as usize;
+    let predicted = Predicted::new(steps, &trajectory, &entropy)?;
+    if let Some(out) = out {
+        let shape = vec![args.members as usize, steps + 1];
+        out.finish(&write_npy(&NpyArray { shape, data: trajectory.clone() })?)?;
+    }
+
+    let from = ensemble.from;
+    let actual: Vec<f64> =
+        (from..history.count().min(from + steps + 1)).map(|row| f64::from(history.loss(row))).collect();
+    let facts = facts(&q, args, &ensemble, &predicted, &actual, &errors);
+    let mut text = String::new();
+    for (name, value) in &facts {
+        writeln!(text, "{name:<22} {value}")?;
+    }
+    let table = predicted.table(from, &actual);
+    for row in [&table.head].into_iter().chain(&table.rows) {
+        let cells: Vec<String> = row.iter().map(|cell| format!("{cell:>10}")).collect();
+        writeln!(text, "{}", cells.join(" "))?;
+    }
+    tell(&text)?;
+    let Some(html) = html else { return Ok(()) };
+    let pictures = vec![predicted.fan(&history, from, &trajectory)?, curve(&errors)?];
+    let section = report::Section { heading: "Prediction".to_owned(), facts, pictures, table: Some(table) };
+    let page = report::Page {
+        title: "Trefoil: how a loss goes on".to_owned(),
+        lead: "The area is twice the members' uncertainty around their mean.".to_owned(),
+        sections: vec![section],
+    };
+    html.finish(page.to_html().as_bytes())
+}
+
+/// What the members say together, after each step.
+struct Predicted {
+    mean: Vec<f64>,
+    bounds: Vec<[f64; 2]>,
+    confidence: f64,
+}
+
+impl Predicted {
+    fn new(steps: usize, trajectory: &[f32], entropy: &[f32]) -> Result<Self> {
+        let after = |step: usize| {
+            let losses = trajectory.chunks_exact(steps + 1).flat_map(|losses| &losses[..=step]).copied();
+            let rows = RssmSummary::of_rows(entropy.len(), step, &losses.collect::<Vec<_>>(), entropy)?;
+            rows.into_iter().next().context("a prediction of one row")
+        };
+        let summaries = (0..=steps).map(after).collect::<Result<Vec<_>>>()?;
+        let last = &summaries[steps];
+        let bounds = summaries.iter().map(|summary| summary.bounds).collect();
+        Ok(Self { mean: last.mean.clone(), bounds, confidence: last.confidence })
+    }
+
+    /// The root of the mean squared error over what is known, without the row that it begins with.
+    fn error(&self, actual: &[f64]) -> Option<f64> {
+        let squares = self.mean.iter().zip(actual).skip(1).map(|(mean, loss)| (mean - loss) * (mean - loss));
+        let count = actual.len().checked_sub(1).filter(|&count| count > 0)?;
+        Some((squares.sum::<f64>() / count as f64).sqrt())
+    }
+
+    fn table(&self, from: usize, actual: &[f64]) -> report::Table {
+        let row = |step: usize| {
+            let [low, high] = self.bounds[step];
+            let was = actual.get(step).map_or_else(String::new, |loss| format!("{loss:.4}"));
+            let said = [self.mean[step], low, high].map(|value| format!("{value:.4}"));
+            [(from + step).to_string()].into_iter().chain(said).chain([was]).collect()
+        };
+        let head = ["row", "predicted", "least", "most", "was"].map(str::to_owned).into();
+        report::Table { head, rows: (0..self.mean.len()).map(row).collect() }
+    }
+
+    /// The picture, with as many rows before as after, or three times as many.
+    fn fan(&self, history: &History, from: usize, trajectory: &[f32]) -> Result<String> {
+        let steps = self.mean.len();
+        let at = |step: usize| (from + step) as f64;
+        let shown = from.saturating_sub(3 * steps)..history.count().min(from + steps);
+        let member = |losses: &[f32]| losses.iter().enumerate().map(|(step, &loss)| (at(step), loss.into())).collect();
+        let actual = shown.map(|row| (row as f64, history.loss(row).into())).collect();
+        let fan = Fan {
+            actual: Series { name: "loss".to_owned(), points: actual },
+            members: trajectory.chunks_exact(steps).map(member).collect(),
+            mean: Series {
+                name: "predicted".to_owned(),
+                points: self.mean.iter().enumerate().map(|(step, &mean)| (at(step), mean)).collect(),
+            },
+            bounds: self.bounds.iter().enumerate().map(|(step, &[low, high])| [at(step), low, high]).collect(),
+        };
+        report::fan("how the loss goes on", "row", "loss", &fan)
+    }
+}
+
+fn facts(
+    q: &AnyQueue,
+    args: &RolloutArgs,
+    ensemble: &Ensemble<'_>,
+    predicted: &Predicted,
+    actual: &[f64],
+    errors: &[f64],
+) -> Vec<(String, String)> {
+    let caps = q.caps();
+    let fact = |name: &str, value: String| (name.to_owned(), value);
+    let RolloutArgs { members, hidden, training, seed, .. } = args;
+    let mut facts = vec![
+        fact("history", format!("{} rows, of which {} were learned", ensemble.history.count(), ensemble.from + 1)),
+        fact("ensemble", format!("{members} members of {hidden} units, seed {seed}")),
+        fact(
+            "training",
+            format!("{training} steps, root mean squared error {:.4}", errors.last().map_or(0.0, |e| e.sqrt())),
+        ),
+        fact("confidence", format!("{:.4}", predicted.confidence)),
+    ];
+    if let Some(error) = predicted.error(actual) {
+        let unchanged = Predicted { mean: vec![actual[0]; actual.len()], bounds: Vec::new(), confidence: 1.0 };
+        let beside = unchanged.error(actual).unwrap_or(0.0);
+        facts.push(fact("error of prediction", format!("{error:.4}; of a loss that stays, {beside:.4}")));
+    }
+    facts.push(fact("device", format!("{} ({}, {} threads)", caps.device, caps.path, caps.threads)));
+    facts
+}
+
+fn curve(errors: &[f64]) -> Result<String> {
+    let points = errors.iter().enumerate().map(|(step, error)| (step as f64 + 1.0, error.sqrt())).collect();
+    let series = [Series { name: "windows to learn".to_owned(), points }];
+    report::lines("error while training", "step", "root mean squared error", &series)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(data: Vec<f32>) -> Result<History> {
+        History::of_array(NpyArray { shape: vec![data.len() / 2, 2], data })
+    }
+
+    #[test]
+    fn histories_without_losses_are_refused_by_their_row() {
+        let refused = |data: Vec<f32>| format!("{:#}", history(data).err().unwrap());
+        assert!(refused(vec![1.0, 0.0, 0.0, 1.0]).contains("row 1 is 0"));
+        assert!(refused(vec![1.0, f32::NAN]).contains("row 0 of 1 holds NaN"));
+        assert_eq!(history(vec![1.0, 0.0, 2.0, 0.5]).unwrap().row(1), [2.0, 0.5]);
+    }
+
+    #[test]
+    fn members_are_summed_up_after_every_step() {
+        // two members, two steps
+        let predicted = Predicted::new(2, &[1.0, 2.0, 3.0, 1.0, 2.0, 5.0], &[0.0, 0.0]).unwrap();
+        assert_eq!(predicted.mean, [1.0, 2.0, 4.0]);
+        assert_eq!(predicted.bounds[..2], [[1.0, 1.0], [2.0, 2.0]]);
+        let [low, high] = predicted.bounds[2];
+        assert!(low < 2.0 && high > 6.0);
+        assert_eq!(predicted.error(&[1.0, 2.0, 1.0]), Some((9.0f64 / 2.0).sqrt()));
+        assert_eq!(predicted.error(&[1.0]), None);
+        assert_eq!(predicted.table(7, &[1.0]).rows[0], ["7", "1.0000", "1.0000", "1.0000", "1.0000"]);
+    }
+}

@@ -1,0 +1,305 @@
+//! `trefoil nn train`.
+
+use std::{
+    fmt::Write as _,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result, ensure};
+use backend_api::{Buffer as _, Queue as _};
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use nn_ops::{Annealing, Mlp, MlpTraining, OptimizerConfig, Schedule, TensorRef, WeightDecay, io::write_safetensors};
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng as _, SeedableRng as _},
+};
+use runtime::{AnyQueue, Choice};
+
+use super::{
+    data::{DataArgs, Rows},
+    history::History,
+    model, open, saved,
+};
+use crate::{
+    exit::{Usage, note},
+    files::Named,
+    output::{Output, print},
+    report::{self, Series},
+};
+
+/// The most classes that a network is made for: a label beyond is rather a mistake.
+const MOST_CLASSES: usize = 1 << 16;
+
+/// Fit a perceptron to labelled rows, test it, and write it as safetensors.
+///
+/// The layers have ReLU between them; the loss is the cross-entropy of the softmax. The rate falls to zero in a straight line over the
+/// epochs. The same arguments give the same network on every run of one backend, also when the training is taken up again in
+/// between: with `--checkpoint` its state is kept in a file after every epoch, and the same command goes on from there.
+#[derive(Args, Debug)]
+pub(crate) struct TrainArgs {
+    #[command(flatten)]
+    data: DataArgs,
+    /// Units of each hidden layer.
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "64", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    hidden: Vec<u32>,
+    /// Times that every row is seen.
+    #[arg(long, value_name = "N", default_value_t = 80, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    epochs: u32,
+    /// Rows of a step.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    batch: u32,
+    /// What a step is.
+    #[arg(long, value_enum, default_value_t = OptimizerName::Sgd)]
+    optimizer: OptimizerName,
+    /// Size of the first step [default: 0.05 of sgd, 0.002 of adam-w].
+    #[arg(long, value_name = "X")]
+    rate: Option<f64>,
+    /// Share of the running sum of gradients that a step of sgd keeps, in 0..1 [default: 0.9].
+    #[arg(long, value_name = "X")]
+    momentum: Option<f64>,
+    /// Part of each weight, but of no bias, that a step takes away, in units of the rate [default: 0 of sgd, 0.01 of adam-w].
+    #[arg(long, value_name = "X")]
+    decay: Option<f64>,
+    /// The norm that the gradients are held to [default: any].
+    #[arg(long, value_name = "X")]
+    clip: Option<f64>,
+    /// What the weights begin with, and the order of the rows, depend on it.
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    seed: u64,
+    /// Write the network to FILE: `layers.N.weight`, `[inputs, outputs]`, and `layers.N.bias` of each layer, f32.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Keep the state of the training in FILE after every epoch, and go on from what FILE holds.
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+    /// Write how the loss went to FILE, for `trefoil nn rollout`: a NumPy file with a row for every ten steps of their mean loss and
+    /// their rate.
+    #[arg(long, value_name = "FILE")]
+    history: Option<PathBuf>,
+    /// Write a report with the curves of loss and accuracy to FILE.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Backend: cpu, gpu (= cuda), auto or sim [default: TREFOIL_BACKEND, or else cpu].
+    #[arg(long, value_name = "NAME")]
+    backend: Option<Choice>,
+}
+
+impl TrainArgs {
+    /// The files that it reads and writes.
+    pub(super) fn files(&self) -> Vec<Named<'_>> {
+        let others = [("--checkpoint", &self.checkpoint), ("--history", &self.history), ("--html", &self.html)];
+        let others = others.into_iter().filter_map(|(by, path)| Some(Named::written(by, path.as_deref()?)));
+        self.data.files().into_iter().chain([Named::written("--out", &self.out)]).chain(others).collect()
+    }
+
+    /// What the optimiser is told, for so many steps.
+    fn config(&self, steps: u64) -> Result<OptimizerConfig, Usage> {
+        let (rate, plain, decay) = match self.optimizer {
+            OptimizerName::Sgd => {
+                let (rate, momentum) = (self.rate.unwrap_or(0.05), self.momentum.unwrap_or(0.9));
+                (rate, OptimizerConfig::sgd(rate, momentum), 0.0)
+            }
+            OptimizerName::AdamW if self.momentum.is_some() => {
+                return Err(Usage("`--momentum` is for `--optimizer sgd` alone".to_owned()));
+            }
+            OptimizerName::AdamW => {
+                let rate = self.rate.unwrap_or(0.002);
+                (rate, OptimizerConfig::adam_w(rate), 0.01)
+            }
+        };
+        let decay = match self.decay.unwrap_or(decay) {
+            0.0 => WeightDecay::None,
+            decay => WeightDecay::Decoupled(decay),
+        };
+        let schedule = Schedule { rate, warmup: 0, annealing: Annealing::Linear { steps, least: 0.0 } };
+        Ok(OptimizerConfig { schedule, decay, clip: self.clip, ..plain })
+    }
+}
+
+/// A kind of step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OptimizerName {
+    /// Stochastic gradient descent with momentum.
+    Sgd,
+    /// Adam with decoupled weight decay.
+    AdamW,
+}
+
+/// A network in training.
+struct Training<'a> {
+    q: &'a AnyQueue,
+    args: &'a TrainArgs,
+    train: Rows,
+    test: Rows,
+    network: Mlp<AnyQueue>,
+    training: MlpTraining<AnyQueue>,
+    history: History,
+    /// What the arguments ask for, which a training that is taken up again has to share.
+    described: String,
+}
+
+impl<'a> Training<'a> {
+    fn new(q: &'a AnyQueue, args: &'a TrainArgs, [train, test]: [Rows; 2]) -> Result<Self> {
+        let classes = train.classes().max(test.classes());
+        ensure!(classes <= MOST_CLASSES, "the greatest label is {}, expected less than {MOST_CLASSES}", classes - 1);
+        let hidden = args.hidden.iter().map(|&units| units as usize);
+        let sizes: Vec<usize> = [train.features].into_iter().chain(hidden).chain([classes]).collect();
+        let batch = args.batch as usize;
+        let steps = u64::from(args.epochs) * train.count().div_ceil(batch) as u64;
+        let (config, rows) = (args.config(steps)?, train.count().min(batch));
+        let described = format!("{sizes:?} {} {} {} {config:?}", args.seed, args.epochs, args.batch);
+        let found = args.checkpoint.as_deref().map(|path| saved::read(path, &described)).transpose()?.flatten();
+        let (network, training, history) = match found {
+            Some((checkpoint, history)) => {
+                let network = Mlp::resume(q, &checkpoint)?;
+                let training = network.resume_training(q, rows, &checkpoint)?;
+                (network, training, history)
+            }
+            None => {
+                let network = Mlp::new(q, &sizes, &mut ChaCha8Rng::seed_from_u64(args.seed))?;
+                let training = network.training(q, rows, config)?;
+                (network, training, History::default())
+            }
+        };
+        Ok(Self { q, args, train, test, network, training, history, described })
+    }
+
+    /// Epochs that are done.
+    fn done(&self) -> u32 {
+        self.history.losses.len() as u32 // at most as many as the arguments ask for
+    }
+
+    /// Keeps the state, if there is a file for it.
+    fn keep(&self) -> Result<()> {
+        let Some(path) = &self.args.checkpoint else { return Ok(()) };
+        let checkpoint = self.network.save(self.q, &self.training)?;
+        saved::write(path, checkpoint, &self.described, &self.history)
+    }
+
+    /// Sees every row once, and tests.
+    fn epoch(&mut self, epoch: u32) -> Result<()> {
+        let q = self.q;
+        let mut random = ChaCha8Rng::seed_from_u64(self.args.seed);
+        random.set_stream(1 + u64::from(epoch)); // 0 is that of the weights
+        let rows = self.train.select(&shuffled(self.train.count(), &mut random));
+        let (x, targets) = (q.upload(&rows.inputs)?, q.upload(&rows.labels)?);
+        let (features, batch) = (rows.features, self.args.batch as usize);
+        let mut sum = 0.0;
+        for start in (0..rows.count()).step_by(batch) {
+            let end = (start + batch).min(rows.count());
+            let count = end - start;
+            let x = TensorRef::contiguous(x.slice(start * features..end * features)?, &[count, features])?;
+            let targets = TensorRef::contiguous(targets.slice(start..end)?, &[count])?;
+            self.network.train_step(q, &mut self.training, x, targets)?;
+            let loss = self.training.loss(q)?;
+            self.history.steps.push([loss, self.training.optimizer().state(q)?.rate as f32]);
+            sum += f64::from(loss) * count as f64;
+        }
+        let loss = sum / rows.count() as f64;
+        ensure!(loss.is_finite(), "the loss is {loss} in epoch {}: try a smaller `--rate`", epoch + 1);
+        let predicted = model::classify(q, &self.network, &self.test)?;
+        self.history.losses.push(loss);
+        self.history.accuracies.push(model::accuracy(&predicted, &self.test.labels));
+        Ok(())
+    }
+}
+
+/// The numbers of rows in a random order (Fisher-Yates).
+fn shuffled(count: usize, random: &mut ChaCha8Rng) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    for i in (1..count).rev() {
+        order.swap(i, (random.next_u64() % (i as u64 + 1)) as usize);
+    }
+    order
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &TrainArgs) -> Result<()> {
+    let out = Output::begin_public(&args.out)?;
+    let begin = |path: &Option<PathBuf>| path.as_deref().map(Output::begin_public).transpose();
+    let (history, html) = (begin(&args.history)?, begin(&args.html)?);
+    let tell = if [Some(&out), history.as_ref(), html.as_ref()].into_iter().flatten().any(Output::is_stdout) {
+        note
+    } else {
+        print
+    };
+    let q = open(args.backend)?;
+    let mut training = Training::new(&q, args, args.data.load()?).context("setting up the network")?;
+
+    let style = ProgressStyle::with_template("{prefix:8} {bar:32} {pos}/{len} {msg}")?;
+    let bar = ProgressBar::new(args.epochs.into()).with_style(style).with_prefix("epochs");
+    let start = Instant::now();
+    bar.set_position(training.done().into());
+    for epoch in training.done()..args.epochs {
+        training.epoch(epoch)?;
+        training.keep()?;
+        bar.inc(1);
+        let History { losses, accuracies, .. } = &training.history;
+        if let (Some(loss), Some(accuracy)) = (losses.last(), accuracies.last()) {
+            bar.set_message(format!("loss {loss:.4}, test accuracy {:.1} %", accuracy * 1e2));
+        }
+    }
+    bar.finish_and_clear();
+    let facts = facts(&training, start.elapsed());
+
+    let names = model::names(args.hidden.len() + 1);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    out.finish(&write_safetensors(&training.network.tensors(&q, &names)?)?)?;
+    history.map_or(Ok(()), |file| file.finish(&training.history.npy()?))?;
+    let mut text = String::new();
+    for (name, value) in &facts {
+        writeln!(text, "{name:<14} {value}")?;
+    }
+    tell(&text)?;
+    html.map_or(Ok(()), |html| html.finish(page(&training.history, facts)?.to_html().as_bytes()))
+}
+
+fn facts(training: &Training<'_>, time: Duration) -> Vec<(String, String)> {
+    let Training { q, args, train, test, network, history, .. } = training;
+    let caps = q.caps();
+    let fact = |name: &str, value: String| (name.to_owned(), value);
+    let last = |values: &[f64]| values.last().copied().unwrap_or(f64::NAN);
+    let sizes: Vec<String> = network.sizes().iter().map(ToString::to_string).collect();
+    vec![
+        fact("rows", format!("{} to train, {} to test", train.count(), test.count())),
+        fact("network", format!("{}, seed {}", sizes.join("-"), args.seed)),
+        fact("loss", format!("{:.4}", last(&history.losses))),
+        fact("test accuracy", format!("{:.2} %", last(&history.accuracies) * 1e2)),
+        fact("time", format!("{:.2} s", time.as_secs_f64())),
+        fact("device", format!("{} ({}, {} threads)", caps.device, caps.path, caps.threads)),
+    ]
+}
+
+fn page(history: &History, facts: Vec<(String, String)>) -> Result<report::Page> {
+    let series = |name: &str, values: &[f64], scale: f64| {
+        let points = values.iter().enumerate().map(|(epoch, value)| (epoch as f64 + 1.0, value * scale));
+        [Series { name: name.to_owned(), points: points.collect() }]
+    };
+    let losses = series("rows to train", &history.losses, 1.0);
+    let accuracies = series("rows to test", &history.accuracies, 1e2);
+    let pictures = vec![
+        report::lines("loss while training", "epoch", "cross-entropy", &losses)?,
+        report::lines("accuracy while training", "epoch", "%", &accuracies)?,
+    ];
+    Ok(report::Page {
+        title: "Trefoil: a network in training".to_owned(),
+        lead: "The loss is the mean over each epoch, from before its steps; the accuracy is of rows that no step saw."
+            .to_owned(),
+        sections: vec![report::Section { heading: "Training".to_owned(), facts, pictures, table: None }],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_in_an_order_once() {
+        let mut order = shuffled(100, &mut ChaCha8Rng::seed_from_u64(1));
+        assert_ne!(order, (0..100).collect::<Vec<_>>());
+        order.sort_unstable();
+        assert_eq!(order, (0..100).collect::<Vec<_>>());
+    }
+}
