@@ -68,10 +68,11 @@ macro_rules! steps {
         impl<L: Floats> Kernel<L> for Slices<'_, $name<'_>, $count> {
             type Out = ();
 
-            /// A plain loop: the compiler may use the level's instructions, square roots included.
+            /// A plain loop: the compiler may use the level's instructions, square roots included, since parameters and record are
+            /// copies, which no write to the slices can reach.
             #[inline(always)]
             fn run(self, _: L) {
-                let Self { step: $name { params: $p, state: $s }, decays: $decays, g, beside: [$($beside),*], w } = self;
+                let Self { step: &$name { params: &$p, state: &$s }, decays: $decays, g, beside: [$($beside),*], w } = self;
                 let n = g.len();
                 let w = &mut w[..n];
                 $(let $beside = &mut $beside[..n];)*
@@ -85,10 +86,10 @@ macro_rules! steps {
 }
 
 steps! {
-    Adam [m, v] 2 (p, s, decays, g, old) p.step(s, f32::sqrt, decays, g, old);
-    Momentum [v] 1 (p, s, decays, g, old) p.step(s, decays, g, old);
+    Adam [m, v] 2 (p, s, decays, g, old) p.step(&s, f32::sqrt, decays, g, old);
+    Momentum [v] 1 (p, s, decays, g, old) p.step(&s, decays, g, old);
     Plain [] 0 (p, s, decays, g, old) {
-        let [_, w] = p.step(s, decays, g, [0.0, old[0]]);
+        let [_, w] = p.step(&s, decays, g, [0.0, old[0]]);
         [w]
     };
 }
