@@ -72,8 +72,9 @@ impl<Q: Queue> GruWeights<Q> {
         }
         let (count, input, hidden, variant) = (members.len(), first.input(), first.hidden(), first.variant());
         let columns = hidden.checked_mul(3).ok_or(NnError::Overflow { op: OP })?;
+        let rows = if columns == 0 { 0 } else { input }; // units without states have no weights, however many inputs
         let mut specs = vec![
-            ParameterSpec::new("w", &[count, input, columns]),
+            ParameterSpec::new("w", &[count, rows, columns]),
             ParameterSpec::new("u", &[count, hidden, columns]),
             ParameterSpec::new("b", &[count, columns]).without_decay(),
         ];
