@@ -17,6 +17,8 @@ pub(crate) enum Start<'a> {
     Result,
     /// Nothing.
     Zero,
+    /// What C holds, at the end: the sum of the terms does not begin with it.
+    Last,
 }
 
 /// `C = start + A B`, A of `rows` rows of k, B of k rows of n; the rows of each lie a stride apart.
@@ -87,7 +89,7 @@ impl Product<'_> {
             let start = match self.start {
                 Start::Row(start) => &start[j..][..width],
                 Start::Result => &self.c[(i + r) * self.c_row + j..][..width],
-                Start::Zero => continue,
+                Start::Zero | Start::Last => continue,
             };
             load::<L, V, PART>(l, start, sums);
         }
@@ -105,8 +107,15 @@ impl Product<'_> {
                 }
             }
         }
-        for (r, sums) in sums.into_iter().enumerate() {
+        for (r, mut sums) in sums.into_iter().enumerate() {
             let c = &mut self.c[(i + r) * self.c_row + j..][..width];
+            if let Start::Last = self.start {
+                let mut before = [l.splat(0.0); V];
+                load::<L, V, PART>(l, c, &mut before);
+                for (sum, before) in sums.iter_mut().zip(before) {
+                    *sum = l.add(before, *sum);
+                }
+            }
             for (v, sum) in sums.into_iter().enumerate() {
                 if PART {
                     l.store_partial(&mut c[v * L::N..], sum);

@@ -9,6 +9,8 @@ use crate::simd::{Kernel, floats::Floats};
 const COLUMN_STEP: usize = 32;
 /// B stays in the L1 and L2 caches while every block of rows walks over it.
 const MAX_B: usize = 1 << 14;
+/// A longer sum is one of pieces.
+const MAX_TERMS: usize = 384;
 const MAX_ROWS: usize = 64;
 
 /// `C = f(A B + bias)` with unit strides along rows, straight from the operands into registers and out through the
@@ -30,7 +32,7 @@ pub(super) struct SmallLayer<'a> {
 /// Whether [`SmallLayer`] takes a product of this size. The answer must not vary within one product, so `m` is the size
 /// before any cut.
 pub(super) fn is_small(m: usize, n: usize, k: usize) -> bool {
-    m <= MAX_ROWS && n.is_multiple_of(COLUMN_STEP) && k.saturating_mul(n) <= MAX_B
+    m <= MAX_ROWS && n.is_multiple_of(COLUMN_STEP) && k <= MAX_TERMS && k.saturating_mul(n) <= MAX_B
 }
 
 impl<L: Floats> Kernel<L> for SmallLayer<'_> {

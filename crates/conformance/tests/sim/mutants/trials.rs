@@ -117,7 +117,7 @@ impl<'a> Trials<'a> {
 
     /// Every mutation of the module.
     pub(super) fn mutations(&self) -> OfKernel {
-        by_kernel(&self.whole)
+        altered(self.shipped, &self.whole)
     }
 
     /// The first trial, of the `most` cheapest ones that launch `kernel`, that fails or makes the simulator report
@@ -139,8 +139,13 @@ impl<'a> Trials<'a> {
     }
 }
 
+/// The mutations of those kernels of what is shipped that are altered.
+pub(super) fn altered(shipped: &Shipped, module: &Module) -> OfKernel {
+    by_kernel(module).into_iter().filter(|(kernel, _)| shipped.alters(kernel)).collect()
+}
+
 /// The mutations of `module`.
-pub(super) fn by_kernel(module: &Module) -> OfKernel {
+fn by_kernel(module: &Module) -> OfKernel {
     let mut of_kernel = OfKernel::new();
     for mutation in mutations(module) {
         of_kernel.entry(mutation.function.clone()).or_default().push(mutation);

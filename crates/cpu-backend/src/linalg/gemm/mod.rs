@@ -1,7 +1,7 @@
 //! Matrix products, each followed by its bias and activation while the result is in the cache.
 //!
-//! Every element is one chain of sums over k in its order, at most begun with what C holds, so that rows of a product have the
-//! same bits in a product of other rows.
+//! Every element is a sum of pieces, each one chain of sums over up to [`PIECE`] slots of terms in their order, so that rows of a
+//! product have the same bits in a product of other rows, and errors do not grow with k as in one chain.
 
 mod pack;
 mod slot;
@@ -293,8 +293,11 @@ impl CpuQueue {
             dispatch(simd, SmallLayer { f, m, n, k, a, a_row, b, b_row, bias, c, c_row });
             return;
         }
-        let start = if p.accumulate { Start::Result } else { Start::Zero };
-        dispatch(simd, panels::Product { rows: m, k, n, a, a_row, b, b_row, start, c: &mut *c, c_row });
+        for first in (0..k).step_by(PIECE) {
+            let (terms, a, b) = (PIECE.min(k - first), &a[first..], &b[first * b_row..]);
+            let start = if first == 0 && !p.accumulate { Start::Zero } else { Start::Last };
+            dispatch(simd, panels::Product { rows: m, k: terms, n, a, a_row, b, b_row, start, c: &mut *c, c_row });
+        }
         self.finish(p, epilogue, c, c_row);
     }
 

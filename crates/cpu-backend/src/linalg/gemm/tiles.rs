@@ -1,7 +1,8 @@
 //! Products of panels, a tile of the result at a time.
 //!
-//! Each element of the result is one chain of sums over the terms in their order, whatever the number of rows and columns and
-//! wherever the element lies, so its bits depend on its row of A and its column of B alone.
+//! Each element of a piece is one chain of sums over the terms in their order, whatever the number of rows and columns and
+//! wherever the element lies, so its bits depend on its row of A and its column of B alone. Pieces are added to C one after the
+//! other, since errors of long chains grow with their length.
 
 use super::slot::{Empty, LINES};
 use crate::simd::{
@@ -86,15 +87,6 @@ impl<S: Empty> Tiles<'_, S> {
         }
         let width = (self.cols - j).min(V * n);
         let mut sums = [[f.splat(0.0); V]; R];
-        if !self.first {
-            for (r, sums) in sums.iter_mut().enumerate() {
-                let c = &self.c[(i + r) * self.c_row + j..][..width];
-                for (v, sum) in sums.iter_mut().enumerate() {
-                    let c = c.get(v * n..).unwrap_or_default();
-                    *sum = if c.len() < n { f.load_partial(c, 0.0) } else { f.load(c) };
-                }
-            }
-        }
         for p in 0..slots {
             let mut terms = [l.slot(S::ZERO); V];
             for (v, (terms, b)) in terms.iter_mut().zip(&b).enumerate() {
@@ -112,9 +104,12 @@ impl<S: Empty> Tiles<'_, S> {
             for (v, sum) in sums.into_iter().enumerate() {
                 let c = c.get_mut(v * n..).unwrap_or_default();
                 if c.len() < n {
+                    let sum = if self.first { sum } else { f.add(f.load_partial(c, 0.0), sum) };
                     f.store_partial(c, sum);
-                } else {
+                } else if self.first {
                     f.store(c, sum);
+                } else {
+                    f.store(c, f.add(f.load(c), sum));
                 }
             }
         }
