@@ -51,10 +51,8 @@ pub(super) const LINALG: Shipped = shipped!(
 pub(super) const MERKLE: Shipped = shipped!(merkle, ["merkle"], conformance::merkle::specs, [AesKernel::Table]);
 pub(super) const OPEN: Shipped = shipped!(open, ["open"], open_specs, [AesKernel::Table]);
 /// Weights of 16 bits have few cases, since nothing but their reading differs.
-pub(super) const RECURRENT: Shipped = Shipped {
-    left_out: &["_f16", "_bf16"],
-    ..shipped!(recurrent, ["recurrent"], recurrent_specs, [AesKernel::Table])
-};
+pub(super) const RECURRENT: Shipped =
+    Shipped { left_out: &["_f16", "_bf16"], ..shipped!(recurrent, ["recurrent"], recurrent_specs, [AesKernel::Table]) };
 
 /// The specifications of single ops: those of plans launch kernels of other modules too.
 fn recurrent_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
