@@ -7,8 +7,8 @@ use backend_api::Queue as _;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use nn_ops::{
-    Annealing, GruInputs, GruMember, GruPlan, GruResults, Init, OptimizerConfig, RssmPlan, RssmResults, RssmSpec,
-    RssmSummary, RssmTrainer, RssmTraining, Schedule, Tensor,
+    Annealing, GruInputs, GruMember, GruPlan, GruResults, Init, LossError, OptimizerConfig, RssmPlan, RssmResults,
+    RssmSpec, RssmSummary, RssmTrainer, RssmTraining, Schedule, Tensor,
     io::{NpyArray, write_npy},
 };
 use rand_chacha::{
@@ -144,7 +144,10 @@ impl<'a> Ensemble<'a> {
         };
         let members = (0..args.members).map(member).collect::<Result<Vec<_>>>()?;
         let head = Init::Glorot.values(&[hidden + STOCHASTIC, 1], args.seed, 2)?;
-        let training = RssmTraining { batch: BATCH, steps: window, stochastic: STOCHASTIC, ..RssmTraining::default() };
+        // losses differ by orders of magnitude, and small ones count as much
+        let error = LossError::OfLogarithms;
+        let training =
+            RssmTraining { batch: BATCH, steps: window, stochastic: STOCHASTIC, error, ..RssmTraining::default() };
         let annealing = Annealing::Cosine { steps: args.training.into(), least: 0.0 };
         let schedule = Schedule { rate: 0.01, warmup: 20, annealing };
         let optimizer = OptimizerConfig { schedule, clip: Some(CLIP), ..OptimizerConfig::adam(0.01) };
@@ -152,7 +155,7 @@ impl<'a> Ensemble<'a> {
         Ok(Self { q, args, history, from, trainer })
     }
 
-    /// Learns the windows before the row to predict from; gives the mean squared error after each step.
+    /// Learns the windows before the row to predict from; gives the mean squared error of the losses' logarithms in each step.
     fn train(&mut self, bar: &ProgressBar) -> Result<Vec<f64>> {
         let window = self.args.window as usize;
         let mut random = ChaCha8Rng::seed_from_u64(self.args.seed);
@@ -169,7 +172,7 @@ impl<'a> Ensemble<'a> {
             let of_members = self.trainer.errors(self.q)?;
             errors.push(of_members.iter().sum::<f64>() / of_members.len() as f64);
             bar.inc(1);
-            bar.set_message(format!("root mean squared error {:.4}", errors[errors.len() - 1].sqrt()));
+            bar.set_message(format!("error of logarithms {:.4}", errors[errors.len() - 1].sqrt()));
         }
         Ok(errors)
     }
@@ -327,7 +330,10 @@ fn facts(
         fact("ensemble", format!("{members} members of {hidden} units, seed {seed}")),
         fact(
             "training",
-            format!("{training} steps, root mean squared error {:.4}", errors.last().map_or(0.0, |e| e.sqrt())),
+            format!(
+                "{training} steps, root mean squared error of logarithms {:.4}",
+                errors.last().map_or(0.0, |e| e.sqrt())
+            ),
         ),
         fact("confidence", format!("{:.4}", predicted.confidence)),
     ];
@@ -343,7 +349,7 @@ fn facts(
 fn curve(errors: &[f64]) -> Result<String> {
     let points = errors.iter().enumerate().map(|(step, error)| (step as f64 + 1.0, error.sqrt())).collect();
     let series = [Series { name: "windows to learn".to_owned(), points }];
-    report::lines("error while training", "step", "root mean squared error", &series)
+    report::lines("error while training", "step", "of logarithms, root mean squared", &series)
 }
 
 #[cfg(test)]
