@@ -37,6 +37,8 @@ pub struct DeviceInfo {
     pub cache_bytes: u64,
     /// Whether the driver pools device memory in the order of streams.
     pub memory_pools: bool,
+    /// Whether it runs all blocks of a launch at once where that is asked for.
+    pub cooperative_launches: bool,
 }
 
 impl DeviceInfo {
@@ -66,6 +68,7 @@ impl DeviceInfo {
             multiprocessor_shared_bytes: attribute(number::MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?,
             cache_bytes: attribute(number::L2_CACHE_SIZE)?.into(),
             memory_pools: attribute(number::MEMORY_POOLS_SUPPORTED)? != 0,
+            cooperative_launches: attribute(number::COOPERATIVE_LAUNCH)? != 0,
         })
     }
 }

@@ -74,6 +74,7 @@ const OPTIONAL: &[&str] = &[
     "cuGraphInstantiateWithFlags",
     "cuGraphLaunch",
     "cuGraphUpload",
+    "cuLaunchCooperativeKernel",
     "cuMemAllocFromPoolAsync",
     "cuMemFreeAsync",
     "cuMemPoolCreate",

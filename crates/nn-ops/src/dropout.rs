@@ -86,7 +86,7 @@ impl Dropout {
             step,
             first: 0,
             threshold: (self.p * 4_294_967_296.0) as u64, // exact scaling, then floor
-            scale: if self.p == 1.0 { 0.0 } else { 1.0 / (1.0 - self.p as f32) },
+            scale: if self.p == 1.0 { 0.0 } else { (1.0 / (1.0 - self.p)) as f32 },
         }
     }
 }

@@ -34,7 +34,8 @@ pub unsafe extern "ptx-kernel" fn correction_estimate(
                 let known = known.add(3 * place as usize);
                 let ago = *steps.add(query) - *known.add(1);
                 let ago = if ago > 0.0 { ago } else { 0.0 };
-                let weight = f64::from(exp(rate * ago) * *known.add(2));
+                let fallen = if rate == 0.0 { 1.0 } else { exp(rate * ago) }; // however long ago
+                let weight = f64::from(fallen * *known.add(2));
                 weights += weight;
                 sum += weight * f64::from(*known);
                 found = true;

@@ -1,5 +1,5 @@
-//! The states of a ring that are most like others. A block goes through a part of the ring (`blockIdx.x`) for a query
-//! (`blockIdx.y`), a warp through 32 states at a time, four of which it reads at once; a second kernel joins the lists of all parts.
+//! The states of a ring that are most like others. A block goes through a part of the ring (`blockIdx.y`) for a query
+//! (`blockIdx.x`), a warp through 32 states at a time, four of which it reads at once; a second kernel joins the lists of all parts.
 //! The first is bound by reading the states.
 //!
 //! # Safety
@@ -26,7 +26,7 @@ const WARPS: u32 = 8;
 /// The lists of a block's warps.
 const LISTS: Region<u64> = Layout::new().array(32 * WARPS);
 
-/// The most similar states of each part of `part_len`. Grid: parts x queries; block: 256.
+/// The most similar states of each part of `part_len`. Grid: queries x parts; block: 256.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn correction_similar(
     p: SimilarParams,
@@ -39,9 +39,9 @@ pub unsafe extern "ptx-kernel" fn correction_similar(
 ) {
     let (width, count) = (p.width as u32, p.count as u32);
     let ring = Ring::new(p.capacity, shfl_idx(FULL, *stored, 0)); // of one lane: it decides for the warp
-    let query = queries.add((u64::from(idx::bid_y()) * p.width) as usize);
+    let query = queries.add((u64::from(idx::bid_x()) * p.width) as usize);
     let norm = sqrt(product(width, query, query));
-    let from = u64::from(idx::bid_x()) * part_len;
+    let from = u64::from(idx::bid_y()) * part_len;
     let end = ring.held.min(from + part_len);
     let mut best = Best::NONE;
     let mut first = from + u64::from(32 * idx::warp());
@@ -91,7 +91,7 @@ pub unsafe extern "ptx-kernel" fn correction_similar(
         warp += 1;
     }
     if idx::tid_x() < count {
-        let part = u64::from(idx::bid_y()) * u64::from(idx::gdim_x()) + u64::from(idx::bid_x());
+        let part = u64::from(idx::bid_x()) * u64::from(idx::gdim_y()) + u64::from(idx::bid_y());
         *words.add((part * p.count) as usize + idx::tid_x() as usize) = joined.0;
     }
 }

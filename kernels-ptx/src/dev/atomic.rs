@@ -61,6 +61,17 @@ pub unsafe fn add_acq_rel_gpu(pointer: *mut u32, value: u32) -> u32 {
     before
 }
 
+/// Reads a global word that other blocks change, and acquires what they released with it.
+///
+/// # Safety
+/// `pointer` is a readable global word.
+#[inline(always)]
+pub unsafe fn load_acquire_gpu(pointer: *const u32) -> u32 {
+    let word;
+    asm!("ld.acquire.gpu.global.b32 {}, [{}];", out(reg32) word, in(reg64) pointer, options(nostack, preserves_flags));
+    word
+}
+
 /// Adds to a global float, in no fixed order.
 ///
 /// # Safety

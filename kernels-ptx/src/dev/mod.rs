@@ -7,6 +7,7 @@ pub mod atomic;
 pub mod cp_async;
 pub mod functions;
 pub mod gmem;
+pub mod grid;
 pub mod half;
 pub mod idx;
 mod intrinsics;

@@ -7,11 +7,11 @@ use crate::dev::{
     warp::reduce,
 };
 
-/// The values of all threads, combined; every thread gets the result, after two barriers.
+/// The values of all threads, combined; every thread gets the result, after a barrier.
 ///
 /// # Safety
-/// All threads of the block call it; `parts` holds an element for each warp, which nothing else touches meanwhile.
-/// There are at most 32 warps.
+/// All threads of the block call it; `parts` holds an element for each warp, which nothing else touches meanwhile. A barrier stands
+/// between two calls with the same parts. There are at most 32 warps.
 #[inline(always)]
 pub unsafe fn reduce_block(
     value: u64,
@@ -20,7 +20,6 @@ pub unsafe fn reduce_block(
     combine: impl Fn(u64, u64) -> u64 + Copy,
 ) -> u64 {
     let of_warp = reduce(value, combine);
-    block_sync(); // what the reduction before has left is read
     if idx::lane() == 0 {
         parts.set(idx::warp(), of_warp);
     }

@@ -45,6 +45,7 @@ pub unsafe extern "ptx-kernel" fn factor_complete(p: MatrixParams, rank: *const 
         }
         let of_all = reduce_block(least, u64::MAX, PARTS.slice(), u64::min);
         let place = if least == of_all { place } else { u64::MAX };
+        block_sync(); // every thread has the least part
         let place = reduce_block(place, u64::MAX, PARTS.slice(), u64::min) as u32;
         for row in block_stride(rows) {
             *at(row, j) = if row == place { 1.0 } else { 0.0 };
@@ -90,5 +91,5 @@ pub unsafe extern "ptx-kernel" fn factor_complete(p: MatrixParams, rank: *const 
 }
 
 kernel_table! {
-    factor_complete: block [THREADS, 1, 1], min_blocks 1, shared Bytes(PARTS.end().bytes()), barriers 11;
+    factor_complete: block [THREADS, 1, 1], min_blocks 1, shared Bytes(PARTS.end().bytes()), barriers 9;
 }

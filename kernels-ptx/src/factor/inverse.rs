@@ -59,10 +59,9 @@ pub unsafe extern "ptx-kernel" fn factor_inverse(side: u32, gram: *const f64, pe
             i += THREADS / 32;
         }
         block_sync();
+        // What lies before the row's own column is not used.
         for k in block_stride(side) {
-            if k > j {
-                matrix.set(j * side + k, -inverse * matrix.get(j * side + k));
-            }
+            matrix.set(j * side + k, -inverse * matrix.get(j * side + k));
         }
         if tid_x() == 0 {
             roots.set(j, sqrt_f64(inverse));

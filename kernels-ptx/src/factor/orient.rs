@@ -44,5 +44,5 @@ pub unsafe extern "ptx-kernel" fn factor_orient(p: ColumnPairParams, u: *mut f32
 }
 
 kernel_table! {
-    factor_orient: block [THREADS, 1, 1], min_blocks 4, shared Bytes(PARTS.end().bytes()), barriers 3;
+    factor_orient: block [THREADS, 1, 1], min_blocks 4, shared Bytes(PARTS.end().bytes()), barriers 2;
 }

@@ -7,13 +7,16 @@
 
 use core::hint::assert_unchecked;
 
-use core_types::params::recurrent::{LossError, LossHead, RssmLossParams};
+use core_types::{
+    float::ln,
+    params::recurrent::{LossError, LossHead, RssmLossParams},
+};
 
 use super::{
     head::{Form, of_lane},
     rows::THREADS,
 };
-use crate::dev::{functions::log, idx};
+use crate::dev::idx;
 
 /// Rows of a block.
 const WARPS: u32 = THREADS / 32;
@@ -47,7 +50,7 @@ pub unsafe extern "ptx-kernel" fn recurrent_rssm_loss(
     let (inner, held) = p.held(read.dot);
     let (error, outer) = match p.error {
         LossError::OfLosses => (loss - target, if matches!(p.head, LossHead::Linear) { 1.0 } else { loss }),
-        LossError::OfLogarithms => (held - log(target), 1.0),
+        LossError::OfLogarithms => (held - ln(target), 1.0),
     };
     let slope = p.scale * error * outer * inner;
     if idx::lane() == 0 {

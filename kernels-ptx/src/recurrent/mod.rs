@@ -4,6 +4,7 @@ mod backward;
 mod forward;
 mod head;
 mod loss;
+mod resident;
 mod rollout;
 mod rows;
 mod unit;

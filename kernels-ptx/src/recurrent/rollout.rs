@@ -21,7 +21,7 @@ use crate::{
 
 /// The mean of all members' losses of a row before step `step`.
 #[inline(always)]
-unsafe fn mean(p: &RolloutParams, trajectory: *const f32, row: u64, step: u64) -> f32 {
+pub unsafe fn mean(p: &RolloutParams, trajectory: *const f32, row: u64, step: u64) -> f32 {
     let (mut sum, mut member) = (0.0, 0);
     while member < p.gru.members {
         sum += f64::from(*trajectory.add(((member * p.gru.batch + row) * (p.gru.steps + 1) + step) as usize));
@@ -98,7 +98,12 @@ unsafe fn rssm_rollout<T: Real>(
         if steps {
             unit.step(Added::Fed(projected, fed), &Outputs::NONE);
         }
-        let seen = if changes { view.apply(&unit, row, index(step)) } else { unit.row(row) };
+        let seen = if changes {
+            // The update gates, which no step needs any more, make room.
+            view.apply([unit.row(row), unit.spare_row(row)], unit.rows.hidden, idx::warp() < unit.rows.live, index(step))
+        } else {
+            unit.row(row)
+        };
         let read = form.combine(|column| seen.get(column), head);
         if steps {
             entropies += read.entropy;

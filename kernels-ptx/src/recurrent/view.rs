@@ -1,23 +1,16 @@
 //! What is done to states before they are read: a layer norm and a dropout.
 //!
 //! # Safety
-//! As for [`rows`](super::rows). `gamma` and `beta` hold a state's elements, or are both null.
+//! All threads of the block call each function, in uniform control flow. `gamma` and `beta` hold a state's elements, or are both null.
 
 use core_types::params::recurrent::StateMask;
 
-use super::{
-    head::{add, of_lane},
-    unit::Unit,
-};
-use crate::{
-    dev::{
-        idx,
-        math::{fma, sqrt},
-        smem::SharedSlice,
-        sync::block_sync,
-        warp::reduce,
-    },
-    linalg::real::Real,
+use super::head::{add, of_lane};
+use crate::dev::{
+    math::{fma, sqrt},
+    smem::SharedSlice,
+    sync::block_sync,
+    warp::reduce,
 };
 
 /// What is done to states.
@@ -36,11 +29,15 @@ impl View {
         !self.gamma.is_null() || self.mask.threshold > 0
     }
 
-    /// The state of row `row` as it is read, whose first element has the index `first`; the warp of the row writes it. The update
-    /// gates, which no step needs any more, make room for it.
+    /// The state `h` of a row as it is read, whose first element has the index `first`; the warp of the row `writes` it into `into`.
     #[inline(always)]
-    pub unsafe fn apply<T: Real>(&self, unit: &Unit<T>, row: u32, first: u64) -> SharedSlice<f32> {
-        let (h, into, hidden) = (unit.row(row), unit.spare_row(row), unit.rows.hidden);
+    pub unsafe fn apply(
+        &self,
+        [h, into]: [SharedSlice<f32>; 2],
+        hidden: u32,
+        writes: bool,
+        first: u64,
+    ) -> SharedSlice<f32> {
         let (mut mean, mut rest, mut unit_of) = (0.0, 0.0, 1.0);
         if !self.gamma.is_null() {
             let n = hidden as f32;
@@ -59,7 +56,7 @@ impl View {
             let variance = fma(-rest, rest, reduce(squares, add) / n);
             unit_of = 1.0 / sqrt(if variance < 0.0 { self.eps } else { variance + self.eps }); // NaN stays
         }
-        if idx::warp() < unit.rows.live {
+        if writes {
             for column in of_lane(hidden) {
                 let mut x = h.get(column);
                 if !self.gamma.is_null() {

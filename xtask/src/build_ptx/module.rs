@@ -32,7 +32,7 @@ const fn module(name: &'static str, op_set: &'static str) -> Module {
 }
 
 impl Module {
-    pub(super) const ALL: [Self; 18] = [
+    pub(super) const ALL: [Self; 19] = [
         module("air", "air"),
         module("circle", "circle"),
         module("channel", "channel"),
@@ -50,6 +50,7 @@ impl Module {
         module("open", "open"),
         module("optim", "optim"),
         module("recurrent", "recurrent"),
+        module("recurrent_resident", "recurrent"),
         module("tensor", "tensor"),
     ];
 
@@ -75,6 +76,8 @@ impl Module {
             "linalg_gemm_mma" => mma,
             "linalg_norm" => begins(&["linalg_norm"]),
             "linalg_softmax" => begins(&["linalg_softmax", "linalg_entropy"]),
+            "recurrent" => !kernel.starts_with("recurrent_rssm_resident"),
+            "recurrent_resident" => kernel.starts_with("recurrent_rssm_resident"),
             _ => true,
         }
     }
@@ -108,6 +111,7 @@ mod tests {
         assert_eq!(of("open", "open_groups"), ["open"]);
         assert_eq!(of("optim", "optim_adam_f32"), ["optim"]);
         assert_eq!(of("recurrent", "recurrent_gru_forward"), ["recurrent"]);
+        assert_eq!(of("recurrent", "recurrent_rssm_resident_f32"), ["recurrent_resident"]);
         assert_eq!(of("tensor", "tensor_map_f32"), ["tensor"]);
     }
 }

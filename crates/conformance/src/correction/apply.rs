@@ -24,6 +24,18 @@ pub(super) fn specs<Q: CorrectionOps + 'static>() -> Vec<OpSpec<Q>> {
         })
         .collect();
     cases.push(Case::new("what is not a number, and ends of the range", specials));
+    cases.push(Case::new("refusals", |q: &Q| {
+        let plain = CorrectionParams::default();
+        for (what, params) in [
+            ("a factor of residuals that is not a number", CorrectionParams { history: f32::NAN, ..plain }),
+            ("a factor of the model that is not a number", CorrectionParams { model: f32::NAN, ..plain }),
+            ("a limit that is not a number", CorrectionParams { limit: f32::NAN, ..plain }),
+            ("a limit below 0", CorrectionParams { limit: -0.2, ..plain }),
+        ] {
+            Failure::unless_refused(what, applied(q, &params, [&[1.0], &[1.0], &[1.0]]).map(drop))?;
+        }
+        Ok(())
+    }));
     let in_place =
         lengths().map(|n| Case::new(format!("{n} elements"), move |q: &Q| same(q, n)).on_elements(4 * n as u64));
     vec![

@@ -125,6 +125,10 @@ pub(super) fn spec<Q: CorrectionOps + 'static>() -> OpSpec<Q> {
         negative.hold(q)?;
         let mut apart = plain;
         apart.steps = vec![1e6, 0.0, 120.0, -50.0];
+        apart.hold(q)?;
+        // what does not fall weighs the same however long ago it was
+        apart.params.decay = 1.0;
+        apart.steps[1] = f32::INFINITY;
         apart.hold(q)
     }));
     cases.push(Case::new("places that the ring does not have", |q: &Q| {

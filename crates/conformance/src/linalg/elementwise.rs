@@ -373,7 +373,7 @@ fn dropout<Q: ElementwiseOps, T: Real>(q: &Q, p: f64, n: usize) -> Result<(), Fa
     };
     run()?;
     let threshold = (p * 2f64.powi(32)).floor() as u64;
-    let scale = 1.0 / (1.0 - p as f32);
+    let scale = (1.0 / (1.0 - p)) as f32;
     let expected: Vec<T> = (0..n)
         .map(|i| {
             let word = core_types::philox::block(seed, site, step, i as u64 / 4)[i % 4];

@@ -124,8 +124,10 @@ pub(super) fn forward<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
             BATCHES.into_iter().try_for_each(|batch| hold(q, &Inputs::new(of(batch), variant, GruInputs::Sequence)))
         }));
         cases.push(Case::new(format!("{variant:?}, states that begin as zeros"), move |q: &Q| {
-            let inputs = Inputs::new(sizes([2, 3, 2, 4, 9]), variant, GruInputs::Sequence);
-            hold(q, &Inputs { h0: None, ..inputs })
+            let inputs = Inputs { h0: None, ..Inputs::new(sizes([2, 3, 2, 4, 9]), variant, GruInputs::Sequence) };
+            hold(q, &inputs)?;
+            hold_of::<Q, f16>(q, &rounded::<f16>(inputs.clone()))?;
+            hold_of::<Q, bf16>(q, &rounded::<bf16>(inputs))
         }));
         cases.push(Case::new(format!("{variant:?}, sums far from zero"), move |q: &Q| saturated(q, variant)));
         cases.push(Case::new(format!("{variant:?}, bits of rows and calls"), move |q: &Q| bits(q, variant)));
@@ -133,10 +135,11 @@ pub(super) fn forward<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
     }
     for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
         cases.push(Case::new(format!("{variant:?}, weights of 16 bits, {of:?}"), move |q: &Q| {
-            let inputs = |form| Inputs::new(sizes(of), variant, form);
-            hold_of::<Q, f16>(q, &rounded::<f16>(inputs(GruInputs::Sequence)))?;
-            hold_of::<Q, f16>(q, &rounded::<f16>(inputs(GruInputs::MemberConstants)))?;
-            hold_of::<Q, bf16>(q, &rounded::<bf16>(inputs(GruInputs::MemberSequences)))
+            GruInputs::ALL.into_iter().try_for_each(|form| {
+                let inputs = Inputs::new(sizes(of), variant, form);
+                hold_of::<Q, f16>(q, &rounded::<f16>(inputs.clone()))?;
+                hold_of::<Q, bf16>(q, &rounded::<bf16>(inputs))
+            })
         }));
     }
     cases.push(Case::new("biases of the other variant", |q: &Q| other_biases(q)));

@@ -238,6 +238,21 @@ pub(super) fn loss<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
         Ok(())
     }));
     cases.push(Case::new("what is not a number", |q: &Q| not_numbers(q)));
+    cases.push(Case::new("targets without a finite logarithm", |q: &Q| {
+        let mode = (Stochastic::StridedSoftmax, LossHead::ExpClamped, LossError::OfLogarithms);
+        let mut losses = Losses::new([1, 8, 9, 4], mode);
+        losses.targets = vec![f32::NAN, f32::INFINITY, 0.0, -0.0, -1.0, 1e-40, f32::MIN_POSITIVE, 1.0];
+        // infinite gradients are sums of infinities, in any order
+        let (expected, got) = (losses.results(), losses.run(q)?);
+        Failure::unless_close(&expected.errors, &got.errors, 1e-5, 5e-6)?;
+        Failure::unless_close(&expected.slopes, &got.slopes, 1e-5, 5e-6)
+    }));
+    cases.push(Case::new("weights of zeros that are not finite", |q: &Q| {
+        let mut losses = Losses::new([1, 3, 9, 4], (Stochastic::Zeros, LossHead::Linear, LossError::OfLosses));
+        let expected = losses.run(q)?.predicted;
+        losses.head[9..].copy_from_slice(&[f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1.0]);
+        Failure::unless_equal(&expected, &losses.run(q)?.predicted)
+    }));
     cases.push(Case::new("central differences", |q: &Q| {
         MODES
             .into_iter()

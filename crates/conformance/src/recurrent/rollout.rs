@@ -48,13 +48,14 @@ const DEFAULT: Mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, Fee
 
 /// Members, batch, steps, features, states and elements of the second part: around vectors, the lanes of a warp and the threads
 /// of a block, more features than a block holds at a time, with more elements than states, with none, and with no step.
-const SIZES: [[usize; 6]; 10] = [
+const SIZES: [[usize; 6]; 11] = [
     [1, 1, 1, 1, 1, 1],
     [2, 3, 4, 5, 8, 4],
     [1, 2, 1, 67, 5, 2],
     [3, 5, 2, 9, 17, 3],
     [2, 17, 3, 66, 33, 32],
     [1, 6, 2, 4, 48, 33],
+    [2, 3, 3, 3, 34, 5],
     [1, 3, 2, 3, 300, 7],
     [2, 2, 3, 4, 5, 11],
     [2, 3, 2, 4, 6, 0],
@@ -230,26 +231,14 @@ impl Rollout {
 pub(super) fn rollout<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
     let mut cases = Vec::new();
     for sizes in SIZES {
-        cases.push(Case::new(format!("{sizes:?}"), move |q: &Q| {
-            for (part, head) in PARTS.into_iter().flat_map(|part| HEADS.map(|head| (part, head))) {
-                for feedback in FEEDBACKS {
-                    let mode = Mode(part, head, feedback);
-                    Rollout::new(sizes, GruVariant::ResetBefore, mode)
-                        .hold(q)
-                        .map_err(|failure| named(&format!("{mode:?}"), failure))?;
-                }
-            }
-            Rollout::new(sizes, GruVariant::ResetAfter, DEFAULT).hold(q)?;
-            for (normalised, dropped) in [(true, true), (false, true), (true, false)] {
-                let feedback = if normalised { Feedback::PerMember } else { Feedback::EnsembleMean };
-                let variant = if dropped { GruVariant::ResetAfter } else { GruVariant::ResetBefore };
-                let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
-                let rollout = Rollout::new(sizes, variant, mode).changed(normalised, dropped);
-                rollout.hold(q).map_err(|failure| named(&format!("changed {normalised} {dropped}"), failure))?;
-            }
-            Rollout::new(sizes, GruVariant::ResetBefore, DEFAULT).hold_of::<Q, f16>(q)?;
-            Rollout::new(sizes, GruVariant::ResetAfter, DEFAULT).hold_of::<Q, bf16>(q)
-        }));
+        cases.push(Case::new(format!("{sizes:?}"), move |q: &Q| modes::<Q, f32>(q, sizes)));
+    }
+    for sizes in SIZES {
+        let case = Case::new(format!("{sizes:?}, weights of 16 bits"), move |q: &Q| {
+            modes::<Q, f16>(q, sizes)?;
+            modes::<Q, bf16>(q, sizes)
+        });
+        cases.push(case);
     }
     cases.push(Case::new("batches", |q: &Q| {
         for (batch, feedback) in BATCHES.into_iter().flat_map(|batch| FEEDBACKS.map(|feedback| (batch, feedback))) {
@@ -279,6 +268,27 @@ pub(super) fn rollout<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
     });
     cases.push(large.on_elements(5 * 32 * 10 * 352));
     OpSpec { op: "recurrent.rssm_rollout", cases }.refusing_short("rssm_rollout", short_rssm_rollout)
+}
+
+/// Every mode, with weights of type `T`.
+fn modes<Q: RecurrentOps, T: Real>(q: &Q, sizes: [usize; 6]) -> Result<(), Failure> {
+    for (part, head) in PARTS.into_iter().flat_map(|part| HEADS.map(|head| (part, head))) {
+        for feedback in FEEDBACKS {
+            let mode = Mode(part, head, feedback);
+            Rollout::new(sizes, GruVariant::ResetBefore, mode)
+                .hold_of::<Q, T>(q)
+                .map_err(|failure| named(&format!("{mode:?}"), failure))?;
+        }
+    }
+    Rollout::new(sizes, GruVariant::ResetAfter, DEFAULT).hold_of::<Q, T>(q)?;
+    for (normalised, dropped) in [(true, true), (false, true), (true, false)] {
+        let feedback = if normalised { Feedback::PerMember } else { Feedback::EnsembleMean };
+        let variant = if dropped { GruVariant::ResetAfter } else { GruVariant::ResetBefore };
+        let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
+        let rollout = Rollout::new(sizes, variant, mode).changed(normalised, dropped);
+        rollout.hold_of::<Q, T>(q).map_err(|failure| named(&format!("changed {normalised} {dropped}"), failure))?;
+    }
+    Ok(())
 }
 
 /// A row alone has the bits that it has among others, and two calls give the bits of one.

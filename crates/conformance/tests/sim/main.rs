@@ -4,4 +4,5 @@
 mod mutants;
 mod programs;
 mod residuals;
+mod rollouts;
 mod small;

@@ -140,7 +140,7 @@ pub struct CorrectionParams {
     pub history: f32,
     /// Factor of b.
     pub model: f32,
-    /// Greatest part of a prediction that a correction may be.
+    /// Greatest part of a prediction that a correction may be; 0 or more.
     pub limit: f32,
 }
 
@@ -152,6 +152,15 @@ impl Default for CorrectionParams {
 }
 
 impl CorrectionParams {
+    /// What is wrong with a factor, if something is.
+    #[must_use]
+    pub fn fault(&self) -> Option<&'static str> {
+        if self.history.is_nan() || self.model.is_nan() {
+            return Some("a factor is not a number");
+        }
+        (self.limit.is_nan() || self.limit < 0.0).then_some("the limit is not 0 or more")
+    }
+
     /// The corrected prediction. NaN in any of the three makes it NaN.
     #[inline(always)]
     #[must_use]

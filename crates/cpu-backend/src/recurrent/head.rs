@@ -40,8 +40,10 @@ impl Form {
             Stochastic::CopyHidden => part.copy_from_slice(h),
             Stochastic::Zeros => part.fill(0.0),
         }
-        let mut sum = l.splat(0.0);
-        for at in (0..combined.len()).step_by(L::N) {
+        // Weights of zeros count for nothing, whatever they are.
+        let read = if self.part == Stochastic::Zeros { self.hidden as usize } else { combined.len() };
+        let (combined, weights, mut sum) = (&combined[..read], &weights[..read], l.splat(0.0));
+        for at in (0..read).step_by(L::N) {
             sum = l.mul_add(load(l, &combined[at..]), load(l, &weights[at..]), sum);
         }
         (l.sum(sum), entropy)

@@ -1,7 +1,10 @@
 //! Errors of predicted losses, and the gradients of the states.
 
 use backend_api::{BackendError, Queue as _, ops::recurrent::RssmLoss};
-use core_types::params::recurrent::{LossError, LossHead, RssmLossParams, Stochastic};
+use core_types::{
+    float::ln,
+    params::recurrent::{LossError, LossHead, RssmLossParams, Stochastic},
+};
 
 use super::{
     cell::{load, store},
@@ -77,7 +80,7 @@ impl<L: Floats> Kernel<L> for Rows<'_> {
             let target = self.targets[(self.first + row) % self.targets.len()];
             let (error, outer) = match error {
                 LossError::OfLosses => (loss - target, if head == LossHead::Linear { 1.0 } else { loss }),
-                LossError::OfLogarithms => (held - target.ln(), 1.0),
+                LossError::OfLogarithms => (held - ln(target), 1.0),
             };
             let slope = scale * error * outer * inner;
             (self.predicted[row], self.errors[row], self.slopes[row]) = (loss, error, slope);

@@ -184,7 +184,7 @@ impl fmt::Debug for LoadedModule {
 }
 
 impl Function {
-    /// Launches the kernel.
+    /// Launches the kernel, all its blocks at once if `cooperative`.
     ///
     /// # Safety
     /// Each entry of `arguments` points to a value of the size that the kernel's parameter has, the module is loaded, and
@@ -192,26 +192,46 @@ impl Function {
     pub(crate) unsafe fn launch(
         self,
         stream: &Stream,
-        grid: [u32; 3],
-        block: [u32; 3],
+        [grid, block]: [[u32; 3]; 2],
         dynamic_shared: u32,
+        cooperative: bool,
         arguments: &mut [*mut c_void],
     ) -> Result<(), Fault> {
-        let raw: CUstream = stream.raw();
+        let (raw, [x, y, z], [width, height, depth]): (CUstream, _, _) = (stream.raw(), grid, block);
+        let arguments = arguments.as_mut_ptr();
+        if cooperative {
+            return stream.context().call("cuLaunchCooperativeKernel", || {
+                // SAFETY: the stream is alive; the rest is this function's contract. The driver copies the arguments.
+                unsafe {
+                    ffi::cuLaunchCooperativeKernel(
+                        self.raw,
+                        x,
+                        y,
+                        z,
+                        width,
+                        height,
+                        depth,
+                        dynamic_shared,
+                        raw,
+                        arguments,
+                    )
+                }
+            });
+        }
         stream.context().call("cuLaunchKernel", || {
-            // SAFETY: the stream is alive; the rest is this function's contract. The driver copies the arguments.
+            // SAFETY: as above.
             unsafe {
                 ffi::cuLaunchKernel(
                     self.raw,
-                    grid[0],
-                    grid[1],
-                    grid[2],
-                    block[0],
-                    block[1],
-                    block[2],
+                    x,
+                    y,
+                    z,
+                    width,
+                    height,
+                    depth,
                     dynamic_shared,
                     raw,
-                    arguments.as_mut_ptr(),
+                    arguments,
                     ptr::null_mut(),
                 )
             }

@@ -117,9 +117,10 @@ impl Kernel {
         match (self.entry.dynamic_shared, wanted) {
             (None, None) => Ok(0),
             (Some(DynamicShared::Bytes(bytes)), None) => Ok(bytes),
-            (Some(DynamicShared::UpTo { up_to }), Some(bytes)) if bytes <= up_to => Ok(bytes),
-            (Some(DynamicShared::UpTo { up_to }), Some(bytes)) => {
-                Err(format!("{bytes} bytes of dynamic shared memory are asked for, {up_to} are possible"))
+            (Some(DynamicShared::UpTo { .. }), Some(bytes)) if bytes <= self.shared.dynamic => Ok(bytes),
+            (Some(DynamicShared::UpTo { .. }), Some(bytes)) => {
+                let possible = self.shared.dynamic;
+                Err(format!("{bytes} bytes of dynamic shared memory are asked for, {possible} are possible"))
             }
             (Some(DynamicShared::UpTo { .. }), None) => Err("the launch must say how much shared memory".to_owned()),
             (_, Some(_)) => Err("the launch may not say how much shared memory".to_owned()),
@@ -183,11 +184,13 @@ fn fit(entry: &Entry, facts: FunctionFacts, info: &DeviceInfo) -> Result<Shared,
         let registers = facts.registers;
         return Err(format!("blocks of {threads} threads, {possible} are possible with {registers} registers each"));
     }
+    let fixed = facts.static_shared.max(entry.static_shared);
     let dynamic = match entry.dynamic_shared {
         None => 0,
-        Some(DynamicShared::Bytes(bytes) | DynamicShared::UpTo { up_to: bytes }) => bytes,
+        Some(DynamicShared::Bytes(bytes)) => bytes,
+        // launches ask for what the device has
+        Some(DynamicShared::UpTo { up_to }) => up_to.min(info.max_shared_bytes.saturating_sub(fixed)),
     };
-    let fixed = facts.static_shared.max(entry.static_shared);
     let shared = u64::from(dynamic) + u64::from(fixed);
     if shared > u64::from(info.max_shared_bytes) {
         return Err(format!("{shared} bytes of shared memory to a block, {} are possible", info.max_shared_bytes));

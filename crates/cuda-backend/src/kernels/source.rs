@@ -60,6 +60,7 @@ const EMBEDDED: &[(&str, &str, &str)] = embedded!(
     "open",
     "optim",
     "recurrent",
+    "recurrent_resident",
     "tensor"
 );
 

@@ -34,6 +34,7 @@ pub struct Launch<'a> {
     kernel: Arc<Kernel>,
     grid: [u64; 3],
     dynamic_shared: Option<u32>,
+    cooperative: bool,
     /// The parameters, packed as the kernel expects them. One may be a key, so they are wiped and not shown.
     packed: Zeroizing<Vec<u128>>,
     given: usize,
@@ -45,7 +46,7 @@ impl<'a> Launch<'a> {
     pub(crate) fn new(track: &'a Track, kernel: Arc<Kernel>) -> Self {
         let packed = Zeroizing::new(vec![0u128; kernel.parameter_bytes().div_ceil(size_of::<u128>())]);
         let (grid, uses) = ([1; 3], Vec::new());
-        Self { track, kernel, grid, dynamic_shared: None, packed, given: 0, uses, misfit: None }
+        Self { track, kernel, grid, dynamic_shared: None, cooperative: false, packed, given: 0, uses, misfit: None }
     }
 
     /// Threads of a block along x, y and z.
@@ -54,7 +55,7 @@ impl<'a> Launch<'a> {
         self.kernel.block()
     }
 
-    /// Blocks that the device holds at once, given the register bound that the kernel was built for.
+    /// Blocks that the device holds at once at least, given the register bound that the kernel was built for.
     #[must_use]
     pub fn at_once(&self) -> u64 {
         u64::from(self.kernel.min_blocks()) * u64::from(self.track.device().info().multiprocessors)
@@ -75,6 +76,12 @@ impl<'a> Launch<'a> {
     /// Gives each block `bytes` of dynamic shared memory, for kernels that leave it to the launch.
     pub fn dynamic_shared(mut self, bytes: u32) -> Self {
         self.dynamic_shared = Some(bytes);
+        self
+    }
+
+    /// Runs all blocks at once, so that they can wait for each other.
+    pub fn cooperative(mut self) -> Self {
+        self.cooperative = true;
         self
     }
 
@@ -128,9 +135,9 @@ impl<'a> Launch<'a> {
         unsafe {
             self.kernel.function().launch(
                 self.track.stream(),
-                grid,
-                self.kernel.block(),
+                [grid, self.kernel.block()],
                 dynamic_shared,
+                self.cooperative,
                 &mut arguments,
             )
         }?;

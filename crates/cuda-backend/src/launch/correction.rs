@@ -64,7 +64,7 @@ pub(crate) fn similar(
     [parts, part_len]: [u64; 2],
     words: &CudaMut<'_, u64>,
 ) -> Result<(), BackendError> {
-    let launch = queue.kernel("correction_similar")?.grid([parts, op.params.queries, 1]);
+    let launch = queue.kernel("correction_similar")?.grid([op.params.queries, parts, 1]);
     let launch = launch.value("p", op.params).value("part_len", &part_len).input("states", op.states);
     let launch = launch.input("norms", op.norms).input("stored", op.stored).input("queries", op.queries);
     let launch = launch.output("words", words);

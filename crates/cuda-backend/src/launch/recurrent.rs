@@ -62,11 +62,76 @@ pub(crate) fn rssm_rollout<T: Real>(
     [from, to]: [u64; 2],
     projected: &CudaMut<'_, f32>,
 ) -> Result<(), BackendError> {
-    let layer = &op.layer;
     let launch = of_units(queue.kernel(ROLLOUT.of::<T>())?, &op.params.gru)
         .value("p", op.params)
         .value("from", &from)
-        .value("to", &to)
+        .value("to", &to);
+    let launch = with_rollout(launch, op).output("projected", projected);
+    // SAFETY: `RssmRollout::check` has held the views to their lengths; the op gives `projected` three times those of the states,
+    // of which there are at most `MOST_STATES` to a row, and launches the steps in their order.
+    unsafe { launch.launch() }
+}
+
+const RESIDENT: Family = family!("recurrent_rssm_resident");
+
+/// A launch whose blocks keep weights for all steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resident {
+    blocks: u64,
+    shared_bytes: u32,
+    /// Elements of `exchanged`.
+    pub(crate) exchanged: usize,
+    /// Elements of `arrived`.
+    pub(crate) arrived: usize,
+}
+
+impl Resident {
+    /// Rows and states of a block.
+    const ROWS: u64 = 16;
+    const STATES: u64 = 32;
+    /// Most shared memory of a block.
+    const MOST_BYTES: u32 = 160 << 10;
+
+    /// The launch for these sizes, if the device holds all blocks at once and there are blocks to share a row.
+    pub(crate) fn of(queue: &CudaQueue, p: &GruParams) -> Option<Self> {
+        let (info, groups) = (queue.device().info(), p.batch.div_ceil(Self::ROWS));
+        let (pitch, slices) = (p.hidden.next_multiple_of(4), p.hidden.div_ceil(Self::STATES));
+        let blocks = p.members.checked_mul(groups)?.checked_mul(slices)?;
+        let shared_bytes = 4 * (3 * Self::STATES * p.hidden + 2 * Self::ROWS * pitch + 2 * Self::ROWS);
+        let fits = info.cooperative_launches
+            && blocks <= u64::from(info.multiprocessors)
+            && shared_bytes <= u64::from(info.max_shared_bytes.min(Self::MOST_BYTES));
+        let counted = p.steps.checked_mul(3 * blocks).is_some_and(|arrivals| arrivals < 1 << 31);
+        (fits && counted && p.steps > 0 && slices > 1).then(|| Self {
+            blocks,
+            shared_bytes: shared_bytes as u32,
+            exchanged: (3 * p.members * p.batch * pitch) as usize,
+            arrived: ((p.members + 1) * groups) as usize,
+        })
+    }
+}
+
+/// All steps. `arrived` holds zeros.
+pub(crate) fn rssm_resident<T: Real>(
+    queue: &CudaQueue,
+    op: &RssmRollout<'_, CudaQueue, T>,
+    resident: Resident,
+    exchanged: &CudaMut<'_, f32>,
+    arrived: &CudaMut<'_, u32>,
+) -> Result<(), BackendError> {
+    let launch = queue.kernel(RESIDENT.of::<T>())?.grid([resident.blocks, 1, 1]).cooperative();
+    let launch = with_rollout(launch.dynamic_shared(resident.shared_bytes).value("p", op.params), op)
+        .output("exchanged", exchanged)
+        .output("arrived", arrived);
+    // SAFETY: `RssmRollout::check` has held the views to their lengths; `Resident` states the grid and those of `exchanged` and
+    // `arrived`, and that all blocks run at once; the op has zeroed `arrived`.
+    unsafe { launch.launch() }
+}
+
+/// The views of a roll-out.
+fn with_rollout<'a, 'o: 'a, T: Real>(launch: Launch<'a>, op: &RssmRollout<'o, CudaQueue, T>) -> Launch<'a> {
+    let layer = &op.layer;
+    launch
         .input("w", layer.w)
         .input("u", layer.u)
         .input("b", layer.b)
@@ -82,10 +147,6 @@ pub(crate) fn rssm_rollout<T: Real>(
         .output("combined", &op.combined)
         .output("entropy", &op.entropy)
         .output_if("states", op.states.as_ref())
-        .output("projected", projected);
-    // SAFETY: `RssmRollout::check` has held the views to their lengths; the op gives `projected` three times those of the states,
-    // of which there are at most `MOST_STATES` to a row, and launches the steps in their order.
-    unsafe { launch.launch() }
 }
 
 /// Rows that a block of losses takes, a warp for each.

@@ -15,8 +15,6 @@ use crate::{CudaQueue, launch::correction};
 const LEAST_PART: u64 = 256;
 /// Most parts of a ring: with a query, they keep a card busy, and one warp can join their lists.
 const MOST_PARTS: u64 = 512;
-/// Most blocks along an axis of a grid but the first.
-const MOST_BLOCKS: u64 = (1 << 16) - 1;
 
 impl CorrectionOps for CudaQueue {
     fn apply_correction(&self, op: ApplyCorrection<'_, Self>) -> Result<(), BackendError> {
@@ -61,13 +59,13 @@ impl CorrectionOps for CudaQueue {
         if queries == 0 || count == 0 {
             return Ok(());
         }
-        if queries > MOST_BLOCKS || width >= 1 << 31 {
-            let why = "there are 2^16 queries or more, or 2^31 features";
+        if queries >= 1 << 31 || width >= 1 << 31 {
+            let why = "there are 2^31 queries or features, or more";
             return Err(BackendError::Unsupported { op: "similar_states", why });
         }
         let part_len = capacity.div_ceil(MOST_PARTS).next_multiple_of(LEAST_PART);
         let parts = capacity.div_ceil(part_len);
-        let mut words = self.alloc((parts * queries * count) as usize)?; // at most 2^9, 2^16 and 2^5
+        let mut words = self.alloc((parts * queries * count) as usize)?; // at most 2^9, 2^31 and 2^5
         correction::similar(self, &op, [parts, part_len], &words.view_mut())?;
         correction::similar_join(self, &op, parts as u32, words.view())
     }

@@ -1,5 +1,5 @@
-//! The recurrent op set, each op as one launch; rollouts that feed the mean of an ensemble back take one for each step, and backward
-//! passes one to turn the weights.
+//! The recurrent op set, each op as one launch; rollouts whose blocks do not all run at once and that feed the mean of an ensemble
+//! back take one for each step, and backward passes one to turn the weights.
 
 use backend_api::{
     BackendError, Buffer, BufferMut, BufferRef, Queue, Real,
@@ -9,7 +9,7 @@ use core_types::params::recurrent::{Feedback, GruParams};
 
 use crate::{
     CudaBuf, CudaQueue,
-    launch::recurrent::{self, MOST_STATES},
+    launch::recurrent::{self, MOST_STATES, Resident},
 };
 
 impl RecurrentOps for CudaQueue {
@@ -63,6 +63,11 @@ impl RecurrentOps for CudaQueue {
                 op: "rssm_rollout",
                 why: "the second part of the state is too long",
             });
+        }
+        if let Some(resident) = Resident::of(self, p) {
+            let mut exchanged = self.alloc(resident.exchanged)?;
+            let mut arrived = self.zeros(resident.arrived)?;
+            return recurrent::rssm_resident(self, &op, resident, &exchanged.view_mut(), &arrived.view_mut());
         }
         let mut projected = self.alloc((3 * p.members * p.batch * p.hidden) as usize)?;
         let projected = projected.view_mut();

@@ -4,7 +4,7 @@ use backend_api::{
     Buffer, Queue,
     ops::correction::{ApplyCorrectionInPlace, CorrectionOps, EstimateResiduals},
 };
-use core_types::params::correction::{CorrectionParams, EstimateParams};
+use core_types::params::correction::{CorrectionParams, EstimateParams, MOST_SIMILAR};
 
 use super::{ResidualStore, SimilarStates};
 use crate::{Layout, NnError, TensorMut, TensorRef};
@@ -108,16 +108,26 @@ impl CorrectionPlan {
     /// A plan for `queries` predictions at states of `width` features.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] for more than 32 similar states, a decay out of its range, and more coefficients than features;
+    /// [`NnError::Parameter`] for more than 32 similar states, a decay or factor out of its range, and more coefficients than
+    /// features;
     /// [`NnError::Overflow`] if the elements of a tensor cannot be counted.
     pub fn new(queries: usize, width: usize, options: CorrectionOptions) -> Result<Self, NnError> {
         let refuse = |name, domain, value| Err(NnError::Parameter { op: OP, name, domain, value });
-        let CorrectionOptions { similar, decay, coefficients, .. } = options;
-        if similar > 32 {
+        let CorrectionOptions { similar, decay, coefficients, factors } = options;
+        if similar as u64 > MOST_SIMILAR {
             return refuse("the number of similar states", "at most 32", similar as f64);
         }
         if !(decay > 0.0 && decay <= 1.0) {
             return refuse("the decay", "above 0 and at most 1", decay.into());
+        }
+        for (name, factor) in [("the factor of residuals", factors.history), ("the factor of the model", factors.model)]
+        {
+            if factor.is_nan() {
+                return refuse(name, "a number", factor.into());
+            }
+        }
+        if factors.limit.is_nan() || factors.limit < 0.0 {
+            return refuse("the limit", "0 or more", factors.limit.into());
         }
         if coefficients > width {
             return refuse("the number of coefficients", "at most that of the features", coefficients as f64);
@@ -206,6 +216,10 @@ mod tests {
             CorrectionOptions { decay: f32::NAN, ..plain },
             CorrectionOptions { decay: 1.5, ..plain },
             CorrectionOptions { coefficients: 6, ..plain },
+            CorrectionOptions { factors: CorrectionParams { history: f32::NAN, ..plain.factors }, ..plain },
+            CorrectionOptions { factors: CorrectionParams { model: f32::NAN, ..plain.factors }, ..plain },
+            CorrectionOptions { factors: CorrectionParams { limit: -0.2, ..plain.factors }, ..plain },
+            CorrectionOptions { factors: CorrectionParams { limit: f32::NAN, ..plain.factors }, ..plain },
         ] {
             let refused = CorrectionPlan::new(2, 5, options);
             assert!(matches!(refused, Err(NnError::Parameter { op: "correction", .. })), "{refused:?}");

@@ -30,6 +30,10 @@ impl<Q: Queue> ApplyCorrection<'_, Q> {
     /// # Errors
     /// See [`CorrectionOps`](super::CorrectionOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([self.y.len(); 4])
+        self.expect([self.y.len(); 4])?;
+        match self.params.fault() {
+            Some(why) => Err(BackendError::Unsupported { op: Self::NAME, why }),
+            None => Ok(()),
+        }
     }
 }

@@ -27,6 +27,10 @@ impl<Q: Queue> ApplyCorrectionInPlace<'_, Q> {
     /// # Errors
     /// See [`CorrectionOps`](super::CorrectionOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([self.predictions.len(); 3])
+        self.expect([self.predictions.len(); 3])?;
+        match self.params.fault() {
+            Some(why) => Err(BackendError::Unsupported { op: Self::NAME, why }),
+            None => Ok(()),
+        }
     }
 }
