@@ -39,6 +39,21 @@ pub(super) const EQUIVALENT: &[Equivalent] = &[
         guards: &[1],
         reason: "no bound: the sign of the second of four pairs on the circle, which is the same in every four",
     },
+    Equivalent {
+        kernel: "factor_gram_join",
+        guards: &[0],
+        reason: "no bound: what is past the end lies below the diagonal, where nothing is written",
+    },
+    Equivalent {
+        kernel: "factor_jacobi",
+        guards: &[15],
+        reason: "no bound: every lane has the length of the row, and there is room for rows that are not there",
+    },
+    Equivalent {
+        kernel: "factor_sketch",
+        guards: &[0, 1],
+        reason: "no bound: a four past the end has no element, and one that is there has its first",
+    },
     Equivalent { kernel: "fss_cmp_eval_all", guards: &[1], reason: FIRST },
     Equivalent { kernel: "fss_cmp_eval_all_bitsliced", guards: &[1], reason: FIRST },
     Equivalent { kernel: "fss_cmp_eval_window", guards: &[0], reason: FIRST },
@@ -77,6 +92,11 @@ pub(super) const EQUIVALENT: &[Equivalent] = &[
         kernel: "linalg_softmax_warp_*",
         guards: &[15],
         reason: "no bound: a sum relative to its own greatest element is the same sum",
+    },
+    Equivalent {
+        kernel: "tensor_extreme_block_*",
+        guards: &[0],
+        reason: "parts of axes as short as here are longer than a block",
     },
 ];
 

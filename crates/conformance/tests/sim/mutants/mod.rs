@@ -13,7 +13,9 @@ mod trials;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::equivalent::EQUIVALENT;
-use self::shipped::{AIR, CHANNEL, CIRCLE, CORRECTION, DEEP, FSS, LINALG, MERKLE, OPEN, RECURRENT};
+use self::shipped::{
+    AIR, CHANNEL, CIRCLE, CORRECTION, DEEP, FACTOR, FSS, LINALG, MERKLE, OPEN, OPTIM, RECURRENT, TENSOR,
+};
 use self::trials::{OfKernel, Trials, altered};
 use ptx::mutate::{Fault, Mutation};
 
@@ -93,6 +95,21 @@ fn faults_in_the_kernels_of_function_secret_sharing_are_noticed() {
 }
 
 #[test]
+fn faults_in_the_kernels_of_decompositions_are_noticed() {
+    are_noticed(&Trials::of(&FACTOR, Vec::new(), 1 << 21));
+}
+
+#[test]
+fn faults_in_the_kernels_of_optimisers_are_noticed() {
+    are_noticed(&Trials::of(&OPTIM, Vec::new(), 1 << 21));
+}
+
+#[test]
+fn faults_in_the_kernels_of_tensors_are_noticed() {
+    are_noticed(&Trials::of(&TENSOR, Vec::new(), 1 << 21));
+}
+
+#[test]
 fn faults_in_the_linear_algebra_kernels_are_noticed() {
     are_noticed(&Trials::of(&LINALG, Vec::new(), 1 << 23));
 }
@@ -104,14 +121,15 @@ fn faults_in_the_kernels_of_commitment_trees_are_noticed() {
 
 #[test]
 fn faults_in_the_kernels_of_recurrent_networks_are_noticed() {
-    are_noticed(&Trials::of(&RECURRENT, Vec::new(), 1 << 18));
+    are_noticed(&Trials::of(&RECURRENT, Vec::new(), 1 << 19));
 }
 
 #[test]
 fn few_mutants_are_equivalent_and_each_that_is_listed_is_there() {
     let (mut tried, mut equivalent) = (0, 0);
     let mut found = vec![BTreeSet::new(); EQUIVALENT.len()];
-    for shipped in [AIR, CIRCLE, CHANNEL, CORRECTION, DEEP, FSS, LINALG, MERKLE, OPEN, RECURRENT] {
+    let all = [AIR, CHANNEL, CIRCLE, CORRECTION, DEEP, FACTOR, FSS, LINALG, MERKLE, OPEN, OPTIM, RECURRENT, TENSOR];
+    for shipped in all {
         for_each(&altered(&shipped, &shipped.parse()), |kernel, _, mutation, number| {
             tried += 1;
             equivalent += usize::from(known(kernel, mutation, number).is_some());

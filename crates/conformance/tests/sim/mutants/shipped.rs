@@ -13,8 +13,8 @@ pub(super) struct Shipped {
     name: &'static str,
     /// PTX and manifest of each.
     texts: &'static [(&'static str, &'static str)],
-    /// How the names of kernels end that are not altered: those of another element type, which have the text of one that is.
-    left_out: &'static [&'static str],
+    /// How the names of the kernels begin that are altered: the others only take part in specifications.
+    begins: &'static str,
     pub(super) specs: fn() -> Vec<OpSpec<Conditioned<CudaQueue>>>,
     /// The ways to evaluate keys that it has.
     pub(super) aes: &'static [AesKernel],
@@ -28,7 +28,7 @@ macro_rules! shipped {
                 include_str!(concat!("../../../../../kernels-ptx/ptx/", $module, ".ptx")),
                 include_str!(concat!("../../../../../kernels-ptx/ptx/", $module, ".json")),
             )),*],
-            left_out: &[],
+            begins: "",
             specs: $specs,
             aes: &$aes,
         }
@@ -41,6 +41,7 @@ pub(super) const CHANNEL: Shipped = shipped!(channel, ["channel"], conformance::
 pub(super) const CORRECTION: Shipped =
     shipped!(correction, ["correction"], conformance::correction::specs, [AesKernel::Table]);
 pub(super) const DEEP: Shipped = shipped!(deep, ["deep"], deep_specs, [AesKernel::Table]);
+pub(super) const FACTOR: Shipped = shipped!(factor, ["factor"], factor_specs, [AesKernel::Table]);
 pub(super) const FSS: Shipped = shipped!(fss, ["fss", "fss_bitsliced"], conformance::fss::specs, AesKernel::ALL);
 pub(super) const LINALG: Shipped = shipped!(
     linalg,
@@ -49,10 +50,27 @@ pub(super) const LINALG: Shipped = shipped!(
     [AesKernel::Table]
 );
 pub(super) const MERKLE: Shipped = shipped!(merkle, ["merkle"], conformance::merkle::specs, [AesKernel::Table]);
+pub(super) const OPTIM: Shipped = shipped!(optim, ["optim"], optim_specs, [AesKernel::Table]);
 pub(super) const OPEN: Shipped = shipped!(open, ["open"], open_specs, [AesKernel::Table]);
-/// Weights of 16 bits have few cases, since nothing but their reading differs.
 pub(super) const RECURRENT: Shipped =
-    Shipped { left_out: &["_f16", "_bf16"], ..shipped!(recurrent, ["recurrent"], recurrent_specs, [AesKernel::Table]) };
+    shipped!(recurrent, ["recurrent", "recurrent_resident"], recurrent_specs, [AesKernel::Table]);
+/// What works in place is compared with what does not, which is of the other module.
+pub(super) const TENSOR: Shipped = Shipped {
+    begins: "tensor_",
+    ..shipped!(tensor, ["tensor", "linalg_elementwise"], conformance::tensor::specs, [AesKernel::Table])
+};
+
+/// The specifications of single ops of the set, which launch no product.
+fn factor_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
+    let composed = ["factor.svd ", "factor.residual "];
+    let is_single = |spec: &OpSpec<_>| composed.iter().all(|prefix| !spec.op.starts_with(prefix));
+    conformance::factor::specs().into_iter().filter(is_single).collect()
+}
+
+/// The specifications of single ops: those of optimisers take many steps.
+fn optim_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
+    conformance::optim::specs().into_iter().filter(|spec| spec.op != "optim.optimizer").collect()
+}
 
 /// The specifications of single ops: those of plans launch kernels of other modules too.
 fn recurrent_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
@@ -76,7 +94,7 @@ fn deep_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
 impl Shipped {
     /// Whether faults are put into a kernel.
     pub(super) fn alters(&self, kernel: &str) -> bool {
-        !self.left_out.iter().any(|ending| kernel.ends_with(ending))
+        kernel.starts_with(self.begins)
     }
 
     /// All kernels in one module.
