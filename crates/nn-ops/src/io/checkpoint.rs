@@ -18,7 +18,7 @@ use crate::NnError;
 /// let mut checkpoint = Checkpoint::default();
 /// optimizer.save(&q, &mut checkpoint)?;
 ///
-/// let bytes = checkpoint.to_bytes()?; // for `nn_ops::io::replace_file`
+/// let bytes = checkpoint.to_bytes()?; // for a file
 /// let resumed = Optimizer::resume(&q, &table, &Checkpoint::from_bytes(&bytes)?)?;
 /// assert_eq!(resumed.config(), optimizer.config());
 /// # Ok::<(), Box<dyn std::error::Error>>(())

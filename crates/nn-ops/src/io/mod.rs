@@ -1,5 +1,5 @@
-//! Readers and writers of common tensor files, on byte slices: the caller owns the files, and may
-//! map them. [`replace_file`] writes one as a whole.
+//! Readers and writers of common tensor files, on byte slices: the caller owns the files, may map them, and replaces them as a
+//! whole (`tempfile::NamedTempFile::persist` does).
 //!
 //! Readers are total: malformed or hostile bytes give a typed error, never a panic, and nothing is allocated beyond a
 //! small multiple of the input's length.
@@ -8,13 +8,11 @@ mod checkpoint;
 mod npy;
 mod npy_error;
 mod npy_header;
-mod replace;
 mod weights;
 
 pub use checkpoint::Checkpoint;
 pub use npy::{NpyArray, NpyElement, read_npy, write_npy};
 pub use npy_error::NpyError;
-pub use replace::replace_file;
 pub use weights::{
     SavedTensors, Tensor, Tensors, TextByKey, WeightsError, read_safetensors, write_safetensors, write_safetensors_as,
 };

@@ -2,7 +2,10 @@
 
 use backend_api::{
     Queue, Real,
-    ops::linalg::{ElementwiseOps, GemmOps},
+    ops::{
+        linalg::{ElementwiseOps, GemmOps},
+        tensor::TensorOps,
+    },
 };
 
 use super::layers::Layers;
@@ -22,8 +25,10 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> MlpInference<Q, T> {
     pub fn forward(&self, q: &Q, x: TensorRef<'_, Q, T>, logits: TensorMut<'_, Q, T>) -> Result<(), NnError> {
         self.layers.forward(q, &self.values, x, logits)
     }
+}
 
-    /// The class with the largest logit of each row, the first of equals.
+impl<Q: GemmOps + ElementwiseOps + TensorOps, T: Real> MlpInference<Q, T> {
+    /// The class with the largest logit of each row, as [`Mlp::classify`](super::Mlp::classify) gives it.
     ///
     /// # Errors
     /// As [`forward`](Self::forward).

@@ -4,12 +4,17 @@ use std::sync::Arc;
 
 use backend_api::{
     Buffer as _, Real,
-    ops::linalg::{ElementwiseOps, GemmOps},
+    ops::{
+        linalg::{ElementwiseOps, GemmOps},
+        tensor::TensorOps,
+    },
 };
 use core_types::params::elementwise::Activation;
 
 use super::OP;
-use crate::{Dense, Dropout, ElementwisePlan, Layout, NnError, ParameterArena, ParameterTable, TensorMut, TensorRef};
+use crate::{
+    Dense, Dropout, ElementwisePlan, Layout, NnError, ParameterArena, ParameterTable, TensorMut, TensorRef, arg_max,
+};
 
 /// Layers one after the other, an activation between them.
 #[derive(Clone, Debug)]
@@ -43,6 +48,12 @@ impl Layers {
     /// Inputs of the network, then the units of each layer.
     pub(super) fn sizes(&self) -> Vec<usize> {
         self.layers.iter().take(1).map(Dense::inputs).chain(self.layers.iter().map(Dense::outputs)).collect()
+    }
+
+    /// Whether these are the layers of the same network, with the same activation and dropout.
+    pub(super) fn are(&self, other: &Self) -> bool {
+        let same = (self.hidden, self.dropout) == (other.hidden, other.dropout);
+        same && Arc::ptr_eq(&self.table, &other.table)
     }
 
     pub(super) fn classes(&self) -> usize {
@@ -95,21 +106,19 @@ impl Layers {
         }
     }
 
-    /// The class with the largest logit of each row, the first of equals.
-    pub(super) fn classify<Q: GemmOps + ElementwiseOps, T: Real>(
+    /// The class with the largest logit of each row.
+    pub(super) fn classify<Q: GemmOps + ElementwiseOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         values: &ParameterArena<Q, T>,
         x: TensorRef<'_, Q, T>,
     ) -> Result<Vec<u32>, NnError> {
-        let layout = Layout::contiguous(&[self.rows("mlp.classify", x.layout())?, self.classes()])?;
-        let mut logits = q.alloc::<T>(layout.numel())?;
+        let rows = self.rows("mlp.classify", x.layout())?;
+        let layout = Layout::contiguous(&[rows, self.classes()])?;
+        let (mut logits, mut classes) = (q.alloc::<T>(layout.numel())?, q.alloc(rows)?);
         self.forward(q, values, x, TensorMut::new(logits.view_mut(), layout)?)?;
-        let best = |row: &[T]| {
-            let logits = (0u32..).zip(row.iter().map(|logit| logit.to_f32()));
-            logits.fold((0, f32::NEG_INFINITY), |best, (j, v)| if v > best.1 { (j, v) } else { best }).0
-        };
-        Ok(q.download(&logits)?.chunks_exact(self.classes()).map(best).collect())
+        arg_max(q, TensorRef::new(logits.view(), layout)?, 1, TensorMut::contiguous(classes.view_mut(), &[rows])?)?;
+        Ok(q.download(&classes)?)
     }
 }
 

@@ -163,14 +163,6 @@ impl<Q: LinalgOps> Mlp<Q> {
         self.layers.forward(q, &self.values, x, logits)
     }
 
-    /// The class with the largest logit of each row, the first of equals.
-    ///
-    /// # Errors
-    /// As [`forward`](Self::forward).
-    pub fn classify(&self, q: &Q, x: TensorRef<'_, Q, f32>) -> Result<Vec<u32>, NnError> {
-        self.layers.classify(q, &self.values, x)
-    }
-
     /// A training from here on, by steps on batches of up to `rows` rows. It knows the activation and dropout of now.
     ///
     /// # Errors
@@ -187,8 +179,9 @@ impl<Q: LinalgOps> Mlp<Q> {
     ///
     /// # Errors
     /// [`NnError::Rank`], [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] if inputs and targets do not fit the network
-    /// or each other, or the training is for fewer rows or for another network; [`NnError::EmptyReduction`] for an empty batch;
-    /// [`NnError::Backend`]. Unless the device failed, nothing has changed.
+    /// or each other, or the training is for fewer rows or for a network of other sizes; [`NnError::OtherPlan`] for the training of another network, or of
+    /// this one with another activation or dropout; [`NnError::EmptyReduction`] for an empty batch; [`NnError::Backend`]. Unless
+    /// the device failed or a view is of another one, nothing has changed.
     pub fn train_step(
         &mut self,
         q: &Q,
@@ -200,7 +193,9 @@ impl<Q: LinalgOps> Mlp<Q> {
         training.pass.forward(q, layers, &self.values, x, step)?;
         training.differentiate_loss(q, targets)?;
         training.pass.backward(q, layers, &self.values, x, step)?;
-        training.optimizer.step(q, training.pass.gradients.view(), self.values.view_mut(), None)
+        training.optimizer.step(q, training.pass.gradients.view(), self.values.view_mut(), None)?;
+        training.end();
+        Ok(())
     }
 
     /// Checks a batch, and begins a step on it.
@@ -240,6 +235,15 @@ impl<Q: LinalgOps> Mlp<Q> {
 }
 
 impl<Q: LinalgOps + TensorOps> Mlp<Q> {
+    /// The class with the largest logit of each row, by [`arg_max`](crate::arg_max): the first of equals, and the first that is NaN if
+    /// there is one.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    pub fn classify(&self, q: &Q, x: TensorRef<'_, Q, f32>) -> Result<Vec<u32>, NnError> {
+        self.layers.classify(q, &self.values, x)
+    }
+
     /// A training whose passes are in f16 or bf16: see [`MlpTraining`]. In f16 small gradients need a
     /// [`loss_scale`](OptimizerConfig::loss_scale).
     ///
@@ -281,7 +285,9 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
             training.optimizer.step(q, gradients, self.values.view_mut(), copy)
         })();
         training.copy = Some(copy);
-        pass
+        pass?;
+        training.end();
+        Ok(())
     }
 
     /// The network with its weights rounded to `T`, to predict with.

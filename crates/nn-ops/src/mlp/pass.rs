@@ -10,7 +10,8 @@ use crate::{NnError, ParameterArena, TensorMut, TensorRef};
 
 /// Memory for passes over batches of up to so many rows, with elements of type `T`.
 pub(super) struct Pass<Q: Queue, T: Real> {
-    sizes: Vec<usize>,
+    /// The layers that it is for.
+    layers: Layers,
     capacity: usize,
     pub(super) plans: Plans,
     hidden: Vec<Hidden<Q, T>>,
@@ -35,8 +36,7 @@ struct Hidden<Q: Queue, T: Real> {
 
 impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
     pub(super) fn new(q: &Q, layers: &Layers, rows: usize) -> Result<Self, NnError> {
-        let sizes = layers.sizes();
-        let plans = Plans::new(&sizes, layers.hidden, rows)?;
+        let plans = Plans::new(&layers.sizes(), layers.hidden, rows)?;
         let only = |needed: bool, count: usize| q.alloc::<T>(if needed { count } else { 0 });
         let (last, hidden) =
             plans.layers.split_last().map_or((0, &[][..]), |(last, hidden)| (last.dense.output().numel(), hidden));
@@ -56,7 +56,7 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
             d: plans.layers.iter().map(|layer| q.alloc(layer.dense.output().numel())).collect::<Result<_, _>>()?,
             products: [q.alloc(widest)?, only(layers.dropout.is_some(), widest)?],
             gradients: ParameterArena::zeros(q, &layers.table)?,
-            sizes,
+            layers: layers.clone(),
             plans,
         })
     }
@@ -64,16 +64,20 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
     /// Prepares a pass of `op` over `rows` rows.
     pub(super) fn begin(&mut self, op: &'static str, layers: &Layers, rows: usize) -> Result<(), NnError> {
         let sizes = layers.sizes();
-        if sizes != self.sizes {
-            let (expected, got) = (sizes[..].into(), self.sizes[..].into());
+        let of_training = self.layers.sizes();
+        if sizes != of_training {
+            let (expected, got) = (sizes[..].into(), of_training[..].into());
             return Err(NnError::ShapeMismatch { op, tensor: "training", expected, got });
         }
+        if !self.layers.are(layers) {
+            return Err(NnError::OtherPlan { op, what: "training" });
+        }
         if rows > self.capacity {
-            let (expected, got) = ([self.capacity, self.sizes[0]][..].into(), [rows, self.sizes[0]][..].into());
+            let (expected, got) = ([self.capacity, sizes[0]][..].into(), [rows, sizes[0]][..].into());
             return Err(NnError::ShapeMismatch { op, tensor: "x", expected, got });
         }
         if rows != self.plans.rows.numel() {
-            self.plans = Plans::new(&self.sizes, layers.hidden, rows)?;
+            self.plans = Plans::new(&sizes, layers.hidden, rows)?;
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ pub struct MlpTraining<Q: Queue, T: Real = f32> {
     pub(super) copy: Option<ParameterArena<Q, T>>,
     /// Steps begun, which tell the masks of dropout apart.
     pub(super) begun: u32,
-    /// Rows of the last step, 0 before the first.
+    /// Rows of the last step, 0 where none has ended well.
     rows: usize,
     loss: CrossEntropyPlan,
     losses: Q::Buf<f32>,
@@ -37,7 +37,7 @@ impl<Q: Queue, T: Real> MlpTraining<Q, T> {
     /// batch of another size comes in between.
     ///
     /// # Errors
-    /// [`NnError::EmptyReduction`] before the first step, [`NnError::Backend`].
+    /// [`NnError::EmptyReduction`] before the first step and after one that failed, [`NnError::Backend`].
     pub fn loss(&self, q: &Q) -> Result<f32, NnError> {
         if self.rows == 0 {
             return Err(NnError::EmptyReduction { op: "mlp.loss" });
@@ -77,23 +77,27 @@ impl<Q: LinalgOps, T: Real> MlpTraining<Q, T> {
         })
     }
 
-    /// Starts a step of `op` on `rows` rows.
+    /// Starts a step of `op` on `rows` rows. Until it has [ended](Self::end), there is no loss.
     pub(super) fn begin(&mut self, op: &'static str, layers: &Layers, rows: usize) -> Result<u32, NnError> {
         self.pass.begin(op, layers, rows)?;
-        if rows != self.rows {
+        if self.loss.logits().shape() != [rows, layers.classes()] {
             self.loss = CrossEntropyPlan::new(rows, layers.classes())?;
         }
-        self.rows = rows;
-        let step = self.begun;
+        self.rows = 0;
+        Ok(self.begun)
+    }
+
+    /// Ends a step.
+    pub(super) fn end(&mut self) {
+        self.rows = self.pass.plans.rows.numel();
         self.begun = self.begun.wrapping_add(1);
-        Ok(step)
     }
 }
 
 impl<Q: LinalgOps> MlpTraining<Q, f32> {
     /// Computes the losses of the batch, and their gradient with respect to the logits.
     pub(super) fn differentiate_loss(&mut self, q: &Q, targets: TensorRef<'_, Q, u32>) -> Result<(), NnError> {
-        let (rows, share) = (self.pass.plans.rows, 1.0 / self.rows as f32);
+        let (rows, share) = (self.pass.plans.rows, 1.0 / self.pass.plans.rows.numel() as f32);
         let layout = *self.loss.logits();
         let (logits, gradient) = self.pass.loss();
         let (logits, losses) = (TensorRef::new(logits, layout)?, TensorMut::new(self.losses.view_mut(), rows)?);
@@ -112,7 +116,7 @@ impl<Q: LinalgOps> MlpTraining<Q, f32> {
 impl<Q: LinalgOps + TensorOps, T: Real> MlpTraining<Q, T> {
     /// Computes the losses of the batch in f32, and their gradient with respect to the logits in `T`, times the loss scale.
     pub(super) fn differentiate_wide_loss(&mut self, q: &Q, targets: TensorRef<'_, Q, u32>) -> Result<(), NnError> {
-        let (rows, share) = (self.pass.plans.rows, 1.0 / self.rows as f32);
+        let (rows, share) = (self.pass.plans.rows, 1.0 / self.pass.plans.rows.numel() as f32);
         let layout = *self.loss.logits();
         let (logits, gradient) = self.pass.loss();
         widen(q, TensorRef::new(logits, layout)?, TensorMut::new(self.logits.view_mut(), layout)?)?;

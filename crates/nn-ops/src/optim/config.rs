@@ -5,6 +5,10 @@ use core_types::params::optim::{AdamParams, AdvanceParams, Anneal, ScheduleParam
 use crate::NnError;
 
 const OP: &str = "optimizer";
+/// What numbers have to be, as errors say it.
+const FINITE: &str = "finite in f32";
+const LEAST: &str = "0 or more, and finite in f32";
+const SHARE: &str = "at least 0 and less than 1";
 
 /// Which numbers a step is made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +32,7 @@ pub enum Rule {
     },
 }
 
-/// How weights decay. Tensors made [`without_decay`](crate::ParameterSpec::without_decay) do not.
+/// How weights decay, by a part of 0 or more. Tensors made [`without_decay`](crate::ParameterSpec::without_decay) do not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WeightDecay {
     /// They do not.
@@ -63,7 +67,7 @@ pub enum Annealing {
     Steps {
         /// Steps from one multiplication to the next; 1 or more.
         every: u64,
-        /// What it is multiplied by.
+        /// What it is multiplied by; in `0..=1`.
         factor: f64,
     },
 }
@@ -71,7 +75,7 @@ pub enum Annealing {
 /// The rate as a function of the step, which the device computes, so that recorded steps follow it too.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Schedule {
-    /// The greatest rate.
+    /// The greatest rate; 0 or more, as is every other.
     pub rate: f64,
     /// Steps over which the rate rises to it in a straight line: step t of them, from 1 on, has `t / warmup` of it.
     pub warmup: u64,
@@ -181,36 +185,45 @@ impl OptimizerConfig {
         self.clip.is_some() || self.loss_scale.is_some()
     }
 
-    /// Refuses numbers that make no step.
+    /// Refuses numbers that make no step, or would not in the f32 in which elements are stepped.
     pub(super) fn check(&self) -> Result<(), NnError> {
+        let finite = |x: f64| (x as f32).is_finite();
         let share = |x: f64| (0.0..1.0).contains(&x);
-        let positive = |x: f64| x > 0.0 && x.is_finite();
-        let mut rules = vec![("rate", "finite", self.schedule.rate, self.schedule.rate.is_finite())];
+        let least = |x: f64| x >= 0.0 && finite(x);
+        let mut rules = vec![("rate", LEAST, self.schedule.rate, least(self.schedule.rate))];
         match self.rule {
             Rule::Sgd { momentum, .. } => {
-                rules.push(("momentum", "at least 0 and less than 1", momentum, share(momentum)));
+                let below = (momentum as f32) < 1.0;
+                rules.push(("momentum", "at least 0 and less than 1 in f32", momentum, share(momentum) && below));
             }
             Rule::Adam { beta1, beta2, eps } => rules.extend([
-                ("beta1", "at least 0 and less than 1", beta1, share(beta1)),
-                ("beta2", "at least 0 and less than 1", beta2, share(beta2)),
-                ("eps", "positive and finite", eps, positive(eps) && (eps as f32) > 0.0),
+                ("beta1", SHARE, beta1, share(beta1)),
+                ("beta2", SHARE, beta2, share(beta2)),
+                ("eps", "positive and finite in f32", eps, finite(eps) && (eps as f32) > 0.0),
             ]),
         }
         match self.schedule.annealing {
             Annealing::Constant => {}
-            Annealing::Linear { steps, least } | Annealing::Cosine { steps, least } => rules.extend([
+            Annealing::Linear { steps, least: lowest } | Annealing::Cosine { steps, least: lowest } => rules.extend([
                 ("steps", "1 or more", steps as f64, steps > 0),
-                ("least rate", "finite", least, least.is_finite()),
+                ("least rate", LEAST, lowest, least(lowest)),
             ]),
             Annealing::Steps { every, factor } => rules.extend([
                 ("steps", "1 or more", every as f64, every > 0),
-                ("factor", "finite", factor, factor.is_finite()),
+                ("factor", "in 0..=1", factor, (0.0..=1.0).contains(&factor)),
             ]),
+        }
+        let rate = self.schedule.rate;
+        if let Rule::Adam { beta1, .. } = self.rule {
+            rules.push(("rate / (1 - beta1)", FINITE, rate / (1.0 - beta1), finite(rate / (1.0 - beta1))));
+        }
+        if let WeightDecay::Decoupled(decay) = self.decay {
+            rules.push(("rate times decay", FINITE, rate * decay, finite(rate * decay)));
         }
         match self.decay {
             WeightDecay::None => {}
             WeightDecay::Decoupled(decay) | WeightDecay::Coupled(decay) => {
-                rules.push(("decay", "finite", decay, decay.is_finite()));
+                rules.push(("decay", LEAST, decay, least(decay)));
             }
         }
         rules.extend(self.clip.map(|clip| ("clip", "greater than 0", clip, clip > 0.0)));
@@ -294,15 +307,26 @@ mod tests {
         assert_eq!(rule(1.0, 0.9, 1e-8), "beta1");
         assert_eq!(rule(0.9, -0.1, 1e-8), "beta2");
         assert_eq!([rule(0.9, 0.9, 0.0), rule(0.9, 0.9, 1e-60)], ["eps"; 2]);
-        assert_eq!(refused(OptimizerConfig::sgd(f64::NAN, 0.0)), "rate");
-        assert_eq!(refused(OptimizerConfig::sgd(0.1, 1.0)), "momentum");
+        assert_eq!([f64::NAN, 1e39, -0.1].map(|rate| refused(OptimizerConfig::sgd(rate, 0.0))), ["rate"; 3]);
+        assert_eq!([1.0, 1.0 - 1e-12].map(|momentum| refused(OptimizerConfig::sgd(0.1, momentum))), ["momentum"; 2]);
         let annealed =
             |annealing| refused(OptimizerConfig { schedule: Schedule { rate: 1.0, warmup: 0, annealing }, ..adam });
         assert_eq!(annealed(Annealing::Linear { steps: 0, least: 0.0 }), "steps");
         assert_eq!(annealed(Annealing::Cosine { steps: 1, least: f64::INFINITY }), "least rate");
         assert_eq!(annealed(Annealing::Steps { every: 0, factor: 0.5 }), "steps");
-        assert_eq!(annealed(Annealing::Steps { every: 1, factor: f64::NAN }), "factor");
-        assert_eq!(refused(OptimizerConfig { decay: WeightDecay::Coupled(f64::NAN), ..adam }), "decay");
+        assert_eq!([f64::NAN, -0.5, 1.5].map(|factor| annealed(Annealing::Steps { every: 1, factor })), ["factor"; 3]);
+        assert_eq!(annealed(Annealing::Linear { steps: 1, least: -1.0 }), "least rate");
+        let decays = [WeightDecay::Coupled(f64::NAN), WeightDecay::Coupled(1e39), WeightDecay::Decoupled(-0.1)];
+        assert_eq!(decays.map(|decay| refused(OptimizerConfig { decay, ..adam })), ["decay"; 3]);
+        assert_eq!(
+            refused(OptimizerConfig { decay: WeightDecay::Decoupled(1e30), ..OptimizerConfig::sgd(1e30, 0.0) }),
+            "rate times decay"
+        );
+        let slow = Rule::Adam { beta1: 1.0 - 1e-15, beta2: 0.9, eps: 1e-8 };
+        assert_eq!(
+            refused(OptimizerConfig { rule: slow, schedule: Schedule::constant(1e30), ..adam }),
+            "rate / (1 - beta1)"
+        );
         assert_eq!(refused(OptimizerConfig { clip: Some(0.0), ..adam }), "clip");
         let scaled = |scale: LossScale| refused(OptimizerConfig { loss_scale: Some(scale), ..adam });
         let scale = LossScale::default();

@@ -75,7 +75,7 @@ impl<Q: OptimOps> Optimizer<Q> {
     ///
     /// # Errors
     /// [`NnError::Length`] if a view is not as long as the table says, [`NnError::Backend`] from the device, also for a copy in f32.
-    /// Nothing has changed then, unless the device failed.
+    /// Nothing has changed then, unless the device failed or a view is of another one: then a step may have been counted.
     pub fn step<T: Real>(
         &mut self,
         q: &Q,

@@ -24,8 +24,8 @@ pub struct RssmSummary {
     pub total: f64,
     /// `1 / (1 + total)`.
     pub confidence: f64,
-    /// The mean of the last losses less and plus twice the uncertainty.
-    pub bounds: [f64; 2],
+    /// The mean less and plus twice the uncertainty, before the first step and after each one.
+    pub bounds: Vec<[f64; 2]>,
     /// The mean entropy of a member's step; 0 without steps.
     pub entropy: f64,
     /// Of each member.
@@ -90,17 +90,21 @@ impl RssmSummary {
     /// The summary of one row.
     fn of(losses: &[Vec<f64>], entropy: f64) -> Self {
         let steps = losses[0].len() - 1;
-        let at = |step: usize| losses.iter().map(|losses| losses[step]).collect::<Vec<_>>();
-        let last = at(steps);
-        let deviation = if steps == 0 { 0.0 } else { variance(&last).sqrt() };
-        let total = deviation * (1.0 + (steps as f64).sqrt() / 10.0);
-        let center = mean(&last);
+        // mean, deviation and uncertainty after a step; nothing is predicted before the first
+        let after = |step: usize| {
+            let losses: Vec<f64> = losses.iter().map(|losses| losses[step]).collect();
+            let deviation = if step == 0 { 0.0 } else { variance(&losses).sqrt() };
+            (mean(&losses), deviation, deviation * (1.0 + (step as f64).sqrt() / 10.0))
+        };
+        let (_, deviation, total) = after(steps);
+        let (mean, bounds) =
+            (0..=steps).map(after).map(|(mean, _, total)| (mean, [mean - 2.0 * total, mean + 2.0 * total])).unzip();
         Self {
-            mean: (0..=steps).map(|step| mean(&at(step))).collect(),
+            mean,
             deviation,
             total,
             confidence: 1.0 / (1.0 + total),
-            bounds: [center - 2.0 * total, center + 2.0 * total],
+            bounds,
             entropy,
             metrics: losses.iter().map(|losses| TrajectoryMetrics::of(losses)).collect(),
         }
@@ -121,11 +125,13 @@ mod tests {
         assert_eq!(rows[0].mean, [4.0, 2.5, 4.0]);
         assert_eq!((rows[0].deviation, rows[0].total), (1.0, total));
         assert_eq!(rows[0].confidence, 1.0 / (1.0 + total));
-        assert_eq!(rows[0].bounds, [4.0 - 2.0 * total, 4.0 + 2.0 * total]);
+        let first = 0.5 * 1.1; // half the difference of 2 and 3, after one step
+        let expected = [[4.0, 4.0], [2.5 - 2.0 * first, 2.5 + 2.0 * first], [4.0 - 2.0 * total, 4.0 + 2.0 * total]];
+        assert_eq!(rows[0].bounds, expected);
         assert_eq!(rows[0].entropy, 0.5);
         let first = TrajectoryMetrics { step_deltas: vec![2.0, 1.0], variance: 2.0 / 3.0, smoothness: 3.0 };
         assert_eq!(rows[0].metrics[0], first);
-        assert_eq!((rows[1].confidence, rows[1].bounds, rows[1].entropy), (1.0, [1.0, 1.0], 0.25));
+        assert_eq!((rows[1].confidence, &rows[1].bounds, rows[1].entropy), (1.0, &vec![[1.0; 2]; 3], 0.25));
     }
 
     #[test]

@@ -46,7 +46,8 @@ pub struct RssmTraining {
     /// A step counts `decay^age` times in the gradients of the units' weights, with age the steps of the window that follow it: 1 for
     /// whole gradients, 0.7 in RSSM-Lite. The head's gradient is whole.
     pub decay: f32,
-    /// Whether a window begins with the states that the one before it ended with, or always with those that were set.
+    /// Whether a window begins with the states that the one before it ended with, or always with those that were set. States that a
+    /// window makes NaN are carried too, until others are set.
     pub carried: bool,
     /// Whether each member has features and losses of its own.
     pub own_data: bool,
@@ -83,7 +84,7 @@ impl Default for RssmTraining {
 /// through the window, one norm of all gradients to hold to a limit, and a step of the optimiser. The head is trained
 /// with the units and shared by them. Weights and the head decay, if the optimiser makes weights decay, and biases do not.
 ///
-/// All memory is made at the start, nothing waits, and a step can be recorded ([`Record`](backend_api::Record)) and replayed, as
+/// All memory but what single ops need is made at the start, nothing waits, and a step can be recorded ([`Record`](backend_api::Record)) and replayed, as
 /// the optimiser's schedule and the carried states are on the device.
 ///
 /// ```
@@ -242,14 +243,14 @@ impl<Q: OptimOps> RssmTrainer<Q> {
         &self.optimizer
     }
 
-    /// The losses that the last step predicted, `[members, steps, batch]`.
+    /// The losses that the last step predicted, `[members, steps, batch]`; zeros before the first.
     #[must_use]
     pub fn predicted(&self) -> TensorRef<'_, Q, f32> {
         self.workspace.predicted.at()
     }
 
-    /// Waits and gives the mean of the squared errors of each member in the last step, from before the weights changed. A replay of a
-    /// recorded step counts as one.
+    /// Waits and gives the mean of the squared errors of each member in the last step, from before the weights changed; zeros before the
+    /// first. A replay of a recorded step counts as one.
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device.
@@ -424,20 +425,22 @@ impl<Q: Queue> Workspace<Q> {
         let of = |layout: &Layout| Tensor::alloc(q, layout.shape());
         let [state, states] = [plans.gru.state(), plans.gru.states()];
         let losses = &states.shape()[..3];
-        let one = || Tensor::alloc(q, losses);
+        let cleared = |shape: &[usize]| {
+            let mut tensor = Tensor::alloc(q, shape)?;
+            q.clear(tensor.buffer_mut().view_mut())?;
+            Ok::<_, NnError>(tensor)
+        };
         let mut combined = losses.to_vec();
         combined.push((plans.loss.hidden + plans.loss.stochastic) as usize);
-        let mut first = of(state)?;
-        q.clear(first.buffer_mut().view_mut())?;
         Ok(Self {
             gradients: plans.gradients.workspace(q)?,
-            first,
+            first: cleared(state.shape())?,
             last: of(state)?,
             states: of(states)?,
             saved: of(plans.gru.saved())?,
-            predicted: one()?,
-            errors: one()?,
-            slopes: one()?,
+            predicted: cleared(losses)?,
+            errors: cleared(losses)?,
+            slopes: Tensor::alloc(q, losses)?,
             combined: Tensor::alloc(q, &combined)?,
             normalised: match training.norm {
                 Some(_) => Some([of(states)?, Tensor::alloc(q, &[2, states.numel() / states.shape()[3]])?]),

@@ -4,11 +4,12 @@
 use backend_api::{Fork as _, Queue as _};
 use half::bf16;
 use nn_ops::{
-    Activation, Dropout, GruGradients, GruInputs, GruMember, GruPlan, GruResults, GruUpstream, GruWeights, Indices,
-    Map, Mask, Mlp, NormPlan, NormSaved, OptimizerConfig, Overflow, Reduction, ResidualPlan, RssmHead, RssmPlan,
-    RssmResults, RssmSpec, SoftmaxPlan, SvdOptions, Tensor, WeightDecay, activate, activate_backward, arg_max,
-    binary_in_place, concat, copy, fill, linear, map, matmul, matmul_backward_lhs, matmul_backward_rhs, narrow, reduce,
-    select, widen,
+    Activation, CorrectionOptions, CorrectionPlan, Dropout, EncoderPlan, GruGradients, GruInputs, GruMember, GruPlan,
+    GruResults, GruUpstream, GruWeights, Indices, Map, Mask, Mlp, NormPlan, NormSaved, OptimizerConfig, Overflow,
+    Reduction, ResidualPlan, ResidualStore, RssmHead, RssmPlan, RssmResults, RssmSpec, RssmTrainer, RssmTraining,
+    SoftmaxPlan, SvdOptions, SvdPower, Tensor, TrainingState, TrainingStates, WeightDecay, activate, activate_backward,
+    arg_max, binary_in_place, concat, copy, fill, linear, map, matmul, matmul_backward_lhs, matmul_backward_rhs,
+    narrow, reduce, select, widen,
 };
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use runtime::{AnyQueue, Choice, Settings};
@@ -59,7 +60,10 @@ fn each(choice: Choice) {
     soak(choice, attention);
     soak(choice, recurrent);
     soak(choice, rollout);
-    soak(choice, residuals);
+    soak(choice, ensemble);
+    soak(choice, corrections);
+    soak(choice, |q| residuals(q, [4, 2]));
+    soak(choice, |q| residuals(q, [66, 65])); // sketched
     soak(choice, maps);
     soak(choice, forks);
 }
@@ -162,12 +166,46 @@ fn rollout(q: &AnyQueue) -> Box<dyn FnMut(&AnyQueue)> {
     })
 }
 
+/// A step of training through time, whose errors are read.
+fn ensemble(q: &AnyQueue) -> Box<dyn FnMut(&AnyQueue)> {
+    let member = units(q, 3, 4).members(q).unwrap().remove(0);
+    let training = RssmTraining { batch: 2, steps: 3, stochastic: 2, carried: true, ..RssmTraining::default() };
+    let optimizer = OptimizerConfig { clip: Some(5.0), ..OptimizerConfig::adam(1e-3) };
+    let mut trainer = RssmTrainer::new(q, &[member.clone(), member], &values(6), training, optimizer).unwrap();
+    let (x, targets) = (tensor(q, &[3, 2, 3]), Tensor::from_values(q, &[3, 2], &[0.5; 6]).unwrap());
+    Box::new(move |q| {
+        trainer.step(q, x.at(), targets.at()).unwrap();
+        assert_eq!(trainer.errors(q).unwrap().len(), 2);
+    })
+}
+
+/// Records are written, become features and codes, are stored, and correct a prediction.
+fn corrections(q: &AnyQueue) -> Box<dyn FnMut(&AnyQueue)> {
+    let mut training = TrainingState::new();
+    let mut records = TrainingStates::new(q, &[training.clone(), training.clone()]).unwrap();
+    let (encoder, weights, bias) = (EncoderPlan::new(2, 3).unwrap(), tensor(q, &[64, 3]), tensor(q, &[3]));
+    let (mut features, mut codes) = (tensor(q, &[2, 64]), tensor(q, &[2, 3]));
+    let mut store = ResidualStore::new(q, 5, 64).unwrap();
+    let (outcomes, steps, model) = (tensor(q, &[2, 3]), tensor(q, &[2]), tensor(q, &[33]));
+    let plan = CorrectionPlan::new(2, 64, CorrectionOptions::default()).unwrap();
+    let (mut workspace, mut predictions) = (plan.workspace(q).unwrap(), tensor(q, &[2]));
+    Box::new(move |q| {
+        training.record_step(1.0, 0.5);
+        records.write(q, &[training.clone(), training.clone()]).unwrap();
+        encoder.run(q, &records, weights.at(), bias.at(), Some(features.at_mut()), codes.at_mut()).unwrap();
+        store.store(q, features.at(), outcomes.at()).unwrap();
+        let into = predictions.at_mut();
+        plan.correct(q, &store, features.at(), steps.at(), model.at(), into, &mut workspace).unwrap();
+    })
+}
+
 /// A compression with feedback, its rank, and the residual added to a matrix.
-fn residuals(q: &AnyQueue) -> Box<dyn FnMut(&AnyQueue)> {
-    let plan = ResidualPlan::new(4, 2, 1, SvdOptions::default()).unwrap();
+fn residuals(q: &AnyQueue, [m, n]: [usize; 2]) -> Box<dyn FnMut(&AnyQueue)> {
+    let options = SvdOptions { power: SvdPower::Given(1), ..SvdOptions::default() };
+    let plan = ResidualPlan::new(m, n, 1, options).unwrap();
     let (mut compressed, mut workspace) = (plan.compressed(q).unwrap(), plan.workspace(q).unwrap());
-    let (residual, mut matrix) = (tensor(q, &[4, 2]), tensor(q, &[4, 2]));
-    let mut error = q.zeros::<f32>(8).unwrap();
+    let (residual, mut matrix) = (tensor(q, &[m, n]), tensor(q, &[m, n]));
+    let mut error = q.zeros::<f32>(m * n).unwrap();
     Box::new(move |q| {
         plan.compress_with_feedback(q, residual.at(), &mut error, &mut compressed, &mut workspace).unwrap();
         assert_eq!(compressed.factors().rank(q).unwrap(), 1);
