@@ -12,6 +12,7 @@ mod isolate;
 mod nn;
 mod output;
 mod private;
+mod queue;
 mod report;
 mod stark;
 mod text;

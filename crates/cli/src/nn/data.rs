@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 use inference::digits::{self, Digits, PIXELS};
 use nn_ops::io::NpyArray;
+use sha2::{Digest as _, Sha256};
 
 use super::array;
 use crate::files::Named;
@@ -57,6 +58,9 @@ impl DataArgs {
             return Ok(sets);
         };
         let test = Rows::read(inputs, labels)?;
+        for (set, what) in [(&rows, "train"), (&test, "test")] {
+            ensure!(set.count() > 0, "there are no rows to {what} with");
+        }
         ensure!(
             test.features == rows.features,
             "the rows to test with have {} features, those to train with {}",
@@ -92,6 +96,10 @@ impl Rows {
         let [rows, features] = array::matrix(&inputs, "the inputs")?;
         ensure!(features > 0, "the inputs have no features: their shape is {:?}", inputs.shape);
         ensure!(labels.shape == [rows], "expected a label for each of {rows} rows, got shape {:?}", labels.shape);
+        if let Some(at) = inputs.data.iter().position(|value| !value.is_finite()) {
+            let (row, column, value) = (at / features, at % features, inputs.data[at]);
+            bail!("feature {column} of row {row} is {value} in f32, expected finite numbers");
+        }
         Ok(Self { features, inputs: inputs.data, labels: labels.data })
     }
 
@@ -104,6 +112,15 @@ impl Rows {
 
     pub(super) fn count(&self) -> usize {
         self.inputs.len() / self.features
+    }
+
+    /// A digest of all of them.
+    pub(super) fn digest(&self) -> String {
+        let mut digest = Sha256::new();
+        digest.update(self.features.to_le_bytes());
+        self.inputs.iter().for_each(|input| digest.update(input.to_le_bytes()));
+        self.labels.iter().for_each(|label| digest.update(label.to_le_bytes()));
+        digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// One more than the greatest label.
@@ -150,6 +167,21 @@ mod tests {
     #[test]
     fn images_are_rows_of_all_their_pixels() {
         assert_eq!(arrays(&[2, 3, 4], &[0, 1]).unwrap().features, 12);
+    }
+
+    #[test]
+    fn other_rows_have_another_digest() {
+        let digests =
+            [arrays(&[2, 3], &[0, 1]), arrays(&[3, 2], &[0, 1, 0]), arrays(&[2, 3], &[1, 0]), arrays(&[2, 3], &[0, 1])];
+        let [a, b, c, d] = digests.map(|rows| rows.unwrap().digest());
+        assert!(a == d && a != b && a != c && a.len() == 16);
+    }
+
+    #[test]
+    fn what_is_not_finite_is_refused_with_its_place() {
+        let inputs = NpyArray { shape: vec![2, 2], data: vec![0.0, 1.0, f32::NAN, 2.0] };
+        let refused = Rows::unlabelled(inputs).unwrap_err().to_string();
+        assert!(refused.starts_with("feature 0 of row 1 is NaN"), "{refused}");
     }
 
     #[test]

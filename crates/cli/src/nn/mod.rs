@@ -11,7 +11,6 @@ mod train;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use runtime::{AnyQueue, Choice, Domain, OpenError, Settings};
 
 use crate::files::Named;
 
@@ -50,10 +49,4 @@ pub(crate) fn run(command: &NnCommand) -> Result<()> {
         NnCommand::Predict(args) => predict::run(args),
         NnCommand::Rollout(args) => rollout::run(args),
     }
-}
-
-/// Opens the queue that the arguments and the environment ask for.
-fn open(backend: Option<Choice>) -> Result<AnyQueue> {
-    let settings = Settings::from_env().map_err(OpenError::from)?;
-    Ok(runtime::open_with(&settings, Some(Domain::Nn), backend)?.0)
 }

@@ -6,13 +6,14 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use inference::digits;
 use nn_ops::io::{NpyArray, write_npy};
-use runtime::Choice;
+use runtime::{Choice, Domain};
 
-use super::{array, data::Rows, model, open};
+use super::{array, data::Rows, model};
 use crate::{
     exit::note,
     files::Named,
     output::{Output, print},
+    queue::open,
     report,
 };
 
@@ -73,7 +74,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
     let begin = |path: &Option<PathBuf>| path.as_deref().map(Output::begin_public).transpose();
     let (out, html) = (begin(&args.out)?, begin(&args.html)?);
     let tell = if [&out, &html].into_iter().flatten().any(Output::is_stdout) { note } else { print };
-    let q = open(args.backend)?;
+    let q = open(Domain::Nn, args.backend)?;
     let (rows, labelled) = args.rows()?;
     let network = model::read(&q, &args.model, &args.layers)?;
     let predicted = model::classify(&q, &network, &rows).context("classifying the rows")?;

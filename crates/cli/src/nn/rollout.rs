@@ -15,13 +15,14 @@ use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng as _, SeedableRng as _},
 };
-use runtime::{AnyQueue, Choice};
+use runtime::{AnyQueue, Choice, Domain};
 
-use super::{array, open};
+use super::array;
 use crate::{
     exit::note,
     files::Named,
     output::{Output, print},
+    queue::open,
     report::{self, Fan, Series},
 };
 
@@ -216,7 +217,7 @@ pub(crate) fn run(args: &RolloutArgs) -> Result<()> {
     let (out, html) = (begin(&args.out)?, begin(&args.html)?);
     let tell = if [&out, &html].into_iter().flatten().any(Output::is_stdout) { note } else { print };
     let history = History::of_array(array::numbers(&args.history, "history")?).context("the history")?;
-    let q = open(args.backend)?;
+    let q = open(Domain::Nn, args.backend)?;
     let mut ensemble = Ensemble::new(&q, args, &history)?;
 
     let style = ProgressStyle::with_template("{prefix:8} {bar:32} {pos}/{len} {msg}")?;
@@ -265,15 +266,9 @@ struct Predicted {
 
 impl Predicted {
     fn new(steps: usize, trajectory: &[f32], entropy: &[f32]) -> Result<Self> {
-        let after = |step: usize| {
-            let losses = trajectory.chunks_exact(steps + 1).flat_map(|losses| &losses[..=step]).copied();
-            let rows = RssmSummary::of_rows(entropy.len(), step, &losses.collect::<Vec<_>>(), entropy)?;
-            rows.into_iter().next().context("a prediction of one row")
-        };
-        let summaries = (0..=steps).map(after).collect::<Result<Vec<_>>>()?;
-        let last = &summaries[steps];
-        let bounds = summaries.iter().map(|summary| summary.bounds).collect();
-        Ok(Self { mean: last.mean.clone(), bounds, confidence: last.confidence })
+        let summary = RssmSummary::of_rows(entropy.len(), steps, trajectory, entropy)?.into_iter().next();
+        let RssmSummary { mean, bounds, confidence, .. } = summary.context("a prediction of one row")?;
+        Ok(Self { mean, bounds, confidence })
     }
 
     /// The root of the mean squared error over what is known, without the row that it begins with.

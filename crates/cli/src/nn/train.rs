@@ -15,17 +15,18 @@ use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng as _, SeedableRng as _},
 };
-use runtime::{AnyQueue, Choice};
+use runtime::{AnyQueue, Choice, Domain};
 
 use super::{
     data::{DataArgs, Rows},
     history::History,
-    model, open, saved,
+    model, saved,
 };
 use crate::{
     exit::{Usage, note},
     files::Named,
     output::{Output, print},
+    queue::open,
     report::{self, Series},
 };
 
@@ -149,7 +150,8 @@ impl<'a> Training<'a> {
         let batch = args.batch as usize;
         let steps = u64::from(args.epochs) * train.count().div_ceil(batch) as u64;
         let (config, rows) = (args.config(steps)?, train.count().min(batch));
-        let described = format!("{sizes:?} {} {} {} {config:?}", args.seed, args.epochs, args.batch);
+        let rows_of = [&train, &test].map(Rows::digest);
+        let described = format!("{sizes:?} {rows_of:?} {} {} {} {config:?}", args.seed, args.epochs, args.batch);
         let found = args.checkpoint.as_deref().map(|path| saved::read(path, &described)).transpose()?.flatten();
         let (network, training, history) = match found {
             Some((checkpoint, history)) => {
@@ -225,7 +227,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<()> {
     } else {
         print
     };
-    let q = open(args.backend)?;
+    let q = open(Domain::Nn, args.backend)?;
     let mut training = Training::new(&q, args, args.data.load()?).context("setting up the network")?;
 
     let style = ProgressStyle::with_template("{prefix:8} {bar:32} {pos}/{len} {msg}")?;

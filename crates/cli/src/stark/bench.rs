@@ -5,13 +5,11 @@ use std::{fmt::Write as _, time::Duration};
 use anyhow::{Context as _, Result};
 use backend_api::Queue as _;
 use clap::Args;
-use runtime::{AnyQueue, Choice};
+use runtime::{AnyQueue, Choice, Domain};
 use stark::{PcsConfig, Protocol, Statement, StatementProver, UseStatement, verify};
 
-use super::{
-    check::check, config::ConfigArgs, known::AirArgs, number::whole, prove::open, stages::Stages, trace::Trace,
-};
-use crate::output::print;
+use super::{check::check, config::ConfigArgs, known::AirArgs, number::whole, stages::Stages, trace::Trace};
+use crate::{output::print, queue::open};
 
 /// Time the stages of a proof: medians over several proofs by one prover, each of which is verified.
 #[derive(Args, Debug)]
@@ -61,7 +59,7 @@ impl UseStatement for Timing<'_> {
 pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let config = args.config.config();
     check(&args.air.outline()?, config)?;
-    let q = open(args.backend)?;
+    let q = open(Domain::Stark, args.backend)?;
     let (statement, trace) = args.air.make(q.budget()).context("making the trace")?;
     let rounds = statement.with(Timing { q: &q, config, trace: &trace, rounds: args.rounds })??;
     let mut text = String::new();

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use backend_api::{Budget, Queue as _};
 use clap::Args;
 use core_types::air::stored_position;
-use runtime::{AnyQueue, Choice, Domain, OpenError, Settings};
+use runtime::{AnyQueue, Choice, Domain};
 use stark::{
     Component, M31, PcsConfig, ProofFile, Protocol, QM31, Statement, StatementProof, StatementProver, UseStatement,
     verify,
@@ -31,6 +31,7 @@ use crate::{
     exit::{Usage, note},
     files::Named,
     output::{Output, print},
+    queue::open,
     report,
     text::shown,
 };
@@ -106,12 +107,6 @@ impl UseStatement for Making<'_> {
     }
 }
 
-/// Opens the queue that the arguments and the environment ask for.
-pub(crate) fn open(backend: Option<Choice>) -> Result<AnyQueue> {
-    let settings = Settings::from_env().map_err(OpenError::from)?;
-    Ok(runtime::open_with(&settings, Some(Domain::Stark), backend)?.0)
-}
-
 /// Runs the command.
 pub(crate) fn run(args: &ProveArgs) -> Result<()> {
     if args.trace_npy.is_some() && args.air.air != AirName::WideFibonacci {
@@ -126,7 +121,7 @@ pub(crate) fn run(args: &ProveArgs) -> Result<()> {
     let html = args.html.as_deref().map(Output::begin_public).transpose()?;
     let tell = if [Some(&output), html.as_ref()].into_iter().flatten().any(Output::is_stdout) { note } else { print };
 
-    let q = open(args.backend)?;
+    let q = open(Domain::Stark, args.backend)?;
     let (statement, trace) = match &args.trace_npy {
         None => args.air.make(q.budget()).context("making the trace")?,
         Some(path) => (outline, from_file(path, &args.air, q.budget())?),
