@@ -183,7 +183,7 @@ speed() {
 tools() {
     local elements=65536 ops line
     if [ "$quick" = 1 ]; then elements=0; fi
-    run "suite, other conditions" 120 suite conditions.jsonl --condition forked --condition guarded --condition starved \
+    run "suite, other conditions" 110 suite conditions.jsonl --condition forked --condition guarded --condition starved \
         --max-elements "$elements"
     if [ "$backend" != gpu ]; then return; fi
     compute_sanitizer="$(tool compute-sanitizer)" ncu="$(tool ncu)"
@@ -191,9 +191,9 @@ tools() {
     if [ -z "$compute_sanitizer" ]; then
         note "compute-sanitizer: not found"
     else
-        for ops in circle. fss. linalg. stark.; do
-            run "memcheck, $ops" 35 sanitizer memcheck "$ops" 512
-            run "racecheck, $ops" 35 sanitizer racecheck "$ops" 128
+        for ops in circle. fss. linalg. stark. correction. factor. optim. recurrent. tensor.; do
+            run "memcheck, $ops" 16 sanitizer memcheck "$ops" 512
+            run "racecheck, $ops" 16 sanitizer racecheck "$ops" 128
         done
         run "synccheck" 25 sanitizer synccheck fss. 128
         run "initcheck" 25 sanitizer initcheck circle. 128

@@ -13,7 +13,7 @@ pub(super) fn lines<Q: CorrectionOps + 'static>(extent: Extent) -> Vec<DeviceLin
         Extent::Full => {
             let mut all: Vec<_> = [1, 32, 256, 4096, 65_536].into_iter().map(|batch| encode(batch, 128)).collect();
             all.extend([1 << 10, 1 << 20].map(|states| similar(states, 64)));
-            all.extend([1 << 20, 1 << 26].map(correct));
+            all.extend([32 * 128, 1 << 20, 1 << 26].map(correct));
             all
         }
         Extent::Small => vec![encode(5, 3), similar(9, 4), correct(33)],

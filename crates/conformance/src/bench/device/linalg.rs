@@ -15,7 +15,7 @@ use super::{COPY, DeviceError, DeviceLine, Extent, Size, words};
 
 pub(super) fn lines<Q: LinalgOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
     let (elements, rows, columns, squares): (usize, usize, usize, &[usize]) = match extent {
-        Extent::Full => (1 << 28, 65_536, 1024, &[1024, 2048, 4096, 8192]),
+        Extent::Full => (1 << 28, 65_536, 1024, &[128, 256, 512, 1024, 2048, 4096, 8192]),
         Extent::Small => (1 << 12, 8, 64, &[64]),
     };
     let mut all = vec![

@@ -8,6 +8,7 @@ mod channel;
 mod circle;
 mod correction;
 mod deep;
+mod factor;
 mod fss;
 mod linalg;
 mod merkle;
@@ -129,6 +130,7 @@ pub fn lines<Q: Register + StarkOps + FssOps + LinalgOps + RecurrentOps + Tensor
     extent: Extent,
 ) -> Vec<DeviceLine<Q>> {
     let mut all = linalg::lines(extent);
+    all.extend(factor::lines(extent));
     all.extend(tensor::lines(extent));
     all.extend(transfer::lines(extent));
     all.extend(circle::lines(extent));
