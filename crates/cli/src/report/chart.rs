@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use anyhow::{Result, anyhow};
-use plotters::prelude::*;
+use plotters::{coord::types::RangedCoordf64, prelude::*};
 
 const COLOURS: [RGBColor; 4] =
     [RGBColor(31, 99, 171), RGBColor(217, 119, 32), RGBColor(58, 145, 86), RGBColor(150, 60, 140)];
@@ -48,36 +48,11 @@ pub(crate) fn bars(title: &str, unit: &str, values: &[(String, f64)]) -> Result<
     Ok(svg)
 }
 
-/// Lines over a common x axis, with a legend.
+/// Lines through points, each with its name.
 pub(crate) fn lines(title: &str, x: &str, y: &str, series: &[Series]) -> Result<String> {
-    let points = || series.iter().flat_map(|s| &s.points);
-    let (wide, high) = (span(points().map(|p| p.0)), span(points().map(|p| p.1)));
-    let mut svg = String::new();
-    {
-        let root = SVGBackend::with_string(&mut svg, (760, 320)).into_drawing_area();
-        let draw = || -> Result<(), Box<dyn std::error::Error>> {
-            root.fill(&WHITE)?;
-            let mut chart = ChartBuilder::on(&root)
-                .caption(title, ("sans-serif", 16))
-                .margin(10)
-                .set_label_area_size(LabelAreaPosition::Left, 60)
-                .set_label_area_size(LabelAreaPosition::Bottom, 40)
-                .build_cartesian_2d(wide.clone(), high.clone())?;
-            chart.configure_mesh().x_desc(x).y_desc(y).light_line_style(TRANSPARENT).draw()?;
-            for (one, colour) in series.iter().zip(COLOURS.iter().cycle()) {
-                let style = colour.stroke_width(2);
-                chart
-                    .draw_series(LineSeries::new(one.points.iter().copied(), style))?
-                    .label(one.name.clone())
-                    .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
-            }
-            chart.configure_series_labels().border_style(TRANSPARENT).draw()?;
-            root.present()?;
-            Ok(())
-        };
-        draw().map_err(|e| anyhow!("chart `{title}`: {e}"))?;
-    }
-    Ok(svg)
+    let points = series.iter().flat_map(|one| one.points.iter().copied());
+    let coloured: Vec<_> = series.iter().zip(COLOURS.into_iter().cycle()).collect();
+    plot(title, [x, y], points, &coloured, |_| Ok(()))
 }
 
 /// What is predicted from a point on, with bounds around it, beside what came.
@@ -93,36 +68,60 @@ pub(crate) struct Fan {
 
 /// A prediction that fans out: its bounds as an area, its members thin, its mean and what came on top.
 pub(crate) fn fan(title: &str, x: &str, y: &str, fan: &Fan) -> Result<String> {
-    let lines = || fan.members.iter().chain([&fan.actual.points, &fan.mean.points]).flatten().copied();
-    let points = || lines().chain(fan.bounds.iter().flat_map(|&[x, low, high]| [(x, low), (x, high)]));
-    let (wide, high) = (span(points().map(|p| p.0)), span(points().map(|p| p.1)));
+    let lines = fan.members.iter().chain([&fan.actual.points, &fan.mean.points]).flatten().copied();
+    let points = lines.chain(fan.bounds.iter().flat_map(|&[x, low, high]| [(x, low), (x, high)]));
+    plot(title, [x, y], points, &[(&fan.actual, COLOURS[0]), (&fan.mean, COLOURS[1])], |chart| {
+        let there = fan.bounds.iter().map(|&[x, low, _]| (x, low));
+        let back = fan.bounds.iter().rev().map(|&[x, _, high]| (x, high));
+        chart.draw_series([Polygon::new(there.chain(back).collect::<Vec<_>>(), COLOURS[1].mix(0.18))])?;
+        for member in &fan.members {
+            chart.draw_series(LineSeries::new(member.iter().copied(), COLOURS[1].mix(0.45)))?;
+        }
+        Ok(())
+    })
+}
+
+/// What drawing fails with.
+type Fault = Box<dyn std::error::Error>;
+
+/// Axes with something to draw on.
+type Axes<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+
+/// Named series over what lies `beneath` them, on axes that have room for all points.
+fn plot(
+    title: &str,
+    [x, y]: [&str; 2],
+    points: impl Iterator<Item = (f64, f64)> + Clone,
+    series: &[(&Series, RGBColor)],
+    beneath: impl Fn(&mut Axes<'_, '_>) -> Result<(), Fault>,
+) -> Result<String> {
+    let (wide, high) = (span(points.clone().map(|p| p.0)), span(points.map(|p| p.1)));
     let mut svg = String::new();
     {
-        let root = SVGBackend::with_string(&mut svg, (760, 360)).into_drawing_area();
-        let draw = || -> Result<(), Box<dyn std::error::Error>> {
+        let root = SVGBackend::with_string(&mut svg, (760, 340)).into_drawing_area();
+        let draw = || -> Result<(), Fault> {
             root.fill(&WHITE)?;
             let mut chart = ChartBuilder::on(&root)
                 .caption(title, ("sans-serif", 16))
                 .margin(10)
+                .margin_right(24)
                 .set_label_area_size(LabelAreaPosition::Left, 60)
                 .set_label_area_size(LabelAreaPosition::Bottom, 40)
                 .build_cartesian_2d(wide.clone(), high.clone())?;
-            chart.configure_mesh().x_desc(x).y_desc(y).light_line_style(TRANSPARENT).draw()?;
-            let there = fan.bounds.iter().map(|&[x, low, _]| (x, low));
-            let back = fan.bounds.iter().rev().map(|&[x, _, high]| (x, high));
-            let area = Polygon::new(there.chain(back).collect::<Vec<_>>(), COLOURS[1].mix(0.18));
-            chart.draw_series([area])?;
-            for member in &fan.members {
-                chart.draw_series(LineSeries::new(member.iter().copied(), COLOURS[1].mix(0.45)))?;
-            }
-            for (one, colour) in [(&fan.actual, COLOURS[0]), (&fan.mean, COLOURS[1])] {
+            let place = |x: &f64| format!("{x:.3}").trim_end_matches('0').trim_end_matches('.').to_owned();
+            let mut mesh = chart.configure_mesh();
+            mesh.x_desc(x).y_desc(y).x_label_formatter(&place).light_line_style(TRANSPARENT).draw()?;
+            beneath(&mut chart)?;
+            for &(one, colour) in series {
                 let style = colour.stroke_width(2);
                 chart
                     .draw_series(LineSeries::new(one.points.iter().copied(), style))?
                     .label(one.name.clone())
                     .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
             }
-            chart.configure_series_labels().border_style(TRANSPARENT).draw()?;
+            let mut names = chart.configure_series_labels();
+            names.position(SeriesLabelPosition::UpperRight).background_style(WHITE.mix(0.8));
+            names.border_style(TRANSPARENT).draw()?;
             root.present()?;
             Ok(())
         };
