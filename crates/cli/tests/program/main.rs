@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod bundles;
+#[cfg(unix)]
+mod cluster;
 mod networks;
 mod private;
 mod rehearsal;

@@ -62,6 +62,41 @@ const SIZES: [[usize; 6]; 11] = [
     [2, 3, 0, 4, 6, 3],
 ];
 
+/// Members, states, features, steps, and the first loss: the sizes that the tests of hybrid-predict-trainer-rs have.
+const PUBLISHED: [([usize; 4], f32); 5] = [
+    ([2, 16, 8, 5], 1.5),
+    ([3, 64, 16, 1], 2.0),
+    ([3, 64, 16, 10], 2.5),
+    ([3, 128, 32, 20], 2.5),
+    ([5, 256, 64, 50], 2.5),
+];
+
+/// The inputs that those tests have: member e has weights `0.01 (e + 1) sin(a j)` and, of its states, `cos(a j)`, where a is 0.1, 0.2 and 0.3 of
+/// the three gates and j counts along rows of a state's weights; no biases, states of a half, features of one, a head of hundredths.
+fn published([members, hidden, input, steps]: [usize; 4], loss: f32) -> Rollout {
+    let mode = Mode(Stochastic::CopyHidden, LossHead::ExpClamped, Feedback::PerMember);
+    let mut rollout = Rollout::new([members, 1, steps, input, hidden, 0], GruVariant::ResetBefore, mode);
+    let weights = |columns: usize, wave: fn(f32) -> f32| {
+        let at = move |member: usize, column: usize, gate: usize, state: usize| {
+            let angle = (state * columns + column) as f32 * [0.1, 0.2, 0.3][gate];
+            0.01 * (member as f32 + 1.0) * wave(angle)
+        };
+        let rows = (0..members).flat_map(move |member| (0..columns).map(move |column| (member, column)));
+        let gates = rows.flat_map(|(member, column)| (0..3).map(move |gate| (member, column, gate)));
+        let all =
+            gates.flat_map(|(member, column, gate)| (0..hidden).map(move |state| at(member, column, gate, state)));
+        all.collect::<Vec<f32>>()
+    };
+    let inputs = &mut rollout.inputs;
+    (inputs.w, inputs.u) = (weights(input, f32::sin), weights(hidden, f32::cos));
+    inputs.b.fill(0.0);
+    inputs.x.fill(1.0);
+    inputs.h0 = Some(vec![0.5; members * hidden]);
+    rollout.head.fill(0.01);
+    rollout.losses.fill(loss);
+    rollout
+}
+
 impl Rollout {
     fn new([members, batch, steps, input, hidden, stochastic]: [usize; 6], variant: GruVariant, mode: Mode) -> Self {
         let Mode(part, head, feedback) = mode;
@@ -239,6 +274,13 @@ pub(super) fn rollout<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
             modes::<Q, bf16>(q, sizes)
         });
         cases.push(case);
+    }
+    for (sizes, loss) in PUBLISHED {
+        let [members, hidden, _, steps] = sizes;
+        let case = Case::new(format!("inputs of hybrid-predict-trainer-rs, {sizes:?}"), move |q: &Q| {
+            published(sizes, loss).hold(q)
+        });
+        cases.push(case.on_elements((members * steps * 2 * hidden) as u64));
     }
     cases.push(Case::new("batches", |q: &Q| {
         for (batch, feedback) in BATCHES.into_iter().flat_map(|batch| FEEDBACKS.map(|feedback| (batch, feedback))) {
