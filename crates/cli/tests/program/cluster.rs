@@ -57,7 +57,7 @@ fn a_job_array_goes_on_where_it_stopped_and_makes_no_proof_twice() {
     assert!(fs::read_to_string(proofs.join("bad.log")).unwrap().contains("none"));
     assert!(proofs.join("three.proof").exists() && !proofs.join("bad.proof").exists());
     let check = script("check", folder, 1, &["--verify"]);
-    assert_eq!((check.status.code(), text(&check.stdout)), (Some(1), "bad --air none\n"));
+    assert_eq!((check.status.code(), text(&check.stdout).as_str()), (Some(1), "bad --air none\n"));
     assert_eq!(text(&check.stderr), "3 proofs there, 1 left\n");
 
     // nothing is made again, but for what is not what its digest says
