@@ -14,17 +14,13 @@ const SMALL: &str = "--air state-machine --log-rows 4 --queries 3 --pow-bits 0";
 /// A script of the folder `ci/cluster`, with the program on the path.
 fn script(name: &str, folder: &Path, task: u32, arguments: &[&str]) -> Output {
     let program = assert_cmd::cargo::cargo_bin!("trefoil");
-    let path = std::env::join_paths(
-        [program.parent().unwrap().to_owned()]
-            .into_iter()
-            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
-    );
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/cluster");
-    Command::new(scripts.join(name))
+    Command::new("bash")
+        .args(["-c", "PATH=\"$0:$PATH\" exec \"$@\""])
+        .args([program.parent().unwrap(), &scripts.join(name)])
         .args(["jobs", "proofs"])
         .args(arguments)
         .current_dir(folder)
-        .env("PATH", path.unwrap())
         .env("SLURM_ARRAY_TASK_ID", task.to_string())
         .env("LINES_OF_TASK", "2")
         .output()
