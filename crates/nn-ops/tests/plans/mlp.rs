@@ -1,7 +1,9 @@
 //! The perceptron against an f64 model written from the definition.
 
 use backend_api::{Buffer, Queue, Record, Ref, ops::linalg::LinalgOps};
-use nn_ops::{Annealing, Mlp, MlpTraining, NnError, OptimizerConfig, Rule, Schedule, TensorRef, io::Tensors};
+use nn_ops::{
+    Activation, Annealing, Dropout, Mlp, MlpTraining, NnError, OptimizerConfig, Rule, Schedule, TensorRef, io::Tensors,
+};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 /// Mean cross-entropy of a two-layer network, in f64.
@@ -123,6 +125,35 @@ fn shapes_that_do_not_fit_are_typed() {
         assert!(matches!(refused, Err(NnError::Parameter { op: "optimizer", name, .. }) if name == wrong), "{wrong}");
     }
     assert!(matches!(network.training(&q, usize::MAX, SGD), Err(NnError::Overflow { .. })));
+}
+
+#[test]
+fn a_training_is_of_one_network_as_it_was() {
+    let q = runtime::cpu().unwrap();
+    let network = || Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(1)).unwrap();
+    let (x, y) = batch(2);
+    let (x, y) = (q.upload(&x).unwrap(), q.upload(&y).unwrap());
+    let (x, y) = (TensorRef::contiguous(x.view(), &[2, 5]).unwrap(), TensorRef::contiguous(y.view(), &[2]).unwrap());
+    let mut training = network().training(&q, 2, SGD).unwrap();
+    let other = NnError::OtherPlan { op: "mlp.train_step", what: "training" };
+    assert_eq!(network().train_step(&q, &mut training, x, y), Err(other.clone()));
+
+    let changed = network();
+    let mut training = changed.training(&q, 2, SGD).unwrap();
+    let mut changed = changed.with_activation(Activation::Tanh);
+    assert_eq!(changed.train_step(&q, &mut training, x, y), Err(other.clone()));
+    let mut changed = changed.with_activation(Activation::Relu);
+    assert_eq!(changed.train_step(&q, &mut training, x, y), Ok(()));
+    let mut changed = changed.with_dropout(Dropout::new(0.5, 1).unwrap());
+    assert_eq!(changed.train_step(&q, &mut training, x, y), Err(other));
+}
+
+#[test]
+fn a_logit_that_is_not_a_number_is_the_greatest() {
+    let q = runtime::cpu().unwrap();
+    let network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(1)).unwrap();
+    let x = q.upload(&[f32::NAN; 5]).unwrap();
+    assert_eq!(network.classify(&q, TensorRef::contiguous(x.view(), &[1, 5]).unwrap()), Ok(vec![0]));
 }
 
 #[test]
