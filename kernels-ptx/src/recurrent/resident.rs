@@ -59,7 +59,7 @@ struct Part {
     /// Which states it has, and how many blocks share its rows.
     slice: u32,
     slices: u32,
-    /// The number of its member's rows, of those that come before them, and of the others that have the same place in a batch.
+    /// Which 16 rows of the batch it has, and how many such there are.
     group: u32,
     groups: u32,
     /// Floats from one row of states to the next, in shared and in global memory.
