@@ -79,7 +79,8 @@ pub use owned::Tensor;
 pub use reduce::{ReducePlan, arg_max, reduce};
 pub use residual::{CompressedResidual, ResidualPlan};
 pub use rssm::{
-    RssmDropout, RssmHead, RssmPlan, RssmResults, RssmSpec, RssmSummary, RssmTrainer, RssmTraining, TrajectoryMetrics,
+    RssmDropout, RssmHead, RssmPlan, RssmResults, RssmSpec, RssmSummary, RssmTensors, RssmTrainer, RssmTraining,
+    TrajectoryMetrics,
 };
 pub use softmax::SoftmaxPlan;
 pub use sum::{SumPlan, sum_axis};

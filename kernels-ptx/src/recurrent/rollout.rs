@@ -1,10 +1,10 @@
-//! Rollouts: gated recurrent units whose losses are fed back, in the blocks of [`forward`](super::forward). A launch takes the steps from
+//! Rollouts: gated recurrent units that feed back what they predict, in the blocks of [`forward`](super::forward). A launch takes the steps from
 //! `from` to `to`: all of them, unless the mean over the members is fed back, which a step has from the launch before.
 //!
 //! # Safety
 //! The views have the lengths that `RssmRollout::check` states. Members, batch and states are not zero, and there are fewer than
 //! 2^31 products of a state's index with one of the second part. `projected` holds `members x batch x 3 hidden` elements, which
-//! the launch from step 0 writes.
+//! the launch from step 0 writes. If states are fed back, `features` holds `members x batch x input` elements.
 
 use core_types::params::recurrent::{Feedback, RolloutParams};
 
@@ -52,6 +52,9 @@ unsafe fn rssm_rollout<T: Real>(
     entropy: *mut f32,
     states: *mut f32,
     projected: *mut f32,
+    back: *const f32,
+    back_bias: *const f32,
+    features: *mut f32,
 ) {
     let mut unit = Unit::new(&p.gru, w, u, b, bu);
     let state = unit.rows.state(&p.gru);
@@ -63,25 +66,23 @@ unsafe fn rssm_rollout<T: Real>(
     let of_row = trajectory.add((at * (p.gru.steps + 1)) as usize);
     let (projected, h_t) = (projected.add(3 * state), h_t.add(state));
     unit.begin(if from == 0 { h0.add(state) } else { h_t });
-    let x = x.add((p.gru.input_row(unit.rows.member, 0, unit.rows.first) * p.gru.input) as usize);
-    if from == 0 {
-        unit.project(x, 1, projected);
-    }
-    block_sync();
-    let fed = unit.spare(); // no step takes inputs from here on
-    if idx::tid_x() < ROWS {
-        let row = idx::tid_x().min(unit.rows.live - 1);
-        let value = if from == 0 {
-            *x.add((u64::from(row) * p.gru.input) as usize)
-        } else {
-            mean(&p, trajectory, unit.rows.first + u64::from(row), from)
-        };
-        fed.set(idx::tid_x(), value);
+    let (maps, changing) = match p.feedback {
+        Feedback::PerMember | Feedback::EnsembleMean => (false, false),
+        Feedback::None => (false, !p.gru.inputs.is_constant()),
+        Feedback::State => (true, true),
+    };
+    let (first, member) = (unit.rows.first, unit.rows.member);
+    let given = |step: u64| x.add((p.gru.input_row(member, step, first) * p.gru.input) as usize);
+    let features = if maps { features.add(((member * p.gru.batch + first) * p.gru.input) as usize) } else { features };
+    let fed = unit.spare(); // what projects the features is done with it when they are fed
+    let of_thread = u64::from(idx::tid_x().min(unit.rows.live - 1));
+    if from > 0 && idx::tid_x() < ROWS {
+        fed.set(idx::tid_x(), mean(&p, trajectory, first + of_thread, from));
     }
     let form = Form::new(p.gru.hidden, p.stochastic, p.part);
     let view = View { gamma, beta, eps: p.eps, mask: p.mask };
     let changes = view.changes();
-    let member = unit.rows.member;
+    unit.clear_spare();
     let index = |step: u64| p.state_index(member, step, of_batch);
     let mut entropies = 0.0;
     if writes {
@@ -95,6 +96,15 @@ unsafe fn rssm_rollout<T: Real>(
     let mut step = from;
     loop {
         let steps = p.gru.steps > 0;
+        if steps && (step == 0 || changing) {
+            let x = if maps && step > 0 { features.cast_const() } else { given(step) };
+            unit.project(x, 1, projected);
+            block_sync();
+            if idx::tid_x() < ROWS {
+                fed.set(idx::tid_x(), *x.add((of_thread * p.gru.input) as usize));
+            }
+            block_sync();
+        }
         if steps {
             unit.step(Added::Fed(projected, fed), &Outputs::NONE);
         }
@@ -125,6 +135,9 @@ unsafe fn rssm_rollout<T: Real>(
         if step >= p.gru.steps && idx::warp() < unit.rows.live {
             let into = combined.add((at * (p.gru.hidden + p.stochastic)) as usize);
             form.write(|column| seen.get(column), &read, into);
+        }
+        if maps && step < to {
+            unit.map(if changes { unit.spare_row(0) } else { unit.row(0) }, back, back_bias, features);
         }
         block_sync();
         if step >= to {
@@ -161,8 +174,14 @@ macro_rules! of_type {
             entropy: *mut f32,
             states: *mut f32,
             projected: *mut f32,
+            back: *const f32,
+            back_bias: *const f32,
+            features: *mut f32,
         ) {
-            rssm_rollout(p, from, to, w, u, b, bu, head, gamma, beta, x, h0, losses, trajectory, h_t, combined, entropy, states, projected);
+            rssm_rollout(
+                p, from, to, w, u, b, bu, head, gamma, beta, x, h0, losses, trajectory, h_t, combined, entropy, states, projected, back,
+                back_bias, features,
+            );
         }
     };
 }
@@ -173,5 +192,5 @@ of_type!(recurrent_rssm_rollout_bf16, Bf16);
 
 kernel_table! {
     recurrent_rssm_rollout_f32, recurrent_rssm_rollout_f16, recurrent_rssm_rollout_bf16:
-        block [THREADS, 1, 1], min_blocks 1, shared UpTo(MOST_BYTES), barriers 10;
+        block [THREADS, 1, 1], min_blocks 1, shared UpTo(MOST_BYTES), barriers 11;
 }

@@ -196,6 +196,33 @@ impl<T: Real> Unit<T> {
         SharedSlice::at(self.z.addr(row * self.rows.stride))
     }
 
+    /// Zeros for the spare rows: sums read those that stand for no row of the batch, too. A barrier stands before the first step.
+    #[inline(always)]
+    pub unsafe fn clear_spare(&self) {
+        let mut at = idx::tid_x();
+        while at < ROWS * self.rows.stride {
+            self.z.set(at, 0.0);
+            at += THREADS;
+        }
+    }
+
+    /// Features of each row, which the weights and biases, of all members, make of its row in `v`; `into` is the first row's.
+    #[inline(always)]
+    pub unsafe fn map(&self, v: SharedSlice<f32>, weights: *const f32, biases: *const f32, into: *mut f32) {
+        let (mut feature, none) = (idx::tid_x(), &mut [0.0; ROWS as usize]);
+        while feature < self.input {
+            let mut sums = [*biases.add(feature as usize); ROWS as usize];
+            let pitches = [self.input as usize, 0];
+            add::<false, f32>(v, self.rows.stride, self.rows.hidden, weights.add(feature as usize), pitches, &mut sums, none);
+            unroll!(ROW in 0..4 => {
+                if ROW < self.rows.live {
+                    *into.add((ROW * self.input + feature) as usize) = sums[ROW as usize];
+                }
+            });
+            feature += THREADS;
+        }
+    }
+
     /// Shared memory that nothing but inputs takes, an element for each thread.
     #[inline(always)]
     pub fn spare(&self) -> SharedSlice<f32> {

@@ -7,8 +7,8 @@ use backend_api::Queue as _;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use nn_ops::{
-    Annealing, GruInputs, GruMember, GruPlan, GruResults, Init, LossError, OptimizerConfig, RssmPlan, RssmResults,
-    RssmSpec, RssmSummary, RssmTrainer, RssmTraining, Schedule, Tensor,
+    Annealing, GruInputs, GruMember, GruPlan, GruResults, Init, LossError, OptimizerConfig, RssmPlan, RssmSpec,
+    RssmSummary, RssmTensors, RssmTrainer, RssmTraining, Schedule, Tensor,
     io::{NpyArray, write_npy},
 };
 use rand_chacha::{
@@ -194,20 +194,11 @@ impl<'a> Ensemble<'a> {
         let spec = RssmSpec { batch: 1, steps, stochastic: STOCHASTIC, ..RssmSpec::default() };
         let now = Tensor::from_values(q, &[1, self.history.features], self.history.row(self.from))?;
         let loss = Tensor::from_values(q, &[members, 1], &vec![self.history.loss(self.from); members])?;
-        let mut trajectory = Tensor::alloc(q, &[members, 1, steps + 1])?;
-        let mut last = Tensor::alloc(q, &[members, 1, hidden])?;
-        let mut combined = Tensor::alloc(q, &[members, 1, hidden + STOCHASTIC])?;
-        let mut entropy = Tensor::alloc(q, &[members, 1])?;
-        let results = RssmResults {
-            trajectory: trajectory.at_mut(),
-            last: last.at_mut(),
-            combined: combined.at_mut(),
-            entropy: entropy.at_mut(),
-            states: None,
-        };
+        let plan = RssmPlan::new(weights, spec)?;
+        let mut results = RssmTensors::new(q, &plan)?;
         let head = self.trainer.head()?;
-        RssmPlan::new(weights, spec)?.run(q, weights, head, now.at(), states.at(), loss.at(), results)?;
-        Ok((trajectory.values(q)?, entropy.values(q)?))
+        plan.run(q, weights, head, now.at(), states.at(), loss.at(), results.at_mut())?;
+        Ok((results.trajectory.values(q)?, results.entropy.values(q)?))
     }
 }
 

@@ -6,7 +6,7 @@ use cpu_backend::CpuQueue;
 use half::f16;
 use nn_ops::{
     GruInputs, GruMember, GruPlan, GruResults, GruWeights, NnError, OptimizerConfig, Overflow, RssmHead, RssmPlan,
-    RssmResults, RssmSpec, RssmTrainer, RssmTraining, Tensor,
+    RssmSpec, RssmTensors, RssmTrainer, RssmTraining, Tensor,
 };
 use yardstick::fma_peak;
 
@@ -114,20 +114,10 @@ fn rollout() -> Contest {
         let plan = RssmPlan::new(&weights, spec)?;
         let (head, x) = (host::tensor(&q, &[BOTH], 0.1)?, host::tensor(&q, &[BATCH, INPUT], 0.1)?);
         let (first, losses) = (host::tensor(&q, &STATE, 0.1)?, host::tensor(&q, &[MEMBERS, BATCH], 0.1)?);
-        let mut trajectory = Tensor::alloc(&q, &[MEMBERS, BATCH, STEPS + 1])?;
-        let mut last = Tensor::alloc(&q, &STATE)?;
-        let mut combined = Tensor::alloc(&q, &[MEMBERS, BATCH, BOTH])?;
-        let mut entropy = Tensor::alloc(&q, &[MEMBERS, BATCH])?;
+        let mut results = RssmTensors::new(&q, &plan)?;
         Ok(Box::new(move || {
-            let results = RssmResults {
-                trajectory: trajectory.at_mut(),
-                last: last.at_mut(),
-                combined: combined.at_mut(),
-                entropy: entropy.at_mut(),
-                states: None,
-            };
-            let head = RssmHead { weights: head.at(), norm: None };
-            plan.run(&q, &weights, head, x.at(), first.at(), losses.at(), results)
+            let head = RssmHead::new(head.at());
+            plan.run(&q, &weights, head, x.at(), first.at(), losses.at(), results.at_mut())
         }))
     });
     contest("nn.rssm_rollout/64x256", MEMBERS * BATCH * 2 * (INPUT + STEPS * HIDDEN) * 3 * HIDDEN, ours)

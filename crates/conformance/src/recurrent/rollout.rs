@@ -25,6 +25,8 @@ struct Rollout {
     head: Vec<f32>,
     /// Factors and addends of normalised states.
     norm: Option<[Vec<f32>; 2]>,
+    /// The weights and biases that make features of states.
+    back: Option<[Vec<f32>; 2]>,
     losses: Vec<f32>,
 }
 
@@ -43,7 +45,6 @@ struct Mode(Stochastic, LossHead, Feedback);
 
 const PARTS: [Stochastic; 3] = [Stochastic::StridedSoftmax, Stochastic::CopyHidden, Stochastic::Zeros];
 const HEADS: [LossHead; 2] = [LossHead::ExpClamped, LossHead::Linear];
-const FEEDBACKS: [Feedback; 2] = [Feedback::PerMember, Feedback::EnsembleMean];
 const DEFAULT: Mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, Feedback::PerMember);
 
 /// Members, batch, steps, features, states and elements of the second part: around vectors, the lanes of a warp and the threads
@@ -101,7 +102,9 @@ impl Rollout {
     fn new([members, batch, steps, input, hidden, stochastic]: [usize; 6], variant: GruVariant, mode: Mode) -> Self {
         let Mode(part, head, feedback) = mode;
         let stochastic = if part == Stochastic::CopyHidden { hidden } else { stochastic };
-        let inputs = Inputs::new(Sizes { members, batch, steps, input, hidden }, variant, GruInputs::Constant);
+        let form = if feedback == Feedback::None { GruInputs::Sequence } else { GruInputs::Constant };
+        let inputs = Inputs::new(Sizes { members, batch, steps, input, hidden }, variant, form);
+        let back = || [values(18, hidden * input, 2.0 / (hidden as f32).sqrt()), values(19, input, 0.5)];
         let (gru, stochastic_len, mask) = (inputs.params, stochastic as u64, StateMask::NONE);
         let params = RolloutParams { gru, stochastic: stochastic_len, part, head, feedback, eps: 0.0, mask };
         let limit = (1.0 / (hidden + stochastic) as f32).sqrt();
@@ -110,6 +113,7 @@ impl Rollout {
             head: values(7, hidden + stochastic, 2.0 * limit),
             losses: values(8, members * batch, 3.0),
             norm: None,
+            back: (feedback == Feedback::State).then(back),
             inputs,
         }
     }
@@ -133,6 +137,16 @@ impl Rollout {
         let first = ((member * p.steps.max(1) as usize + step) * p.batch as usize + row) * h.len();
         let change = StateChange { norm: self.norm.clone(), eps: self.params.eps, mask: self.params.mask };
         change.apply(first as u64, h)
+    }
+
+    /// The features that the state `h` is mapped to.
+    fn mapped(&self, h: &[f64]) -> Vec<f64> {
+        let Some([weights, biases]) = &self.back else { return Vec::new() };
+        let product = |feature: usize| {
+            let weights = weights[feature..].iter().step_by(biases.len());
+            h.iter().zip(weights).map(|(h, &weight)| h * f64::from(weight)).sum::<f64>()
+        };
+        biases.iter().enumerate().map(|(feature, &bias)| product(feature) + f64::from(bias)).collect()
     }
 
     /// The second part of the state `h`, and its entropy.
@@ -165,7 +179,8 @@ impl Rollout {
         let p = &self.params.gru;
         let [members, batch, steps] = [p.members, p.batch, p.steps].map(|len| len as usize);
         let rows = || (0..members).flat_map(move |member| (0..batch).map(move |row| (member, row)));
-        let mut x: Vec<Vec<f64>> = rows().map(|(member, row)| self.inputs.input_of(member, 0, row)).collect();
+        let given = |step: usize| rows().map(move |(member, row)| self.inputs.input_of(member, step, row));
+        let mut x: Vec<Vec<f64>> = if steps > 0 { given(0).collect() } else { Vec::new() };
         let mut h: Vec<Vec<f64>> = rows().map(|(member, row)| self.inputs.first(member, row)).collect();
         let mut trajectory: Vec<Vec<f64>> = self.losses.iter().map(|&loss| vec![f64::from(loss)]).collect();
         let mut entropy = vec![0.0; members * batch];
@@ -185,12 +200,16 @@ impl Rollout {
             }
             let loss = |i: usize| trajectory[i].last().copied().unwrap_or_default();
             for (i, x) in x.iter_mut().enumerate() {
-                x[0] = match self.params.feedback {
-                    Feedback::PerMember => loss(i),
+                match self.params.feedback {
+                    Feedback::PerMember => x[0] = loss(i),
                     Feedback::EnsembleMean => {
-                        (0..members).map(|member| loss(member * batch + i % batch)).sum::<f64>() / members as f64
+                        let sum: f64 = (0..members).map(|member| loss(member * batch + i % batch)).sum();
+                        x[0] = sum / members as f64;
                     }
-                };
+                    Feedback::None if step + 1 < steps => *x = self.inputs.input_of(i / batch, step + 1, i % batch),
+                    Feedback::None => {}
+                    Feedback::State => *x = self.mapped(&seen[i]),
+                }
             }
         }
         let combined = seen.iter().flat_map(|h| [h.clone(), self.part(h).0].concat()).collect();
@@ -216,6 +235,8 @@ impl Rollout {
         let mut states = of(p.steps * p.hidden)?;
         let norm = self.norm.as_ref().map(|[gamma, beta]| Ok::<_, BackendError>([q.upload(gamma)?, q.upload(beta)?]));
         let norm = norm.transpose()?;
+        let back = self.back.as_ref().map(|[v, biases]| Ok::<_, BackendError>([q.upload(v)?, q.upload(biases)?]));
+        let back = back.transpose()?;
         let bu = bu.as_ref().map(|bu| bu.view());
         q.rssm_rollout(RssmRollout {
             params: &self.params,
@@ -223,6 +244,8 @@ impl Rollout {
             head: head.view(),
             gamma: norm.as_ref().map(|[gamma, _]| gamma.view()),
             beta: norm.as_ref().map(|[_, beta]| beta.view()),
+            back: back.as_ref().map(|[weights, _]| weights.view()),
+            back_bias: back.as_ref().map(|[_, biases]| biases.view()),
             x: x.view(),
             h0: h0.view(),
             losses: losses.view(),
@@ -283,18 +306,24 @@ pub(super) fn rollout<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
         cases.push(case.on_elements((members * steps * 2 * hidden) as u64));
     }
     cases.push(Case::new("batches", |q: &Q| {
-        for (batch, feedback) in BATCHES.into_iter().flat_map(|batch| FEEDBACKS.map(|feedback| (batch, feedback))) {
+        for (batch, feedback) in BATCHES.into_iter().flat_map(|batch| Feedback::ALL.map(|feedback| (batch, feedback))) {
             let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
             Rollout::new([2, batch as usize, 2, 3, 5, 2], GruVariant::ResetBefore, mode).hold(q)?;
         }
         Ok(())
     }));
-    cases.push(Case::new("features of each member", |q: &Q| {
-        let mut rollout = Rollout::new([3, 5, 2, 4, 9, 4], GruVariant::ResetBefore, DEFAULT);
-        rollout.params.gru.inputs = GruInputs::MemberConstants;
-        rollout.inputs.params = rollout.params.gru;
-        rollout.inputs.x = values(9, 3 * 5 * 4, 1.5);
-        rollout.hold(q)
+    cases.push(Case::new("features of every form", |q: &Q| {
+        for feedback in Feedback::ALL {
+            for form in GruInputs::ALL.into_iter().filter(|form| form.is_constant() || feedback == Feedback::None) {
+                let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
+                let mut rollout = Rollout::new([3, 5, 3, 4, 9, 4], GruVariant::ResetBefore, mode);
+                rollout.params.gru.inputs = form;
+                rollout.inputs.params = rollout.params.gru;
+                rollout.inputs.x = values(9, rollout.params.gru.input_shape().iter().product::<u64>() as usize, 1.5);
+                rollout.hold(q).map_err(|failure| named(&format!("{feedback:?}, {form:?}"), failure))?;
+            }
+        }
+        Ok(())
     }));
     cases.push(Case::new("losses at the ends of their range", |q: &Q| {
         let mut rollout = Rollout::new([1, 6, 2, 4, 9, 4], GruVariant::ResetBefore, DEFAULT);
@@ -315,7 +344,7 @@ pub(super) fn rollout<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
 /// Every mode, with weights of type `T`.
 fn modes<Q: RecurrentOps, T: Real>(q: &Q, sizes: [usize; 6]) -> Result<(), Failure> {
     for (part, head) in PARTS.into_iter().flat_map(|part| HEADS.map(|head| (part, head))) {
-        for feedback in FEEDBACKS {
+        for feedback in Feedback::ALL {
             let mode = Mode(part, head, feedback);
             Rollout::new(sizes, GruVariant::ResetBefore, mode)
                 .hold_of::<Q, T>(q)
@@ -323,8 +352,10 @@ fn modes<Q: RecurrentOps, T: Real>(q: &Q, sizes: [usize; 6]) -> Result<(), Failu
         }
     }
     Rollout::new(sizes, GruVariant::ResetAfter, DEFAULT).hold_of::<Q, T>(q)?;
-    for (normalised, dropped) in [(true, true), (false, true), (true, false)] {
-        let feedback = if normalised { Feedback::PerMember } else { Feedback::EnsembleMean };
+    let feedbacks = Feedback::ALL.into_iter().cycle();
+    for ((normalised, dropped), feedback) in
+        [(true, true), (false, true), (true, false), (true, true)].into_iter().zip(feedbacks.skip(3))
+    {
         let variant = if dropped { GruVariant::ResetAfter } else { GruVariant::ResetBefore };
         let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
         let rollout = Rollout::new(sizes, variant, mode).changed(normalised, dropped);
@@ -396,6 +427,10 @@ fn refusals<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
         change(&mut rollout);
         Failure::unless_refused(what, rollout.run(q).map(drop))
     };
+    refused("a map of states that are not fed back", |rollout| {
+        rollout.back = Some([vec![0.0; 20], vec![0.0; 4]]);
+    })?;
+    refused("states that are fed back without a map", |rollout| rollout.params.feedback = Feedback::State)?;
     refused("a sequence of features", |rollout| {
         rollout.params.gru.inputs = GruInputs::Sequence;
         rollout.inputs.x = rollout.inputs.x.repeat(2);
@@ -413,7 +448,9 @@ fn refusals<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
 }
 
 fn short_rssm_rollout<Q: RecurrentOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
-    let params = Rollout::new([2, 3, 2, 4, 5, 3], GruVariant::ResetAfter, DEFAULT).changed(true, true).params;
+    let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, Feedback::State);
+    let params = Rollout::new([2, 3, 2, 4, 5, 3], GruVariant::ResetAfter, mode).changed(true, true).params;
+    let (back, back_bias) = (floats(q, 20)?, floats(q, 4)?);
     let (gamma, beta, mut states) = (floats(q, 5)?, floats(q, 5)?, floats(q, 60)?);
     let (w, u, b, bu) = (floats(q, 120)?, floats(q, 150)?, floats(q, 30)?, floats(q, 10)?);
     let (head, x, h0, losses) = (floats(q, 8)?, floats(q, 12)?, floats(q, 30)?, floats(q, 6)?);
@@ -425,6 +462,8 @@ fn short_rssm_rollout<Q: RecurrentOps>(q: &Q, short: &mut Short) -> Result<(), B
         head: head.view(),
         gamma: Some(gamma.view()),
         beta: Some(beta.view()),
+        back: Some(back.view()),
+        back_bias: Some(back_bias.view()),
         x: x.view(),
         h0: h0.view(),
         losses: losses.view(),

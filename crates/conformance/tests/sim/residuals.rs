@@ -9,7 +9,7 @@ use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_backend::{CudaConfig, CudaQueue};
 use cuda_sim::driver::simulate;
 use nn_ops::{
-    GruMember, GruWeights, NnError, ResidualPlan, RssmHead, RssmPlan, RssmResults, RssmSpec, SvdOptions, SvdPower,
+    GruMember, GruWeights, NnError, ResidualPlan, RssmHead, RssmPlan, RssmSpec, RssmTensors, SvdOptions, SvdPower,
     TensorMut, TensorRef,
 };
 
@@ -62,8 +62,7 @@ impl Stream {
         let rollout = RssmPlan::new(&weights, spec)?;
         let (head, first) = (q.upload(&residual(HIDDEN + 2, 8))?, q.zeros::<f32>(2 * BATCH * HIDDEN)?);
         let losses = q.zeros::<f32>(2 * BATCH)?;
-        let (mut trajectory, mut last) = (q.alloc::<f32>(2 * BATCH * 3)?, q.alloc::<f32>(2 * BATCH * HIDDEN)?);
-        let (mut combined, mut entropy) = (q.alloc::<f32>(2 * BATCH * (HIDDEN + 2))?, q.alloc::<f32>(2 * BATCH)?);
+        let mut results = RssmTensors::new(q, &rollout)?;
 
         let branch = forks.then(|| q.fork()).transpose()?;
         let mut live = 0;
@@ -80,17 +79,11 @@ impl Stream {
             rollout.run(
                 q,
                 &weights,
-                RssmHead { weights: TensorRef::contiguous(head.view(), &[HIDDEN + 2])?, norm: None },
+                RssmHead::new(TensorRef::contiguous(head.view(), &[HIDDEN + 2])?),
                 TensorRef::contiguous(w.view(), &[BATCH, INPUT])?,
                 TensorRef::contiguous(first.view(), &[2, BATCH, HIDDEN])?,
                 TensorRef::contiguous(losses.view(), &[2, BATCH])?,
-                RssmResults {
-                    trajectory: TensorMut::contiguous(trajectory.view_mut(), &[2, BATCH, 3])?,
-                    last: TensorMut::contiguous(last.view_mut(), &[2, BATCH, HIDDEN])?,
-                    combined: TensorMut::contiguous(combined.view_mut(), &[2, BATCH, HIDDEN + 2])?,
-                    entropy: TensorMut::contiguous(entropy.view_mut(), &[2, BATCH])?,
-                    states: None,
-                },
+                results.at_mut(),
             )?;
             if let Some(branch) = &branch {
                 q.join(branch)?; // before the residual is applied
@@ -111,7 +104,7 @@ impl Stream {
         for slot in &slots {
             assert_eq!(slot.factors().rank(q)?, rank);
         }
-        Ok([q.download(&w)?, q.download(&trajectory)?])
+        Ok([q.download(&w)?, results.trajectory.values(q)?])
     }
 
     fn in_turn(self) -> Self {

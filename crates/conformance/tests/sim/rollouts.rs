@@ -2,7 +2,7 @@
 
 use cuda_backend::{CudaConfig, CudaQueue};
 use cuda_sim::driver::simulate;
-use nn_ops::{Feedback, GruMember, GruWeights, Init, RssmHead, RssmPlan, RssmResults, RssmSpec, Tensor};
+use nn_ops::{Feedback, GruMember, GruWeights, Init, RssmHead, RssmPlan, RssmSpec, RssmTensors, Tensor};
 
 const MEMBERS: usize = 2;
 const BATCH: usize = 5;
@@ -30,24 +30,10 @@ fn rolled_out(machine: &str, hidden: usize, feedback: Feedback) -> (Vec<Vec<u32>
         tensor(&[MEMBERS, BATCH, hidden], 12),
         tensor(&[MEMBERS, BATCH], 13),
     );
-    let [mut trajectory, mut last, mut combined, mut entropy, mut states] = [
-        &[MEMBERS, BATCH, STEPS + 1][..],
-        &[MEMBERS, BATCH, hidden],
-        &[MEMBERS, BATCH, both],
-        &[MEMBERS, BATCH],
-        &[MEMBERS, STEPS, BATCH, hidden],
-    ]
-    .map(|shape| Tensor::<CudaQueue, f32>::alloc(&q, shape).unwrap());
-    let results = RssmResults {
-        trajectory: trajectory.at_mut(),
-        last: last.at_mut(),
-        combined: combined.at_mut(),
-        entropy: entropy.at_mut(),
-        states: Some(states.at_mut()),
-    };
-    let read = RssmHead { weights: head.at(), norm: None };
-    plan.run(&q, &weights, read, x.at(), first.at(), losses.at(), results).unwrap();
-    let bits = [&trajectory, &last, &combined, &entropy, &states]
+    let mut results = RssmTensors::with_states(&q, &plan).unwrap();
+    plan.run(&q, &weights, RssmHead::new(head.at()), x.at(), first.at(), losses.at(), results.at_mut()).unwrap();
+    let RssmTensors { trajectory, last, combined, entropy, states } = results;
+    let bits = [trajectory, last, combined, entropy, states.unwrap()]
         .map(|tensor| tensor.values(&q).unwrap().into_iter().map(f32::to_bits).collect());
     let launched = session.counters().launches_of.into_keys().filter(|name| name.contains("rssm")).collect();
     assert!(session.reports().is_empty(), "{machine}: {:?}", session.reports());

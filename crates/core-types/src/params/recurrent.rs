@@ -101,15 +101,24 @@ impl GruParams {
 /// makes of it (`r h`, or `h U_c + bu` where it comes after the product).
 pub const GRU_SAVED: u64 = 5;
 
-/// What a rollout takes for the first feature of the next step.
+/// What a rollout feeds back to the features of the next step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
 #[repr(u32)]
 pub enum Feedback {
-    /// The loss that the member predicts.
+    /// The loss that the member predicts, as the first feature.
     #[default]
     PerMember,
-    /// The mean of the losses that all members predict.
+    /// The mean of the losses that all members predict, as the first feature.
     EnsembleMean,
+    /// Nothing: all features are given, for each step or once for all.
+    None,
+    /// The state as it is read, of which a linear map makes all features.
+    State,
+}
+
+impl Feedback {
+    /// Every form.
+    pub const ALL: [Self; 4] = [Self::PerMember, Self::EnsembleMean, Self::None, Self::State];
 }
 
 /// The second part of the state that the loss is read from, made of the first, h.
@@ -136,12 +145,11 @@ pub enum LossHead {
     Linear,
 }
 
-/// A rollout: an ensemble of gated recurrent units whose inputs are features that stay, but for the first, which after the first
-/// step is the loss predicted at the step before.
+/// A rollout: an ensemble of gated recurrent units that predict losses, and what of a step the features of the next one are made of.
 #[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
 #[repr(C)]
 pub struct RolloutParams {
-    /// The ensemble; its inputs are constant, and have a feature at least.
+    /// The ensemble; its inputs have a feature at least, and form a sequence only if nothing is fed back.
     pub gru: GruParams,
     /// Elements of the second part of the combined state.
     pub stochastic: u64,
@@ -149,7 +157,7 @@ pub struct RolloutParams {
     pub part: Stochastic,
     /// How losses are read.
     pub head: LossHead,
-    /// Whose loss is fed back.
+    /// What is fed back.
     pub feedback: Feedback,
     /// Added to the variance of a state that is normalised before it is read; greater than 0 then.
     pub eps: f32,

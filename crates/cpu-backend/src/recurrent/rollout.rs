@@ -1,8 +1,8 @@
-//! Rollouts: forward passes whose losses are fed back. A task has some rows of a member or, where the members' mean is fed back,
+//! Rollouts: forward passes that feed back what they predict. A task has some rows of a member or, where the members' mean is fed back,
 //! of all members.
 
 use backend_api::{BackendError, Queue as _, Real, ops::recurrent::RssmRollout};
-use core_types::params::recurrent::Feedback;
+use core_types::params::recurrent::{Feedback, RolloutParams};
 
 use super::{
     blocks::{Blocks, ROWS},
@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     CpuQueue, Simd,
+    panels::{Product, Start},
     simd::{Kernel, dispatch, floats::Floats},
 };
 
@@ -23,8 +24,7 @@ struct Lane<'a> {
     row: usize,
     /// The states as they are read after each step; none if nobody asked.
     states: Vec<&'a mut [f32]>,
-    /// The features, the first state and the first losses of the rows.
-    x: &'a [f32],
+    /// The first state and the first losses of the rows.
     h0: &'a [f32],
     first: &'a [f32],
     h: &'a mut [f32],
@@ -41,12 +41,24 @@ struct Running<'t, 'a> {
     constant: Vec<f32>,
     /// The first feature of each row.
     fed: Vec<f32>,
+    /// The losses that were read last.
+    losses: Vec<f32>,
+    /// The features that states were mapped to.
+    x: Vec<f32>,
+}
+
+/// Where features come from.
+struct Features<'a> {
+    params: &'a RolloutParams,
+    given: &'a [f32],
+    /// The weights and biases that make them of states.
+    back: Option<[&'a [f32]; 2]>,
 }
 
 /// The op has checked its lengths.
 pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Result<(), BackendError> {
-    let RssmRollout { params, layer, head, gamma, beta, x, h0, losses, trajectory, h_t, combined, entropy, states } =
-        op;
+    let RssmRollout { params, layer, head, gamma, beta, back, back_bias, x, h0, losses, .. } = op;
+    let RssmRollout { trajectory, h_t, combined, entropy, states, .. } = op;
     let p = &params.gru;
     let (blocks, input, hidden, steps) = (Blocks::of(p), p.input as usize, p.hidden as usize, p.steps as usize);
     if entropy.is_empty() {
@@ -73,7 +85,6 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
                 member,
                 row: first,
                 states,
-                x: &x[p.input_row(member as u64, 0, first as u64) as usize * input..][..rows * input],
                 h0: &h0[at * hidden..][..rows * hidden],
                 first: &losses[at..][..rows],
                 h,
@@ -84,7 +95,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
         });
     let mut tasks: Vec<Vec<Lane<'_>>> = Vec::new();
     match params.feedback {
-        Feedback::PerMember => tasks.extend(lanes.map(|lane| vec![lane])),
+        Feedback::PerMember | Feedback::None | Feedback::State => tasks.extend(lanes.map(|lane| vec![lane])),
         Feedback::EnsembleMean => {
             let of_member = blocks.count() / blocks.members;
             tasks.resize_with(of_member, || Vec::with_capacity(blocks.members));
@@ -92,19 +103,23 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
         }
     }
     let rows = blocks.most_rows();
-    let of_lane = Cell::elements(rows, hidden) + 3 * rows * hidden + 3 * rows;
+    let mapped = if back.is_some() { rows * input } else { 0 };
+    let of_lane = Cell::elements(rows, hidden) + 3 * rows * hidden + 3 * rows + mapped;
     let lanes_at_once = tasks.first().map_or(0, Vec::len);
     let _scratch = q.reserve_scratch::<f32>(tasks.len(), lanes_at_once * of_lane)?;
+    let features = Features { params, given: x, back: back.zip(back_bias).map(|(weights, biases)| [weights, biases]) };
     let (simd, view) = (q.simd(), View { params, norm: gamma.zip(beta).map(|(gamma, beta)| [gamma, beta]) });
     q.for_jobs(tasks, |_, mut lanes| {
-        let mut running: Vec<Running<'_, '_>> = lanes.iter_mut().map(|lane| Running::new(simd, lane)).collect();
+        let mut running: Vec<Running<'_, '_>> = lanes.iter_mut().map(Running::new).collect();
         for step in 0..steps {
             for lane in &mut running {
+                lane.see(simd, &features, step);
                 lane.step(simd);
-                let Running { lane: Lane { h, combined, entropy, trajectory, states, member, row, .. }, fed, .. } =
-                    lane;
+                let Running {
+                    lane: Lane { h, combined, entropy, trajectory, states, member, row, .. }, losses, ..
+                } = lane;
                 let first = params.state_index(*member as u64, step as u64, *row as u64);
-                let losses = &mut fed[..];
+                let losses = &mut losses[..];
                 dispatch(simd, Head { view, first, weights: head, h, combined, losses, entropy });
                 if let Some(states) = states.get_mut(step) {
                     for (state, combined) in states.chunks_exact_mut(hidden).zip(combined.chunks_exact(head.len())) {
@@ -115,8 +130,10 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
                     row[step + 1] = loss;
                 }
             }
-            if params.feedback == Feedback::EnsembleMean {
-                share_mean(&mut running);
+            match params.feedback {
+                Feedback::PerMember => running.iter_mut().for_each(|lane| lane.fed.copy_from_slice(&lane.losses)),
+                Feedback::EnsembleMean => share_mean(&mut running),
+                Feedback::None | Feedback::State => {}
             }
         }
         if steps == 0 {
@@ -135,7 +152,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
 fn share_mean(lanes: &mut [Running<'_, '_>]) {
     let rows = lanes.first().map_or(0, |lane| lane.fed.len());
     for row in 0..rows {
-        let sum: f64 = lanes.iter().map(|lane| f64::from(lane.fed[row])).sum();
+        let sum: f64 = lanes.iter().map(|lane| f64::from(lane.losses[row])).sum();
         let mean = (sum / lanes.len() as f64) as f32;
         lanes.iter_mut().for_each(|lane| lane.fed[row] = mean);
     }
@@ -143,18 +160,38 @@ fn share_mean(lanes: &mut [Running<'_, '_>]) {
 
 impl<'t, 'a> Running<'t, 'a> {
     /// The lane before its first step.
-    fn new(simd: Simd, lane: &'t mut Lane<'a>) -> Self {
-        let (input, hidden, rows) = (lane.weights.input, lane.weights.hidden, lane.entropy.len());
+    fn new(lane: &'t mut Lane<'a>) -> Self {
+        let (hidden, rows) = (lane.weights.hidden, lane.entropy.len());
         lane.h.copy_from_slice(lane.h0);
         lane.entropy.fill(0.0);
         let steps = lane.trajectory.len() / rows;
         for (row, &loss) in lane.trajectory.chunks_exact_mut(steps).zip(lane.first) {
             row[0] = loss;
         }
-        let mut constant = vec![0.0; 3 * rows * hidden];
-        project(simd, &lane.weights, 1, lane.x, &mut constant);
-        let fed = lane.x.iter().step_by(input).copied().collect();
-        Self { lane, cell: Cell::new(rows, hidden), constant, fed }
+        let (constant, fed, losses) = (vec![0.0; 3 * rows * hidden], vec![0.0; rows], vec![0.0; rows]);
+        Self { lane, cell: Cell::new(rows, hidden), constant, fed, losses, x: Vec::new() }
+    }
+
+    /// Takes in the features of step `step`, unless they are those of the step before but for what was fed back.
+    fn see(&mut self, simd: Simd, features: &Features<'_>, step: usize) {
+        let Lane { weights, member, row, combined, .. } = &*self.lane;
+        let (p, rows, input) = (&features.params.gru, self.fed.len(), weights.input);
+        let x = match features.back {
+            Some([v, biases]) if step > 0 => {
+                self.x.resize(rows * input, 0.0);
+                let (a, a_row, start) = (&combined[..], combined.len() / rows, Start::Row(biases));
+                let (k, c) = (weights.hidden, &mut self.x[..]);
+                dispatch(simd, Product { rows, k, n: input, a, a_row, b: v, b_row: input, start, c, c_row: input });
+                &self.x[..]
+            }
+            _ if step > 0 && p.inputs.is_constant() => return,
+            _ => {
+                let first = p.input_row(*member as u64, step as u64, *row as u64) as usize;
+                &features.given[first * input..][..rows * input]
+            }
+        };
+        project(simd, weights, 1, x, &mut self.constant);
+        self.fed.iter_mut().zip(x.iter().step_by(input)).for_each(|(fed, &x)| *fed = x);
     }
 
     /// Steps the states.

@@ -4,7 +4,7 @@ use backend_api::{
     BackendError, Real,
     ops::recurrent::{GruBackward, GruForward, RssmLoss, RssmRollout},
 };
-use core_types::params::recurrent::GruParams;
+use core_types::params::recurrent::{Feedback, GruParams, RolloutParams};
 
 use crate::{CudaMut, CudaQueue};
 
@@ -61,14 +61,20 @@ pub(crate) fn rssm_rollout<T: Real>(
     op: &RssmRollout<'_, CudaQueue, T>,
     [from, to]: [u64; 2],
     projected: &CudaMut<'_, f32>,
+    features: Option<&CudaMut<'_, f32>>,
 ) -> Result<(), BackendError> {
     let launch = of_units(queue.kernel(ROLLOUT.of::<T>())?, &op.params.gru)
         .value("p", op.params)
         .value("from", &from)
         .value("to", &to);
-    let launch = with_rollout(launch, op).output("projected", projected);
+    let launch = with_rollout(launch, op)
+        .output("projected", projected)
+        .input_if("back", op.back)
+        .input_if("back_bias", op.back_bias)
+        .output_if("features", features);
     // SAFETY: `RssmRollout::check` has held the views to their lengths; the op gives `projected` three times those of the states,
-    // of which there are at most `MOST_STATES` to a row, and launches the steps in their order.
+    // of which there are at most `MOST_STATES` to a row, and `features` an input of each row of each member if states are fed back; it
+    // launches the steps in their order.
     unsafe { launch.launch() }
 }
 
@@ -92,8 +98,9 @@ impl Resident {
     /// Most shared memory of a block.
     const MOST_BYTES: u32 = 160 << 10;
 
-    /// The launch for these sizes, if the device holds all blocks at once and there are blocks to share a row.
-    pub(crate) fn of(queue: &CudaQueue, p: &GruParams) -> Option<Self> {
+    /// The launch, if losses are fed back, the device holds all blocks at once and there are blocks to share a row.
+    pub(crate) fn of(queue: &CudaQueue, params: &RolloutParams) -> Option<Self> {
+        let p = &params.gru;
         let (info, groups) = (queue.device().info(), p.batch.div_ceil(Self::ROWS));
         let (pitch, slices) = (p.hidden.next_multiple_of(4), p.hidden.div_ceil(Self::STATES));
         let blocks = p.members.checked_mul(groups)?.checked_mul(slices)?;
@@ -102,7 +109,8 @@ impl Resident {
             && blocks <= u64::from(info.multiprocessors)
             && shared_bytes <= u64::from(info.max_shared_bytes.min(Self::MOST_BYTES));
         let counted = p.steps.checked_mul(3 * blocks).is_some_and(|arrivals| arrivals < 1 << 31);
-        (fits && counted && p.steps > 0 && slices > 1).then(|| Self {
+        let feeds_losses = matches!(params.feedback, Feedback::PerMember | Feedback::EnsembleMean);
+        (fits && counted && feeds_losses && p.steps > 0 && slices > 1).then(|| Self {
             blocks,
             shared_bytes: shared_bytes as u32,
             exchanged: (3 * p.members * p.batch * pitch) as usize,

@@ -64,18 +64,20 @@ impl RecurrentOps for CudaQueue {
                 why: "the second part of the state is too long",
             });
         }
-        if let Some(resident) = Resident::of(self, p) {
+        if let Some(resident) = Resident::of(self, op.params) {
             let mut exchanged = self.alloc(resident.exchanged)?;
             let mut arrived = self.zeros(resident.arrived)?;
             return recurrent::rssm_resident(self, &op, resident, &exchanged.view_mut(), &arrived.view_mut());
         }
         let mut projected = self.alloc((3 * p.members * p.batch * p.hidden) as usize)?;
         let projected = projected.view_mut();
-        let together = if op.params.feedback == Feedback::PerMember { p.steps } else { 1 };
+        let mut features = op.back.map(|_| self.alloc((p.members * p.batch * p.input) as usize)).transpose()?;
+        let features = features.as_mut().map(|features| features.view_mut());
+        let together = if op.params.feedback == Feedback::EnsembleMean { 1 } else { p.steps };
         let mut from = 0;
         loop {
             let to = p.steps.min(from + together);
-            recurrent::rssm_rollout(self, &op, [from, to], &projected)?;
+            recurrent::rssm_rollout(self, &op, [from, to], &projected, features.as_ref())?;
             if to == p.steps {
                 return Ok(());
             }

@@ -2,8 +2,10 @@
 
 mod plan;
 mod summary;
+mod tensors;
 mod train;
 
 pub use plan::{RssmDropout, RssmHead, RssmPlan, RssmResults, RssmSpec};
 pub use summary::{RssmSummary, TrajectoryMetrics};
+pub use tensors::RssmTensors;
 pub use train::{RssmTrainer, RssmTraining};

@@ -24,10 +24,10 @@ pub struct RssmSpec {
     pub part: Stochastic,
     /// How losses are read from the combined state.
     pub head: LossHead,
-    /// Whose loss becomes the first feature of the next step.
+    /// What the features of the next step are made of.
     pub feedback: Feedback,
-    /// Whether each member has features of its own.
-    pub member_features: bool,
+    /// The form of the features; only those that nothing is fed back to form a sequence.
+    pub features: GruInputs,
     /// If states are normalised before they are read (a layer norm), what is added to their variance.
     pub norm: Option<f32>,
     /// If elements of states are dropped before they are read, such as for samples of what a trained dropout predicts, how.
@@ -55,7 +55,7 @@ impl Default for RssmSpec {
             part: Stochastic::StridedSoftmax,
             head: LossHead::ExpClamped,
             feedback: Feedback::PerMember,
-            member_features: false,
+            features: GruInputs::Constant,
             norm: None,
             dropout: None,
         }
@@ -69,9 +69,20 @@ pub struct RssmHead<'a, Q: Queue + 'a> {
     pub weights: TensorRef<'a, Q, f32>,
     /// Factors and addends of normalised states, `[hidden]` each, if the specification has a norm.
     pub norm: Option<[TensorRef<'a, Q, f32>; 2]>,
+    /// Weights `[hidden, features]` and biases `[features]`, which make the features of the next step of a state as it is read, if
+    /// states are fed back.
+    pub back: Option<[TensorRef<'a, Q, f32>; 2]>,
 }
 
-/// Where the results of a rollout go.
+impl<'a, Q: Queue> RssmHead<'a, Q> {
+    /// A head that reads losses from states as they are.
+    #[must_use]
+    pub fn new(weights: TensorRef<'a, Q, f32>) -> Self {
+        Self { weights, norm: None, back: None }
+    }
+}
+
+/// Where the results of a rollout go; [`RssmTensors`](crate::RssmTensors) are memory for them.
 #[derive(Debug)]
 pub struct RssmResults<'a, Q: Queue + 'a> {
     /// The losses before the first step and after each one, `[members, batch, steps + 1]`.
@@ -91,8 +102,7 @@ pub struct RssmResults<'a, Q: Queue + 'a> {
 /// on the other rows, down to their bits.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{GruMember, GruWeights, RssmHead, RssmPlan, RssmResults, RssmSpec, RssmSummary, TensorMut, TensorRef};
+/// use nn_ops::{GruMember, GruWeights, RssmHead, RssmPlan, RssmSpec, RssmTensors, Tensor};
 ///
 /// let q = runtime::cpu()?;
 /// // z is 1/2 throughout; c = tanh(f w), where f is the loss of the step before
@@ -100,26 +110,16 @@ pub struct RssmResults<'a, Q: Queue + 'a> {
 /// let weights = GruWeights::new(&q, &[unit(1.0)?, unit(0.5)?])?;
 /// let plan = RssmPlan::new(&weights, RssmSpec { batch: 1, steps: 2, stochastic: 0, ..RssmSpec::default() })?;
 ///
-/// let (head, features, losses) = (q.upload(&[-1.0f32])?, q.upload(&[3.0f32])?, q.upload(&[3.0f32; 2])?);
-/// let (first, mut last) = (q.zeros::<f32>(2)?, q.zeros::<f32>(2)?);
-/// let (mut trajectory, mut combined, mut entropy) = (q.zeros::<f32>(6)?, q.zeros::<f32>(2)?, q.zeros::<f32>(2)?);
-/// let results = RssmResults {
-///     trajectory: TensorMut::contiguous(trajectory.view_mut(), &[2, 1, 3])?,
-///     last: TensorMut::contiguous(last.view_mut(), &[2, 1, 1])?,
-///     combined: TensorMut::contiguous(combined.view_mut(), &[2, 1, 1])?,
-///     entropy: TensorMut::contiguous(entropy.view_mut(), &[2, 1])?,
-///     states: None,
-/// };
-/// let head = RssmHead { weights: TensorRef::contiguous(head.view(), &[1])?, norm: None };
-/// let features = TensorRef::contiguous(features.view(), &[1, 1])?;
-/// let first = TensorRef::contiguous(first.view(), &[2, 1, 1])?;
-/// let losses = TensorRef::contiguous(losses.view(), &[2, 1])?;
-/// plan.run(&q, &weights, head, features, first, losses, results)?;
+/// let (head, features) = (Tensor::from_values(&q, &[1], &[-1.0])?, Tensor::from_values(&q, &[1, 1], &[3.0])?);
+/// let first = Tensor::from_values(&q, &[2, 1, 1], &[0.0; 2])?;
+/// let losses = Tensor::from_values(&q, &[2, 1], &[3.0; 2])?;
+/// let mut results = RssmTensors::new(&q, &plan)?;
+/// plan.run(&q, &weights, RssmHead::new(head.at()), features.at(), first.at(), losses.at(), results.at_mut())?;
 ///
-/// let trajectory = q.download(&trajectory)?;
+/// let trajectory = results.trajectory.values(&q)?;
 /// let loss = (-0.5 * 3.0f32.tanh()).exp();
 /// assert!(trajectory[0] == 3.0 && (trajectory[1] - loss).abs() < 1e-6);
-/// let summary = &RssmSummary::of_rows(2, 2, &trajectory, &q.download(&entropy)?)?[0];
+/// let summary = &results.summaries(&q)?[0];
 /// assert_eq!(summary.mean[0], 3.0);
 /// assert!(summary.confidence < 1.0); // the members do not agree
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -127,12 +127,13 @@ pub struct RssmResults<'a, Q: Queue + 'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RssmPlan {
     params: RolloutParams,
-    gru: GruPlan,
+    pub(super) gru: GruPlan,
     head: Layout,
     column: Layout,
-    losses: Layout,
-    trajectory: Layout,
-    combined: Layout,
+    back: [Layout; 2],
+    pub(super) losses: Layout,
+    pub(super) trajectory: Layout,
+    pub(super) combined: Layout,
 }
 
 impl RssmPlan {
@@ -140,9 +141,10 @@ impl RssmPlan {
     ///
     /// # Errors
     /// [`NnError::EmptyReduction`] for weights without features or states; [`NnError::ShapeMismatch`] for a copy of another length than
-    /// the state; [`NnError::Overflow`] if the elements of a tensor cannot be counted.
+    /// the state; [`NnError::Parameter`] for an eps that is not positive and finite, and [`NnError::OtherPlan`] for a sequence of
+    /// features that something is fed back to; [`NnError::Overflow`] if the elements of a tensor cannot be counted.
     pub fn new<Q: Queue, T: Real>(weights: &GruWeights<Q, T>, spec: RssmSpec) -> Result<Self, NnError> {
-        let RssmSpec { batch, steps, stochastic, part, head, feedback, member_features, norm, dropout } = spec;
+        let RssmSpec { batch, steps, stochastic, part, head, feedback, features, norm, dropout } = spec;
         let (members, hidden) = (weights.count(), weights.hidden());
         if weights.input() == 0 || hidden == 0 {
             return Err(NnError::EmptyReduction { op: OP });
@@ -159,9 +161,11 @@ impl RssmPlan {
                 value: f64::from(eps),
             });
         }
+        if !features.is_constant() && feedback != Feedback::None {
+            return Err(NnError::OtherPlan { op: OP, what: "form of features" });
+        }
         let mask = dropout.map_or(StateMask::NONE, |RssmDropout { dropout, site, step }| dropout.mask(site, step));
-        let inputs = if member_features { GruInputs::MemberConstants } else { GruInputs::Constant };
-        let gru = GruPlan::new(weights, batch, steps, inputs)?;
+        let gru = GruPlan::new(weights, batch, steps, features)?;
         let overflow = NnError::Overflow { op: OP };
         let all = hidden.checked_add(stochastic).ok_or(overflow.clone())?;
         let losses = steps.checked_add(1).ok_or(overflow)?;
@@ -172,15 +176,16 @@ impl RssmPlan {
             gru,
             head: Layout::contiguous(&[all])?,
             column: Layout::contiguous(&[hidden])?,
+            back: [Layout::contiguous(&[hidden, weights.input()])?, Layout::contiguous(&[weights.input()])?],
             losses: Layout::contiguous(&[members, batch])?,
             trajectory: Layout::contiguous(&[members, batch, losses])?,
             combined: Layout::contiguous(&[members, batch, all])?,
         })
     }
 
-    /// Runs all steps: `features` are `[batch, features]` or, of each member, `[members, batch,
-    /// features]`, the states `first` are `[members, batch, hidden]`, and `losses`, those before the first step, `[members,
-    /// batch]`. The first feature of the first step is what `features` say, whatever `losses` are.
+    /// Runs all steps: `features` have the axes of their form ([`features`](Self::features)), the states `first` are `[members, batch,
+    /// hidden]`, and `losses`, those before the first step, `[members, batch]`. The features of the first step are what `features` say,
+    /// whatever `losses` are.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout than the plan's, and for weights of
@@ -201,6 +206,11 @@ impl RssmPlan {
         if head.norm.is_some() != (self.params.eps > 0.0) {
             return Err(NnError::OtherPlan { op: OP, what: "norm" });
         }
+        if head.back.is_some() != (self.params.feedback == Feedback::State) {
+            return Err(NnError::OtherPlan { op: OP, what: "map from states to features" });
+        }
+        let back = |tensor, which: usize| head.back.map(|back| back[which].planned(OP, tensor, &self.back[which]));
+        let (back, back_bias) = (back("back", 0).transpose()?, back("biases of back", 1).transpose()?);
         let column =
             |tensor, which: usize| head.norm.map(|norm| norm[which].planned(OP, tensor, &self.column)).transpose();
         let (gamma, beta) = (column("gamma", 0)?, column("beta", 1)?);
@@ -222,6 +232,8 @@ impl RssmPlan {
             head,
             gamma,
             beta,
+            back,
+            back_bias,
             x,
             h0,
             losses,

@@ -363,7 +363,7 @@ impl HeadIds {
     fn of<'a, Q: Queue>(&self, weights: &'a GruWeights<Q>) -> Result<RssmHead<'a, Q>, NnError> {
         let arena = weights.arena();
         let norm = self.norm.map(|[gamma, beta]| Ok::<_, NnError>([arena.at(gamma)?, arena.at(beta)?]));
-        Ok(RssmHead { weights: arena.at(self.weights)?, norm: norm.transpose()? })
+        Ok(RssmHead { weights: arena.at(self.weights)?, norm: norm.transpose()?, back: None })
     }
 }
 

@@ -4,7 +4,7 @@
 use backend_api::Queue as _;
 use nn_ops::{
     Activation, CorrectionOptions, CorrectionPlan, EncoderPlan, GruMember, GruWeights, Init, ResidualStore, RssmHead,
-    RssmPlan, RssmResults, RssmSpec, Tensor, TrainingState, TrainingStates, linear,
+    RssmPlan, RssmSpec, RssmTensors, Tensor, TrainingState, TrainingStates, linear,
 };
 use runtime::{AnyQueue, Choice, Settings};
 
@@ -68,18 +68,10 @@ fn cycle(q: &AnyQueue) -> Results {
     let now: Vec<f32> = (0..TRAININGS).map(|number| loss(number, 39)).collect();
     let losses = Tensor::from_values(q, &[MEMBERS, TRAININGS], &now.repeat(MEMBERS)).unwrap();
     let room = |shape: &[usize]| Tensor::<AnyQueue, f32>::alloc(q, shape).unwrap();
-    let (mut trajectory, mut last) = (room(&[MEMBERS, TRAININGS, STEPS + 1]), room(&[MEMBERS, TRAININGS, HIDDEN]));
-    let (mut combined, mut entropy) = (room(&[MEMBERS, TRAININGS, HIDDEN + STOCHASTIC]), room(&[MEMBERS, TRAININGS]));
-    let mut states = room(&[MEMBERS, STEPS, TRAININGS, HIDDEN]);
-    let results = RssmResults {
-        trajectory: trajectory.at_mut(),
-        last: last.at_mut(),
-        combined: combined.at_mut(),
-        entropy: entropy.at_mut(),
-        states: Some(states.at_mut()),
-    };
-    let read = RssmHead { weights: head.at(), norm: None };
-    plan.run(q, &members, read, codes.at(), first.at(), losses.at(), results).unwrap();
+    let mut results = RssmTensors::with_states(q, &plan).unwrap();
+    let read = RssmHead::new(head.at());
+    plan.run(q, &members, read, codes.at(), first.at(), losses.at(), results.at_mut()).unwrap();
+    let (trajectory, states) = (results.trajectory, results.states.unwrap());
     let (of_states, mut predicted) = (drawn(&[HIDDEN, STATES], 11), room(&[MEMBERS, STEPS, TRAININGS, STATES]));
     linear(q, states.at(), of_states.at(), None, Activation::Identity, predicted.at_mut()).unwrap();
 

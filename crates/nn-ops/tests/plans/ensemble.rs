@@ -2,7 +2,7 @@
 
 use backend_api::{Queue, Record};
 use nn_ops::{
-    GruMember, Init, OptimizerConfig, RssmPlan, RssmResults, RssmSpec, RssmTrainer, RssmTraining, Stochastic, Tensor,
+    GruMember, Init, OptimizerConfig, RssmPlan, RssmSpec, RssmTensors, RssmTrainer, RssmTraining, Stochastic, Tensor,
 };
 use runtime::{AnyQueue, Choice, Settings};
 
@@ -66,19 +66,10 @@ fn an_ensemble_learns_losses_that_fall_by_factors_it_is_told() {
     let state = [MEMBERS, BATCH, HIDDEN];
     let first = Tensor::from_values(&q, &state, &[0.0; MEMBERS * BATCH * HIDDEN]).unwrap();
     let before = Tensor::from_values(&q, &[MEMBERS, BATCH], &losses()[..BATCH].repeat(MEMBERS)).unwrap();
-    let mut trajectory = Tensor::alloc(&q, &[MEMBERS, BATCH, STEPS + 1]).unwrap();
-    let (mut last, mut combined) = (Tensor::alloc(&q, &state).unwrap(), Tensor::alloc(&q, &state).unwrap());
-    let mut entropy = Tensor::alloc(&q, &[MEMBERS, BATCH]).unwrap();
-    let results = RssmResults {
-        trajectory: trajectory.at_mut(),
-        last: last.at_mut(),
-        combined: combined.at_mut(),
-        entropy: entropy.at_mut(),
-        states: None,
-    };
+    let mut results = RssmTensors::new(&q, &plan).unwrap();
     let head = trainer.head().unwrap();
-    plan.run(&q, trainer.weights(), head, start.at(), first.at(), before.at(), results).unwrap();
-    for (at, loss) in trajectory.values(&q).unwrap().into_iter().enumerate() {
+    plan.run(&q, trainer.weights(), head, start.at(), first.at(), before.at(), results.at_mut()).unwrap();
+    for (at, loss) in results.trajectory.values(&q).unwrap().into_iter().enumerate() {
         let (row, step) = (at / (STEPS + 1) % BATCH, at % (STEPS + 1));
         let seen = losses()[step * BATCH + row];
         assert!((loss - seen).abs() < 0.15, "row {row} after {step} steps: {loss} instead of {seen}");

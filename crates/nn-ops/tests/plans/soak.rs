@@ -6,7 +6,7 @@ use half::bf16;
 use nn_ops::{
     Activation, CorrectionOptions, CorrectionPlan, Dropout, EncoderPlan, GruGradients, GruInputs, GruMember, GruPlan,
     GruResults, GruUpstream, GruWeights, Indices, Map, Mask, Mlp, NormPlan, NormSaved, OptimizerConfig, Overflow,
-    Reduction, ResidualPlan, ResidualStore, RssmHead, RssmPlan, RssmResults, RssmSpec, RssmTrainer, RssmTraining,
+    Reduction, ResidualPlan, ResidualStore, RssmHead, RssmPlan, RssmSpec, RssmTensors, RssmTrainer, RssmTraining,
     SoftmaxPlan, SvdOptions, SvdPower, Tensor, TrainingState, TrainingStates, WeightDecay, activate, activate_backward,
     arg_max, binary_in_place, concat, copy, fill, linear, map, matmul, matmul_backward_lhs, matmul_backward_rhs,
     narrow, reduce, select, widen,
@@ -151,18 +151,10 @@ fn rollout(q: &AnyQueue) -> Box<dyn FnMut(&AnyQueue)> {
     let spec = RssmSpec { batch: 2, steps: 3, stochastic: 2, ..RssmSpec::default() };
     let plan = RssmPlan::new(&weights, spec).unwrap();
     let [head, features, first, losses] = [&[6][..], &[2, 3], &[2, 2, 4], &[2, 2]].map(|shape| tensor(q, shape));
-    let [mut trajectory, mut last, mut combined, mut entropy] =
-        [&[2, 2, 4][..], &[2, 2, 4], &[2, 2, 6], &[2, 2]].map(|shape| tensor(q, shape));
+    let mut results = RssmTensors::new(q, &plan).unwrap();
     Box::new(move |q| {
-        let results = RssmResults {
-            trajectory: trajectory.at_mut(),
-            last: last.at_mut(),
-            combined: combined.at_mut(),
-            entropy: entropy.at_mut(),
-            states: None,
-        };
-        let head = RssmHead { weights: head.at(), norm: None };
-        plan.run(q, &weights, head, features.at(), first.at(), losses.at(), results).unwrap();
+        let head = RssmHead::new(head.at());
+        plan.run(q, &weights, head, features.at(), first.at(), losses.at(), results.at_mut()).unwrap();
     })
 }
 

@@ -1,6 +1,6 @@
 //! Rollouts of ensembles that predict losses.
 
-use core_types::params::recurrent::{GruParams, RolloutParams, Stochastic};
+use core_types::params::recurrent::{Feedback, GruParams, RolloutParams, Stochastic};
 
 use super::GruLayer;
 
@@ -10,10 +10,11 @@ use crate::{
 };
 
 op! {
-    /// Steps of an ensemble, each of which predicts a loss that the next step sees.
+    /// Steps of an ensemble, each of which predicts a loss.
     ///
-    /// A step takes the state h to h' as [`GruForward`](super::GruForward) does, on features whose first one is, from the second
-    /// step on, the loss of the step before. The loss is read from the combined state, h' and then its second part s, by the head; with
+    /// A step takes the state h to h' as [`GruForward`](super::GruForward) does. From the second step on, its features are those that are
+    /// given, of which the first is replaced by the loss of the step before if losses are fed back, or they are `v V + c` for the state v that
+    /// was read at the step before, if states are, with the V and c of all members. The loss is read from the combined state, h' and then its second part s, by the head; with
     /// `gamma` and `beta`, h' is normalised before it is read ([`LayerNorm`](crate::ops::linalg::LayerNorm)), and the mask drops
     /// elements of it, neither of which the next step sees. A
     /// softmax s adds its entropy to the row's: the sum of `-s_i ln s_i` where `s_i > 1e-8`; other parts add nothing. A NaN
@@ -32,6 +33,10 @@ op! {
         gamma: read_if f32,
         /// Addends of normalised states, `[hidden]`.
         beta: read_if f32,
+        /// V, `[hidden, input]`, together with `back_bias` if states are fed back, and not otherwise.
+        back: read_if f32,
+        /// c, `[input]`.
+        back_bias: read_if f32,
         /// The features, in the form that the parameters state.
         x: read f32,
         /// The states before the first step, `[members, batch, hidden]`.
@@ -57,24 +62,29 @@ impl<Q: Queue, T: Real> RssmRollout<'_, Q, T> {
     /// # Errors
     /// See [`RecurrentOps`](super::RecurrentOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        let &RolloutParams { gru: ref p, stochastic, part, .. } = self.params;
+        let &RolloutParams { gru: ref p, stochastic, part, feedback, .. } = self.params;
         let [w, u, b, bu] = GruLayer::<Q, T>::lengths(p);
         let GruParams { members, batch, steps, hidden, .. } = *p;
         let of = |len| elements(&[members, batch, len]);
         let both = hidden.saturating_add(stochastic);
         let (x, trajectory) = (elements(&p.input_shape()), of(steps.saturating_add(1)));
         let (head, column) = (elements(&[both]), elements(&[hidden]));
+        let (back, back_bias) = (elements(&[hidden, p.input]), elements(&[p.input]));
         let states = elements(&[members, steps, batch, hidden]);
-        let read = [w, u, b, bu, head, column, column, x, of(hidden), of(1)];
+        let read = [w, u, b, bu, head, column, column, back, back_bias, x, of(hidden), of(1)];
         let written = [trajectory, of(hidden), of(both), of(1), states];
-        let mut all = [0; 15];
+        let mut all = [0; 17];
         all.iter_mut().zip(read.into_iter().chain(written)).for_each(|(slot, len)| *slot = len);
         self.expect(all)?;
         self.layer.check_variant(Self::NAME, p)?;
-        let why = if !p.inputs.is_constant() {
-            "the features of a rollout do not form a sequence"
+        let why = if !p.inputs.is_constant() && feedback != Feedback::None {
+            "features that something is fed back to do not form a sequence"
         } else if p.input == 0 {
-            "there is no feature to feed a loss back to"
+            "there is no feature"
+        } else if self.back.is_some() != (feedback == Feedback::State) {
+            "a map from states to features belongs to states that are fed back"
+        } else if self.back.is_some() != self.back_bias.is_some() {
+            "a map from states to features has weights and biases"
         } else if part == Stochastic::CopyHidden && stochastic != hidden {
             "a copy of the state has another length than the state"
         } else if self.gamma.is_some() != self.beta.is_some() {

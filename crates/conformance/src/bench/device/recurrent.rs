@@ -5,8 +5,8 @@ use backend_api::{
     ops::{linalg::LinalgOps, recurrent::RecurrentOps},
 };
 use nn_ops::{
-    GruInputs, GruMember, GruPlan, GruResults, GruWeights, NnError, OptimizerConfig, RssmHead, RssmPlan, RssmResults,
-    RssmSpec, RssmTrainer, RssmTraining, Tensor, TensorMut, TensorRef,
+    GruInputs, GruMember, GruPlan, GruResults, GruWeights, NnError, OptimizerConfig, RssmHead, RssmPlan, RssmSpec,
+    RssmTensors, RssmTrainer, RssmTraining, Tensor, TensorMut, TensorRef,
 };
 
 use super::{DeviceLine, Extent, Size};
@@ -67,18 +67,10 @@ fn rollout<Q: RecurrentOps + 'static>(batch: usize, steps: usize, input: usize, 
         let (both, rows) = (hidden + STOCHASTIC, [MEMBERS, batch]);
         let of = |shape: &[usize]| Tensor::from_values(q, shape, &vec![0.01f32; shape.iter().product()]);
         let (head, x, first, losses) = (of(&[both])?, of(&[batch, input])?, of(&[MEMBERS, batch, hidden])?, of(&rows)?);
-        let (mut trajectory, mut last) = (of(&[MEMBERS, batch, steps + 1])?, of(&[MEMBERS, batch, hidden])?);
-        let (mut combined, mut entropy) = (of(&[MEMBERS, batch, both])?, of(&rows)?);
+        let mut results = RssmTensors::new(q, &plan)?;
         Ok(Box::new(move |q: &Q| {
-            let results = RssmResults {
-                trajectory: trajectory.at_mut(),
-                last: last.at_mut(),
-                combined: combined.at_mut(),
-                entropy: entropy.at_mut(),
-                states: None,
-            };
-            let head = RssmHead { weights: head.at(), norm: None };
-            Ok(plan.run(q, &weights, head, x.at(), first.at(), losses.at(), results)?)
+            let head = RssmHead::new(head.at());
+            Ok(plan.run(q, &weights, head, x.at(), first.at(), losses.at(), results.at_mut())?)
         }))
     })
 }

@@ -1,0 +1,68 @@
+//! Memory for what a rollout gives.
+
+use backend_api::Queue;
+
+use super::{RssmPlan, RssmResults, RssmSummary};
+use crate::{Layout, NnError, Tensor};
+
+/// Tensors for the results of a rollout, which each run overwrites. [`RssmResults`] says what they are.
+#[derive(Debug)]
+pub struct RssmTensors<Q: Queue> {
+    /// `[members, batch, steps + 1]`.
+    pub trajectory: Tensor<Q, f32>,
+    /// `[members, batch, hidden]`.
+    pub last: Tensor<Q, f32>,
+    /// `[members, batch, hidden + stochastic]`.
+    pub combined: Tensor<Q, f32>,
+    /// `[members, batch]`.
+    pub entropy: Tensor<Q, f32>,
+    /// `[members, steps, batch, hidden]`, if they are wanted.
+    pub states: Option<Tensor<Q, f32>>,
+}
+
+impl<Q: Queue> RssmTensors<Q> {
+    /// Those of `plan`, without the states after every step.
+    ///
+    /// # Errors
+    /// [`NnError::Backend`] if memory is short.
+    pub fn new(q: &Q, plan: &RssmPlan) -> Result<Self, NnError> {
+        let of = |layout: &Layout| Tensor::alloc(q, layout.shape());
+        Ok(Self {
+            trajectory: of(&plan.trajectory)?,
+            last: of(plan.gru.state())?,
+            combined: of(&plan.combined)?,
+            entropy: of(&plan.losses)?,
+            states: None,
+        })
+    }
+
+    /// Those of `plan`, with the states after every step.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_states(q: &Q, plan: &RssmPlan) -> Result<Self, NnError> {
+        let states = Some(Tensor::alloc(q, plan.gru.states().shape())?);
+        Ok(Self { states, ..Self::new(q, plan)? })
+    }
+
+    /// The tensors as results.
+    #[must_use]
+    pub fn at_mut(&mut self) -> RssmResults<'_, Q> {
+        RssmResults {
+            trajectory: self.trajectory.at_mut(),
+            last: self.last.at_mut(),
+            combined: self.combined.at_mut(),
+            entropy: self.entropy.at_mut(),
+            states: self.states.as_mut().map(Tensor::at_mut),
+        }
+    }
+
+    /// Waits for the results and sums up what the members predict for each row.
+    ///
+    /// # Errors
+    /// [`NnError::Backend`] from the device, and [`NnError::Parameter`] without members.
+    pub fn summaries(&self, q: &Q) -> Result<Vec<RssmSummary>, NnError> {
+        let [members, _, losses] = *self.trajectory.layout().shape() else { unreachable!("the plan has three axes") };
+        RssmSummary::of_rows(members, losses - 1, &self.trajectory.values(q)?, &self.entropy.values(q)?)
+    }
+}
