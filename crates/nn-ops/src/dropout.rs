@@ -6,7 +6,9 @@ use backend_api::{
 };
 use core_types::params::{elementwise::DropoutParams, recurrent::StateMask};
 
-use crate::{ElementwisePlan, NnError, TensorMut, TensorRef};
+use crate::{ElementwisePlan, NnError, Optimizer, TensorMut, TensorRef};
+
+const OP: &str = "dropout";
 
 /// Seeded dropout: `y = x keep / (1 - p)`, where each element is kept with probability `1 - p`.
 ///
@@ -39,7 +41,7 @@ impl Dropout {
     /// [`NnError::Parameter`] unless `0 <= p <= 1`.
     pub fn new(p: f64, seed: u64) -> Result<Self, NnError> {
         if !(0.0..=1.0).contains(&p) {
-            return Err(NnError::Parameter { op: "dropout", name: "p", domain: "in 0..=1", value: p });
+            return Err(NnError::Parameter { op: OP, name: "p", domain: "in 0..=1", value: p });
         }
         Ok(Self { p, seed })
     }
@@ -106,8 +108,26 @@ impl ElementwisePlan {
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        const OP: &str = "dropout";
         let (x, y) = (x.planned(OP, "x", self.layout())?, y.planned(OP, "y", self.layout())?);
-        Ok(q.dropout(linalg::Dropout { params: &dropout.params(site, step), x, y })?)
+        Ok(q.dropout(linalg::Dropout { params: &dropout.params(site, step), state: None, x, y })?)
+    }
+
+    /// Drops elements of x by the mask of a site and of the step of an optimiser that is under way: step 0 before its first one has
+    /// ended, and so on with those it took and left out. The number is read on the device, so that a recorded step of a training
+    /// drops other elements in each replay.
+    ///
+    /// # Errors
+    /// As [`activate`](Self::activate).
+    pub fn training_dropout<Q: ElementwiseOps, T: Real>(
+        &self,
+        q: &Q,
+        dropout: &Dropout,
+        site: u32,
+        optimizer: &Optimizer<Q>,
+        x: TensorRef<'_, Q, T>,
+        y: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        let (x, y) = (x.planned(OP, "x", self.layout())?, y.planned(OP, "y", self.layout())?);
+        Ok(q.dropout(linalg::Dropout { params: &dropout.params(site, 0), state: Some(optimizer.record()), x, y })?)
     }
 }

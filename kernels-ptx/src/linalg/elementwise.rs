@@ -5,7 +5,10 @@
 //! Views hold the elements that the parameters name. An output may be one of the inputs, but overlaps none otherwise.
 
 use core_types::{
-    params::elementwise::{Activation, Binary, BinaryParams, DropoutParams},
+    params::{
+        elementwise::{Activation, Binary, BinaryParams, DropoutParams},
+        optim::StepState,
+    },
     philox,
 };
 
@@ -106,22 +109,23 @@ unsafe fn axpby<T: Real>(alpha: f32, beta: f32, len: u64, x: *const T, y: *mut T
     }
 }
 
-/// `y = x keep scale`.
+/// `y = x keep scale`, by the mask of as many steps later as the record has begun, if it is not null.
 #[inline(always)]
-unsafe fn dropout<T: Real>(p: &DropoutParams, len: u64, x: *const T, y: *mut T) {
+unsafe fn dropout<T: Real>(p: &DropoutParams, len: u64, state: *const StepState, x: *const T, y: *mut T) {
+    let step = p.step.wrapping_add(if state.is_null() { 0 } else { (*state).begun() });
     let keep = |word: u32, x: f32| if u64::from(word) >= p.threshold { x * p.scale } else { 0.0 };
     for_elements(
         len,
         p.first % 4 == 0 && aligned4(x) && aligned4(y),
         |i| {
             let block = p.first.wrapping_add(i as u64) / 4;
-            let ([a, b, c, d], words) = (T::load4(x.add(i)), philox::block(p.seed, p.site, p.step, block));
+            let ([a, b, c, d], words) = (T::load4(x.add(i)), philox::block(p.seed, p.site, step, block));
             let [wa, wb, wc, wd] = words;
             T::store4(y.add(i), [keep(wa, a), keep(wb, b), keep(wc, c), keep(wd, d)]);
         },
         |i| {
             let at = p.first.wrapping_add(i as u64);
-            let [a, b, c, d] = philox::block(p.seed, p.site, p.step, at / 4);
+            let [a, b, c, d] = philox::block(p.seed, p.site, step, at / 4);
             let (even, odd) = if at % 4 < 2 { (a, b) } else { (c, d) };
             let word = if at % 2 == 0 { even } else { odd };
             *y.add(i) = T::narrow(keep(word, (*x.add(i)).widen()));
@@ -182,8 +186,14 @@ macro_rules! entries {
 
         #[doc = "[`dropout`] of one element type."]
         #[unsafe(no_mangle)]
-        pub unsafe extern "ptx-kernel" fn $dropout(p: DropoutParams, len: u64, x: *const $type, y: *mut $type) {
-            dropout(&p, len, x, y);
+        pub unsafe extern "ptx-kernel" fn $dropout(
+            p: DropoutParams,
+            len: u64,
+            state: *const StepState,
+            x: *const $type,
+            y: *mut $type,
+        ) {
+            dropout(&p, len, state, x, y);
         }
     };
 }

@@ -6,7 +6,10 @@ use backend_api::{
         self, Activate, ActivateBackward, Axpby, CrossEntropy, CrossEntropyProbs, ElementwiseOps, LossOps, SumAxis,
     },
 };
-use core_types::params::elementwise::{BinaryParams, DropoutParams, SumParams};
+use core_types::params::{
+    elementwise::{BinaryParams, DropoutParams, SumParams},
+    optim::StepState,
+};
 use half::{bf16, f16};
 use nn_ops::{
     Activation, Binary, Dropout, Layout, TensorMut, TensorRef, activate, activate_backward, axpby, binary,
@@ -372,15 +375,31 @@ fn dropout<Q: ElementwiseOps, T: Real>(q: &Q, p: f64, n: usize) -> Result<(), Fa
         Dropout::new(p, seed)?.apply(q, site, step, TensorRef::contiguous(dx.view(), &[n])?, y)
     };
     run()?;
+    Failure::unless_equal(&dropped(p, [seed, site.into(), step.into()], &x), &wide(&q.download(&dy)?))?;
+    // by the record of an optimiser, whose numbers pass the ends of words
+    for (taken, left) in [(0, 0), (3, 2), (u64::from(u32::MAX), 1 << 32)] {
+        let state = q.upload(&[StepState { step: taken, skipped: left, ..StepState::new(1.0) }])?;
+        let params =
+            DropoutParams { seed, site, step, first: 0, threshold: (p * 2f64.powi(32)) as u64, scale: scale_of(p) };
+        let (x_view, y_view) = (dx.view(), dy.view_mut());
+        q.dropout(linalg::Dropout { params: &params, state: Some(state.view()), x: x_view, y: y_view })?;
+        let later = (u64::from(step) + taken + left) % (1 << 32);
+        Failure::unless_equal(&dropped(p, [seed, site.into(), later], &x), &wide(&q.download(&dy)?))?;
+    }
+    Ok(())
+}
+
+/// What kept elements are multiplied by.
+fn scale_of(p: f64) -> f32 {
+    if p == 1.0 { 0.0 } else { (1.0 / (1.0 - p)) as f32 }
+}
+
+/// x after dropout by the mask of a seed, a site and a step.
+fn dropped<T: Real>(p: f64, [seed, site, step]: [u64; 3], x: &[T]) -> Vec<f32> {
     let threshold = (p * 2f64.powi(32)).floor() as u64;
-    let scale = (1.0 / (1.0 - p)) as f32;
-    let expected: Vec<T> = (0..n)
-        .map(|i| {
-            let word = core_types::philox::block(seed, site, step, i as u64 / 4)[i % 4];
-            T::from_f32(if u64::from(word) >= threshold { x[i].to_f32() * scale } else { 0.0 })
-        })
-        .collect();
-    Failure::unless_equal(&wide(&expected), &wide(&q.download(&dy)?))
+    let word = |i: usize| core_types::philox::block(seed, site as u32, step as u32, i as u64 / 4)[i % 4];
+    let kept = |(i, x): (usize, &T)| if u64::from(word(i)) >= threshold { x.to_f32() * scale_of(p) } else { 0.0 };
+    wide(&x.iter().enumerate().map(kept).map(T::from_f32).collect::<Vec<_>>())
 }
 
 /// Loss and gradient of one row of logits for target probabilities t.
@@ -505,8 +524,9 @@ fn short_sum_axis<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), Bac
 
 fn short_dropout<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
     let (x, mut y) = (floats(q, 5)?, floats(q, 5)?);
+    let state = q.upload(&[StepState::new(1.0)])?;
     let params = DropoutParams { seed: 1, site: 2, step: 3, first: 0, threshold: 1 << 31, scale: 2.0 };
-    q.dropout(linalg::Dropout { params: &params, x: x.view(), y: y.view_mut() }.map(short)?)
+    q.dropout(linalg::Dropout { params: &params, state: Some(state.view()), x: x.view(), y: y.view_mut() }.map(short)?)
 }
 
 fn short_cross_entropy<Q: LossOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {

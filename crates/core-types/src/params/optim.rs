@@ -170,6 +170,13 @@ impl StepState {
             reserved: 0,
         }
     }
+
+    /// Steps taken and left out, modulo 2^32: what tells the masks of a training's steps apart.
+    #[inline]
+    #[must_use]
+    pub const fn begun(&self) -> u32 {
+        self.step.wrapping_add(self.skipped) as u32
+    }
 }
 
 impl AdvanceParams {

@@ -4,6 +4,7 @@ use backend_api::{
     BackendError, Real,
     ops::linalg::{self, Activate, ActivateBackward, Axpby, Dropout, ElementwiseOps, SumAxis},
 };
+use core_types::params::{elementwise::DropoutParams, optim::StepState};
 
 use super::{
     activation::{Backward, Map},
@@ -58,7 +59,9 @@ impl ElementwiseOps for CpuQueue {
 
     fn dropout<T: Real>(&self, op: Dropout<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
-        let Dropout { params: p, x, y } = op;
+        let Dropout { params, state, x, y } = op;
+        let begun = state.and_then(|state| state.first()).map_or(0, StepState::begun);
+        let p = &DropoutParams { step: params.step.wrapping_add(begun), ..*params };
         self.for_blocks([x], y, |first, [x], y| {
             let first = p.first.wrapping_add(first as u64);
             dispatch(self.simd(), Dropped { p, first, x, y });

@@ -126,7 +126,7 @@ fn dropped<T: Real>(q: &CudaQueue) {
         let p = DropoutParams { seed: 0x0123_4567_89ab_cdef, site: 3, step: 9, first, threshold, scale: 1.25 };
         let x: Vec<T> = Random::new(7).reals(n, 1.0);
         let (dx, mut y) = (q.upload(&x).unwrap(), q.zeros::<T>(n).unwrap());
-        q.dropout(Dropout { params: &p, x: dx.view(), y: y.view_mut() }).unwrap();
+        q.dropout(Dropout { params: &p, state: None, x: dx.view(), y: y.view_mut() }).unwrap();
         let want: Vec<T> = x
             .iter()
             .enumerate()

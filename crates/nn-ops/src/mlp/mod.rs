@@ -130,7 +130,7 @@ impl<Q: LinalgOps> Mlp<Q> {
     }
 
     /// The same network with dropout after each activation while it is trained. Layer i has the masks of site i, and step t of its
-    /// training those of step t, from 0 on. A recorded step has the masks of the step at which it was recorded.
+    /// training those of step t, from 0 on, in replays as well.
     #[must_use]
     pub fn with_dropout(self, dropout: Dropout) -> Self {
         Self { layers: Layers { dropout: Some(dropout), ..self.layers }, ..self }
@@ -189,10 +189,11 @@ impl<Q: LinalgOps> Mlp<Q> {
         x: TensorRef<'_, Q, f32>,
         targets: TensorRef<'_, Q, u32>,
     ) -> Result<(), NnError> {
-        let (layers, step) = (&self.layers, self.begin(training, &x, &targets)?);
-        training.pass.forward(q, layers, &self.values, x, step)?;
+        self.begin(training, &x, &targets)?;
+        let layers = &self.layers;
+        training.pass.forward(q, layers, &self.values, x, &training.optimizer)?;
         training.differentiate_loss(q, targets)?;
-        training.pass.backward(q, layers, &self.values, x, step)?;
+        training.pass.backward(q, layers, &self.values, x, &training.optimizer)?;
         training.optimizer.step(q, training.pass.gradients.view(), self.values.view_mut(), None)?;
         training.end();
         Ok(())
@@ -204,7 +205,7 @@ impl<Q: LinalgOps> Mlp<Q> {
         training: &mut MlpTraining<Q, T>,
         x: &TensorRef<'_, Q, T>,
         targets: &TensorRef<'_, Q, u32>,
-    ) -> Result<u32, NnError> {
+    ) -> Result<(), NnError> {
         let rows = self.layers.rows(TRAIN, x.layout())?;
         Layout::contiguous(&[rows])?.admit(TRAIN, "targets", targets.layout())?;
         if rows == 0 {
@@ -273,14 +274,15 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
         x: TensorRef<'_, Q, T>,
         targets: TensorRef<'_, Q, u32>,
     ) -> Result<(), NnError> {
-        let (layers, step) = (&self.layers, self.begin(training, &x, &targets)?);
+        self.begin(training, &x, &targets)?;
+        let layers = &self.layers;
         let Some(mut copy) = training.copy.take() else {
             return Err(NnError::Length { op: TRAIN, tensor: "copy", expected: layers.table.len(), got: 0 });
         };
         let pass = (|| {
-            training.pass.forward(q, layers, &copy, x, step)?;
+            training.pass.forward(q, layers, &copy, x, &training.optimizer)?;
             training.differentiate_wide_loss(q, targets)?;
-            training.pass.backward(q, layers, &copy, x, step)?;
+            training.pass.backward(q, layers, &copy, x, &training.optimizer)?;
             let (gradients, copy) = (training.pass.gradients.view(), Some(copy.view_mut()));
             training.optimizer.step(q, gradients, self.values.view_mut(), copy)
         })();

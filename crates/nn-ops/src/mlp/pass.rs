@@ -6,7 +6,7 @@ use backend_api::{
 };
 
 use super::layers::{LayerPlans, Layers, Plans, needs_argument};
-use crate::{NnError, ParameterArena, TensorMut, TensorRef};
+use crate::{NnError, Optimizer, ParameterArena, TensorMut, TensorRef};
 
 /// Memory for passes over batches of up to so many rows, with elements of type `T`.
 pub(super) struct Pass<Q: Queue, T: Real> {
@@ -82,14 +82,14 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
         Ok(())
     }
 
-    /// Computes the logits of x, and keeps what the way back needs. `step` tells the masks of dropout apart.
+    /// Computes the logits of x, and keeps what the way back needs. The steps of `optimizer` tell the masks of dropout apart.
     pub(super) fn forward(
         &mut self,
         q: &Q,
         layers: &Layers,
         values: &ParameterArena<Q, T>,
         x: TensorRef<'_, Q, T>,
-        step: u32,
+        optimizer: &Optimizer<Q>,
     ) -> Result<(), NnError> {
         for (i, (layer, LayerPlans { dense, output: map, .. })) in
             layers.layers.iter().zip(&self.plans.layers).enumerate()
@@ -113,7 +113,7 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
             if let Some(dropout) = &layers.dropout {
                 let output = TensorRef::new(own.output.view(), *dense.output())?;
                 let dropped = TensorMut::new(own.dropped.view_mut(), *dense.output())?;
-                map.dropout(q, dropout, i as u32, step, output, dropped)?;
+                map.training_dropout(q, dropout, i as u32, optimizer, output, dropped)?;
             }
         }
         Ok(())
@@ -132,7 +132,7 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
         layers: &Layers,
         values: &ParameterArena<Q, T>,
         x: TensorRef<'_, Q, T>,
-        step: u32,
+        optimizer: &Optimizer<Q>,
     ) -> Result<(), NnError> {
         for (i, layer) in layers.layers.iter().enumerate().rev() {
             let LayerPlans { dense, input: map, .. } = &self.plans.layers[i];
@@ -149,7 +149,7 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
             let mut product = TensorRef::new(product.view(), *dense.input())?;
             if let Some(dropout) = &layers.dropout {
                 let into = TensorMut::new(undropped.view_mut(), *dense.input())?;
-                map.dropout(q, dropout, (i - 1) as u32, step, product, into)?;
+                map.training_dropout(q, dropout, (i - 1) as u32, optimizer, product, into)?;
                 product = TensorRef::new(undropped.view(), *dense.input())?;
             }
             let saved = if needs_argument(layers.hidden) { &hidden.argument } else { &hidden.output };

@@ -1,7 +1,7 @@
 //! Networks and their trainings, saved and taken up again.
 
 use backend_api::{
-    Queue, Real,
+    Real,
     ops::{linalg::LinalgOps, tensor::TensorOps},
 };
 use core_types::params::elementwise::Activation;
@@ -12,7 +12,6 @@ use crate::{Dropout, NnError, Optimizer, io::Checkpoint};
 const LAYERS: &str = "mlp.layers";
 const ACTIVATION: &str = "mlp.activation";
 const DROPOUT: &str = "mlp.dropout";
-const BEGUN: &str = "mlp.begun";
 
 impl<Q: LinalgOps> Mlp<Q> {
     /// The network and its training as they are between two steps. Waits for them. A network that [`resume`](Self::resume) makes of
@@ -29,7 +28,6 @@ impl<Q: LinalgOps> Mlp<Q> {
             None => checkpoint.put(DROPOUT, &[&"none"]),
             Some(dropout) => checkpoint.put(DROPOUT, &[&dropout.probability(), &dropout.seed()]),
         }
-        checkpoint.put(BEGUN, &[&training.begun]);
         training.optimizer.save(q, &mut checkpoint)?;
         Ok(checkpoint)
     }
@@ -65,7 +63,7 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// As [`Optimizer::resume`] and [`training`](Self::training).
     pub fn resume_training(&self, q: &Q, rows: usize, checkpoint: &Checkpoint) -> Result<MlpTraining<Q>, NnError> {
         let optimizer = Optimizer::resume(q, &self.layers.table, checkpoint)?;
-        taken_up(self.training(q, rows, *optimizer.config())?, optimizer, checkpoint)
+        Ok(self.training(q, rows, *optimizer.config())?.with_optimizer(optimizer))
     }
 }
 
@@ -81,19 +79,6 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
         checkpoint: &Checkpoint,
     ) -> Result<MlpTraining<Q, T>, NnError> {
         let optimizer = Optimizer::resume(q, &self.layers.table, checkpoint)?;
-        taken_up(self.mixed_training(q, rows, *optimizer.config())?, optimizer, checkpoint)
+        Ok(self.mixed_training(q, rows, *optimizer.config())?.with_optimizer(optimizer))
     }
-}
-
-/// A training that goes on with an optimiser.
-fn taken_up<Q: Queue, T: Real>(
-    mut training: MlpTraining<Q, T>,
-    optimizer: Optimizer<Q>,
-    checkpoint: &Checkpoint,
-) -> Result<MlpTraining<Q, T>, NnError> {
-    let mut words = checkpoint.words(BEGUN, "the number of steps begun")?;
-    let begun = words.number()?;
-    words.end()?;
-    (training.optimizer, training.begun) = (optimizer, begun);
-    Ok(training)
 }

@@ -18,8 +18,6 @@ pub struct MlpTraining<Q: Queue, T: Real = f32> {
     pub(super) pass: Pass<Q, T>,
     /// The weights in `T`, unless that is f32.
     pub(super) copy: Option<ParameterArena<Q, T>>,
-    /// Steps begun, which tell the masks of dropout apart.
-    pub(super) begun: u32,
     /// Rows of the last step, 0 where none has ended well.
     rows: usize,
     loss: CrossEntropyPlan,
@@ -67,7 +65,6 @@ impl<Q: LinalgOps, T: Real> MlpTraining<Q, T> {
         Ok(Self {
             optimizer: Optimizer::new(q, config, &layers.table)?,
             pass,
-            begun: 0,
             rows: 0,
             loss: CrossEntropyPlan::new(rows, layers.classes())?,
             losses: q.alloc(rows)?,
@@ -77,20 +74,24 @@ impl<Q: LinalgOps, T: Real> MlpTraining<Q, T> {
         })
     }
 
+    /// The training with an optimiser of the same parameters that has taken steps.
+    pub(super) fn with_optimizer(self, optimizer: Optimizer<Q>) -> Self {
+        Self { optimizer, ..self }
+    }
+
     /// Starts a step of `op` on `rows` rows. Until it has [ended](Self::end), there is no loss.
-    pub(super) fn begin(&mut self, op: &'static str, layers: &Layers, rows: usize) -> Result<u32, NnError> {
+    pub(super) fn begin(&mut self, op: &'static str, layers: &Layers, rows: usize) -> Result<(), NnError> {
         self.pass.begin(op, layers, rows)?;
         if self.loss.logits().shape() != [rows, layers.classes()] {
             self.loss = CrossEntropyPlan::new(rows, layers.classes())?;
         }
         self.rows = 0;
-        Ok(self.begun)
+        Ok(())
     }
 
     /// Ends a step.
     pub(super) fn end(&mut self) {
         self.rows = self.pass.plans.rows.numel();
-        self.begun = self.begun.wrapping_add(1);
     }
 }
 

@@ -67,6 +67,11 @@ impl<Q: Queue> Optimizer<Q> {
     pub fn state(&self, q: &Q) -> Result<StepState, NnError> {
         Ok(q.download(&self.state)?.first().copied().unwrap_or(StepState::new(1.0)))
     }
+
+    /// The record where it is, for ops that read it.
+    pub(crate) fn record(&self) -> Ref<'_, Q, StepState> {
+        self.state.view()
+    }
 }
 
 impl<Q: OptimOps> Optimizer<Q> {

@@ -53,8 +53,8 @@ pub struct RssmTraining {
     pub own_data: bool,
     /// If states are normalised before they are read (a layer norm, trained with the rest), what is added to their variance.
     pub norm: Option<f32>,
-    /// If elements of states are dropped before they are read, how. Every step has a mask of its own, by its number; a recorded step
-    /// keeps its mask at every replay.
+    /// If elements of states are dropped before they are read, how. Every step has a mask of its own, by its number, in replays
+    /// as well.
     pub dropout: Option<Dropout>,
 }
 
@@ -121,8 +121,6 @@ pub struct RssmTrainer<Q: Queue> {
     head: HeadIds,
     optimizer: Optimizer<Q>,
     workspace: Workspace<Q>,
-    /// Steps that were asked for.
-    taken: u32,
 }
 
 /// What is trained beside the units.
@@ -208,7 +206,6 @@ impl<Q: OptimOps> RssmTrainer<Q> {
             gradients: weights.like(q)?,
             workspace: Workspace::new(q, &plans, training)?,
             head: ids,
-            taken: 0,
             weights,
             plans,
             training,
@@ -286,7 +283,6 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
         targets: TensorRef<'_, Q, f32>,
     ) -> Result<(), NnError> {
         self.differentiate(q, features, targets)?;
-        self.taken = self.taken.wrapping_add(1);
         let weights = self.weights.arena_mut().view_mut();
         self.optimizer.step(q, self.gradients.arena().view(), weights, None)?;
         if self.training.carried {
@@ -319,7 +315,7 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
             read = y.at();
         }
         if let (Some(dropout), Some(y)) = (&self.training.dropout, &mut work.dropped) {
-            plans.dropout.dropout(q, dropout, SITE, self.taken, read, y.at_mut())?;
+            plans.dropout.training_dropout(q, dropout, SITE, &self.optimizer, read, y.at_mut())?;
             read = y.at();
         }
         q.rssm_loss(RssmLoss {
@@ -336,7 +332,7 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
 
         let mut d = work.d_read.at();
         if let (Some(dropout), Some(y)) = (&self.training.dropout, &mut work.d_normalised) {
-            plans.dropout.dropout(q, dropout, SITE, self.taken, d, y.at_mut())?;
+            plans.dropout.training_dropout(q, dropout, SITE, &self.optimizer, d, y.at_mut())?;
             d = y.at();
         }
         let ids = self.head.norm.into_iter().flatten().collect::<Vec<_>>();

@@ -2,7 +2,8 @@
 
 use backend_api::{Queue, Record};
 use nn_ops::{
-    GruMember, Init, OptimizerConfig, RssmPlan, RssmSpec, RssmTensors, RssmTrainer, RssmTraining, Stochastic, Tensor,
+    Dropout, GruMember, Init, OptimizerConfig, RssmPlan, RssmSpec, RssmTensors, RssmTrainer, RssmTraining, Stochastic,
+    Tensor,
 };
 use runtime::{AnyQueue, Choice, Settings};
 
@@ -27,7 +28,10 @@ fn features(steps: usize) -> Vec<f32> {
     losses()[..steps * BATCH].iter().enumerate().flat_map(|(at, &loss)| [loss, factor(at % BATCH)]).collect()
 }
 
-fn trainer<Q: backend_api::ops::linalg::LinalgOps + backend_api::ops::optim::OptimOps>(q: &Q) -> RssmTrainer<Q> {
+fn trainer<Q: backend_api::ops::linalg::LinalgOps + backend_api::ops::optim::OptimOps>(
+    q: &Q,
+    dropout: Option<Dropout>,
+) -> RssmTrainer<Q> {
     let random = |site: u32, rows: usize| {
         let limit = (2.0 / (2 + HIDDEN) as f32).sqrt();
         Tensor::<Q, f32>::random(q, &[rows, 3 * HIDDEN], Init::Uniform { low: -limit, high: limit }, 3, site)
@@ -41,7 +45,7 @@ fn trainer<Q: backend_api::ops::linalg::LinalgOps + backend_api::ops::optim::Opt
     };
     let units: Vec<_> = (0..MEMBERS as u32).map(unit).collect();
     let part = Stochastic::Zeros;
-    let training = RssmTraining { batch: BATCH, steps: STEPS, stochastic: 0, part, ..RssmTraining::default() };
+    let training = RssmTraining { batch: BATCH, steps: STEPS, stochastic: 0, part, dropout, ..RssmTraining::default() };
     let optimizer = OptimizerConfig { clip: Some(5.0), ..OptimizerConfig::adam(0.01) };
     RssmTrainer::new(q, &units, &[0.1; HIDDEN], training, optimizer).unwrap()
 }
@@ -49,7 +53,7 @@ fn trainer<Q: backend_api::ops::linalg::LinalgOps + backend_api::ops::optim::Opt
 #[test]
 fn an_ensemble_learns_losses_that_fall_by_factors_it_is_told() {
     let q = runtime::cpu().unwrap();
-    let mut trainer = trainer(&q);
+    let mut trainer = trainer(&q, None);
     let x = Tensor::from_values(&q, &[STEPS, BATCH, 2], &features(STEPS)).unwrap();
     let targets = Tensor::from_values(&q, &[STEPS, BATCH], &losses()[BATCH..]).unwrap();
     for _ in 0..1500 {
@@ -87,10 +91,11 @@ fn a_step_that_is_recorded_trains_as_steps_do() {
     let (q, _) = runtime::open_with(&Settings::default(), None, Some(Choice::Sim)).unwrap();
     let x = Tensor::from_values(&q, &[STEPS, BATCH, 2], &features(STEPS)).unwrap();
     let targets = Tensor::from_values(&q, &[STEPS, BATCH], &losses()[BATCH..]).unwrap();
-    let mut plain = trainer(&q);
+    let dropout = Some(Dropout::new(0.5, 6).unwrap());
+    let mut plain = trainer(&q, dropout);
     (0..4).for_each(|_| plain.step(&q, x.at(), targets.at()).unwrap());
 
-    let mut recorded = trainer(&q);
+    let mut recorded = trainer(&q, dropout);
     let step = q.record(|q| recorded.step(q, x.at(), targets.at())).unwrap().expect("a step does not wait");
     (0..4).for_each(|_| q.replay(&step).unwrap());
     q.finish().unwrap();

@@ -177,7 +177,7 @@ fn steps_keep_nothing_once_their_training_is_made() {
 }
 
 #[test]
-fn a_recorded_step_on_the_simulator_follows_its_schedule_as_direct_ones_do() {
+fn a_recorded_step_on_the_simulator_follows_its_schedule_and_masks_as_direct_ones_do() {
     let schedule = Schedule { rate: 0.1, warmup: 2, annealing: Annealing::Cosine { steps: 3, least: 0.01 } };
     let config = OptimizerConfig { schedule, clip: Some(0.5), ..OptimizerConfig::adam_w(0.1) };
     let settings = runtime::Settings::default();
@@ -185,7 +185,8 @@ fn a_recorded_step_on_the_simulator_follows_its_schedule_as_direct_ones_do() {
     let (x, y) = batch(11);
     let (xs, ys) = (q.upload(&x).unwrap(), q.upload(&y).unwrap());
     let train = |recorded: bool| {
-        let mut network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(5)).unwrap();
+        let network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(5)).unwrap();
+        let mut network = network.with_dropout(Dropout::new(0.5, 8).unwrap());
         let mut training = network.training(&q, 11, config).unwrap();
         let mut losses = Vec::new();
         if recorded {

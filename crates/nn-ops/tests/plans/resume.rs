@@ -153,10 +153,9 @@ fn networks_of_broken_checkpoints_are_refused() {
     for broken in [text("mlp.dropout", "2 1"), text("mlp.dropout", "0.5"), text("mlp.dropout", "0.5 1 1")] {
         assert!(broken.contains("under `mlp.dropout`"), "{broken}");
     }
-    assert!(text("mlp.begun", "-1").contains("under `mlp.begun`"));
     assert!(text("optimizer.rule", "lion").contains("under `optimizer.rule`"));
-    let gone = refused(&|checkpoint| drop(checkpoint.text.remove("mlp.begun")));
-    assert_eq!(gone, "checkpoint: expected the number of steps begun under `mlp.begun`, got nothing");
+    let gone = refused(&|checkpoint| drop(checkpoint.text.remove("mlp.activation")));
+    assert_eq!(gone, "checkpoint: expected the name of an activation under `mlp.activation`, got nothing");
     assert_eq!(
         refused(&|checkpoint| drop(checkpoint.tensors.remove("layers.1.bias"))),
         "there is no tensor `layers.1.bias`"

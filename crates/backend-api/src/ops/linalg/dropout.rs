@@ -1,6 +1,6 @@
 //! Dropout by a mask that is computed from a seed.
 
-use core_types::params::elementwise::DropoutParams;
+use core_types::params::{elementwise::DropoutParams, optim::StepState};
 
 use crate::{
     BackendError, BufferMut, Queue, Real,
@@ -9,10 +9,13 @@ use crate::{
 
 op! {
     /// `y = x keep scale`. The mask depends on the logical index of an element alone, so the same op on the gradient is the
-    /// backward pass.
+    /// backward pass. With the record of an optimiser the mask is that of as many steps later as the record has begun, so that a
+    /// recorded op has another mask after each step.
     pub struct Dropout<'a, Q, T: Real> as "dropout" {
         /// Mask and scale.
         params: plain &'a DropoutParams,
+        /// One record.
+        state: read_if StepState,
         /// Any number of elements.
         x: read T,
         /// As many results.
@@ -26,6 +29,6 @@ impl<Q: Queue, T: Real> Dropout<'_, Q, T> {
     /// # Errors
     /// See [`ElementwiseOps`](super::ElementwiseOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([self.y.len(); 2])
+        self.expect([1, self.y.len(), self.y.len()])
     }
 }

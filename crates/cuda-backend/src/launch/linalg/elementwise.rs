@@ -1,7 +1,10 @@
 //! Maps over elements.
 
 use backend_api::{BackendError, BufferMut, BufferRef, Real};
-use core_types::params::elementwise::{Activation, Binary, BinaryParams, DropoutParams};
+use core_types::params::{
+    elementwise::{Activation, Binary, BinaryParams, DropoutParams},
+    optim::StepState,
+};
 
 use super::{Family, family, over_elements};
 use crate::{CudaMut, CudaQueue, CudaRef};
@@ -84,12 +87,14 @@ pub(crate) fn axpby<T: Real>(
 pub(crate) fn dropout<T: Real>(
     queue: &CudaQueue,
     p: &DropoutParams,
+    state: Option<CudaRef<'_, StepState>>,
     x: CudaRef<'_, T>,
     y: &CudaMut<'_, T>,
 ) -> Result<(), BackendError> {
     let launch = over_elements(queue.kernel(DROPOUT.of::<T>())?, x.len());
-    let launch = launch.value("p", &words(p)).value("len", &(x.len() as u64)).input("x", x).output("y", y);
-    // SAFETY: the op has checked that x and y are equally long; the length is theirs.
+    let launch = launch.value("p", &words(p)).value("len", &(x.len() as u64));
+    let launch = launch.input_if("state", state).input("x", x).output("y", y);
+    // SAFETY: the op has checked that x and y are equally long, and that there is one record if there is any; the length is theirs.
     unsafe { launch.launch() }
 }
 

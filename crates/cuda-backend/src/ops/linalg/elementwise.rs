@@ -71,7 +71,7 @@ impl ElementwiseOps for CudaQueue {
 
     fn dropout<T: Real>(&self, op: Dropout<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
-        elementwise::dropout(self, op.params, op.x, &op.y)
+        elementwise::dropout(self, op.params, op.state, op.x, &op.y)
     }
 }
 
