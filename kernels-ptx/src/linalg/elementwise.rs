@@ -2,7 +2,8 @@
 //! aligned to four, and strides by the grid.
 //!
 //! # Safety
-//! Views hold the elements that the parameters name. An output may be one of the inputs, but overlaps none otherwise.
+//! Views hold the elements that the parameters name. An output may be one of the inputs, but overlaps none otherwise. `state` is null
+//! or one record.
 
 use core_types::{
     params::{

@@ -3,7 +3,7 @@
 //! launch have to run at once. Sums have the order of [`rollout`](super::rollout), and results its bits.
 //!
 //! # Safety
-//! As for [`rollout`](super::rollout). The launch is cooperative, with a block for each 32 states of each 16 rows of each member: those
+//! As for [`rollout`](super::rollout), and losses are fed back. The launch is cooperative, with a block for each 32 states of each 16 rows of each member: those
 //! that share rows of a member are neighbours, and so are the rows of a member. There are more than 32 states, and steps, fewer than 2^31 products of their
 //! number with three times that of the blocks. `exchanged` holds three times `members x batch` rows of the states' number, rounded up to a
 //! multiple of four; `arrived` holds a zero for each 16 rows of each member, and after those one for each 16 rows.

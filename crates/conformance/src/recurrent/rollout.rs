@@ -288,15 +288,11 @@ impl Rollout {
 
 pub(super) fn rollout<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
     let mut cases = Vec::new();
-    for sizes in SIZES {
-        cases.push(Case::new(format!("{sizes:?}"), move |q: &Q| modes::<Q, f32>(q, sizes)));
-    }
-    for sizes in SIZES {
-        let case = Case::new(format!("{sizes:?}, weights of 16 bits"), move |q: &Q| {
-            modes::<Q, f16>(q, sizes)?;
-            modes::<Q, bf16>(q, sizes)
-        });
-        cases.push(case);
+    for (sizes, feedback) in SIZES.into_iter().flat_map(|sizes| Feedback::ALL.map(|feedback| (sizes, feedback))) {
+        let name = format!("{sizes:?}, {feedback:?}");
+        cases.push(Case::new(format!("{name}, f16"), move |q: &Q| modes::<Q, f16>(q, sizes, feedback)));
+        cases.push(Case::new(format!("{name}, bf16"), move |q: &Q| modes::<Q, bf16>(q, sizes, feedback)));
+        cases.push(Case::new(name, move |q: &Q| modes::<Q, f32>(q, sizes, feedback)));
     }
     for (sizes, loss) in PUBLISHED {
         let [members, hidden, _, steps] = sizes;
@@ -331,7 +327,12 @@ pub(super) fn rollout<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
         let (expected, got) = (rollout.results(), rollout.run(q)?);
         Failure::unless_close(&expected.trajectory, &got.trajectory, 1e-3, 0.0)
     }));
-    cases.push(Case::new("bits of rows and calls", |q: &Q| bits(q)));
+    cases.push(Case::new("changed states in every mode", |q: &Q| changes(q)));
+    for feedback in Feedback::ALL {
+        let name = format!("bits of rows, {feedback:?}");
+        cases.push(Case::new(name, move |q: &Q| bits_of_rows(q, feedback)));
+    }
+    cases.push(Case::new("bits of calls", |q: &Q| bits_of_calls(q)));
     cases.push(Case::new("what is not a number", |q: &Q| not_numbers(q)));
     cases.push(Case::new("refusals", |q: &Q| refusals(q)));
     let large = Case::new("five members of 64 features, 256 states and 32 more", |q: &Q| {
@@ -341,34 +342,60 @@ pub(super) fn rollout<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "recurrent.rssm_rollout", cases }.refusing_short("rssm_rollout", short_rssm_rollout)
 }
 
-/// Every mode, with weights of type `T`.
-fn modes<Q: RecurrentOps, T: Real>(q: &Q, sizes: [usize; 6]) -> Result<(), Failure> {
+/// Every part and head, and some changes of the states, with weights of type `T`.
+fn modes<Q: RecurrentOps, T: Real>(q: &Q, sizes: [usize; 6], feedback: Feedback) -> Result<(), Failure> {
     for (part, head) in PARTS.into_iter().flat_map(|part| HEADS.map(|head| (part, head))) {
-        for feedback in Feedback::ALL {
-            let mode = Mode(part, head, feedback);
-            Rollout::new(sizes, GruVariant::ResetBefore, mode)
-                .hold_of::<Q, T>(q)
-                .map_err(|failure| named(&format!("{mode:?}"), failure))?;
-        }
+        let mode = Mode(part, head, feedback);
+        Rollout::new(sizes, GruVariant::ResetBefore, mode)
+            .hold_of::<Q, T>(q)
+            .map_err(|failure| named(&format!("{mode:?}"), failure))?;
     }
-    Rollout::new(sizes, GruVariant::ResetAfter, DEFAULT).hold_of::<Q, T>(q)?;
-    let feedbacks = Feedback::ALL.into_iter().cycle();
-    for ((normalised, dropped), feedback) in
-        [(true, true), (false, true), (true, false), (true, true)].into_iter().zip(feedbacks.skip(3))
-    {
-        let variant = if dropped { GruVariant::ResetAfter } else { GruVariant::ResetBefore };
-        let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
-        let rollout = Rollout::new(sizes, variant, mode).changed(normalised, dropped);
-        rollout.hold_of::<Q, T>(q).map_err(|failure| named(&format!("changed {normalised} {dropped}"), failure))?;
+    match feedback {
+        Feedback::PerMember => {
+            changed::<Q, T>(q, sizes, GruVariant::ResetAfter, feedback, (false, false))?;
+            changed::<Q, T>(q, sizes, GruVariant::ResetAfter, feedback, (true, true))?;
+            changed::<Q, T>(q, sizes, GruVariant::ResetBefore, feedback, (true, false))
+        }
+        Feedback::EnsembleMean => changed::<Q, T>(q, sizes, GruVariant::ResetAfter, feedback, (false, true)),
+        Feedback::None => Ok(()),
+        Feedback::State => changed::<Q, T>(q, sizes, GruVariant::ResetAfter, feedback, (true, true)),
+    }
+}
+
+/// States that are normalised and dropped before they are read, or not.
+fn changed<Q: RecurrentOps, T: Real>(
+    q: &Q,
+    sizes: [usize; 6],
+    variant: GruVariant,
+    feedback: Feedback,
+    (normalised, dropped): (bool, bool),
+) -> Result<(), Failure> {
+    let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
+    let rollout = Rollout::new(sizes, variant, mode).changed(normalised, dropped);
+    let what = || format!("{variant:?}, {feedback:?}, normalised {normalised}, dropped {dropped}");
+    rollout.hold_of::<Q, T>(q).map_err(|failure| named(&what(), failure))
+}
+
+/// Both variants with every feedback, on states that are changed in every way and not at all.
+fn changes<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
+    let ways = || [false, true].into_iter().flat_map(|normalised| [false, true].map(|dropped| (normalised, dropped)));
+    for sizes in [[3, 5, 3, 9, 17, 3], [2, 3, 3, 3, 34, 5]] {
+        for variant in [GruVariant::ResetBefore, GruVariant::ResetAfter] {
+            for (feedback, way) in Feedback::ALL.into_iter().flat_map(|feedback| ways().map(move |way| (feedback, way)))
+            {
+                changed::<Q, f32>(q, sizes, variant, feedback, way)?;
+            }
+        }
     }
     Ok(())
 }
 
-/// A row alone has the bits that it has among others, and two calls give the bits of one.
-fn bits<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
+/// A row alone has the bits that it has among others.
+fn bits_of_rows<Q: RecurrentOps>(q: &Q, feedback: Feedback) -> Result<(), Failure> {
     const BATCH: usize = 21;
     let (members, input, hidden, steps) = (2, 5, 35, 4);
-    let whole = Rollout::new([members, BATCH, steps, input, hidden, 6], GruVariant::ResetBefore, DEFAULT);
+    let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
+    let whole = Rollout::new([members, BATCH, steps, input, hidden, 6], GruVariant::ResetBefore, mode);
     let all = whole.run(q)?;
     for row in [0, 6, 16, BATCH - 1] {
         let take = |of: &[f32], len: usize| {
@@ -385,6 +412,14 @@ fn bits<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
             .and_then(|()| Failure::unless_equal(&take(&all.entropy, 1), &got.entropy))
             .map_err(|failure| named(&format!("row {row} alone"), failure))?;
     }
+    Ok(())
+}
+
+/// Two calls give the bits of one, if losses are fed back to each member and if features form a sequence.
+fn bits_of_calls<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
+    let (members, batch, input, hidden, steps) = (2, 21, 5, 35, 4);
+    let of = |mode| Rollout::new([members, batch, steps, input, hidden, 6], GruVariant::ResetBefore, mode);
+    let whole = of(DEFAULT);
     let mut first = whole.clone();
     first.params.gru.steps = 1;
     let got = first.run(q)?;
@@ -395,7 +430,16 @@ fn bits<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
     second.inputs.x = whole.inputs.x.repeat(members);
     second.inputs.x.iter_mut().step_by(input).zip(&second.losses).for_each(|(x, &loss)| *x = loss);
     second.inputs.h0 = Some(got.last);
-    Failure::unless_equal(&all.combined, &second.run(q)?.combined).map_err(|failure| named("two calls", failure))
+    let all = whole.run(q)?;
+    Failure::unless_equal(&all.combined, &second.run(q)?.combined).map_err(|failure| named("losses", failure))?;
+
+    let whole = of(Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, Feedback::None));
+    let (all, mut first, mut second) = (whole.run(q)?, whole.clone(), whole.clone());
+    let (x, later) = whole.inputs.x.split_at(batch * input);
+    (first.params.gru.steps, first.inputs.x) = (1, x.to_vec());
+    (second.params.gru.steps, second.inputs.x) = (steps as u64 - 1, later.to_vec());
+    second.inputs.h0 = Some(first.run(q)?.last);
+    Failure::unless_equal(&all.combined, &second.run(q)?.combined).map_err(|failure| named("a sequence", failure))
 }
 
 /// A row with a NaN feature predicts NaN throughout, even where the NaN is the feature that is fed back, and others predict what
@@ -416,6 +460,13 @@ fn not_numbers<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
                 return Err(Failure::Broken(format!("feature {feature} of row {at} is NaN, and it predicts {got:?}")));
             }
         }
+    }
+    let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, Feedback::None);
+    let mut rollout = Rollout::new([1, 1, 3, 4, 18, 5], GruVariant::ResetBefore, mode);
+    rollout.inputs.x[4 + 2] = f32::NAN; // of the second step
+    let got = rollout.run(q)?.trajectory;
+    if got[..2].iter().any(|loss| loss.is_nan()) || got[2..].iter().any(|loss| !loss.is_nan()) {
+        return Err(Failure::Broken(format!("a feature of the second step is NaN, and the losses are {got:?}")));
     }
     Ok(())
 }

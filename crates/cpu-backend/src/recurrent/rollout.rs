@@ -203,7 +203,7 @@ impl<'t, 'a> Running<'t, 'a> {
     }
 }
 
-/// The gates' share of all features: that of the first, which was fed back, beside the rest.
+/// The gates' share of all features: that of the first, which is kept apart, beside the rest.
 struct Feed<'a> {
     constant: &'a [f32],
     weights: &'a [f32],

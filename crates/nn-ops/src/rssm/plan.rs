@@ -1,7 +1,7 @@
 //! Rollouts of an ensemble.
 
 use backend_api::{
-    Queue, Real,
+    BackendError, Queue, Real,
     ops::recurrent::{GruLayer, RecurrentOps, RssmRollout},
 };
 use core_types::params::recurrent::{Feedback, GruInputs, LossHead, RolloutParams, StateMask, Stochastic};
@@ -70,7 +70,7 @@ pub struct RssmHead<'a, Q: Queue + 'a> {
     /// Factors and addends of normalised states, `[hidden]` each, if the specification has a norm.
     pub norm: Option<[TensorRef<'a, Q, f32>; 2]>,
     /// Weights `[hidden, features]` and biases `[features]`, which make the features of the next step of a state as it is read, if
-    /// states are fed back.
+    /// states are fed back. Beside the head of a trained ensemble: `RssmHead { back, ..trainer.head()? }`.
     pub back: Option<[TensorRef<'a, Q, f32>; 2]>,
 }
 
@@ -141,8 +141,8 @@ impl RssmPlan {
     ///
     /// # Errors
     /// [`NnError::EmptyReduction`] for weights without features or states; [`NnError::ShapeMismatch`] for a copy of another length than
-    /// the state; [`NnError::Parameter`] for an eps that is not positive and finite, and [`NnError::OtherPlan`] for a sequence of
-    /// features that something is fed back to; [`NnError::Overflow`] if the elements of a tensor cannot be counted.
+    /// the state; [`NnError::Parameter`] for an eps that is not positive and finite, and
+    /// [`NnError::Backend`] for a sequence of features that something is fed back to; [`NnError::Overflow`] if the elements of a tensor cannot be counted.
     pub fn new<Q: Queue, T: Real>(weights: &GruWeights<Q, T>, spec: RssmSpec) -> Result<Self, NnError> {
         let RssmSpec { batch, steps, stochastic, part, head, feedback, features, norm, dropout } = spec;
         let (members, hidden) = (weights.count(), weights.hidden());
@@ -162,7 +162,8 @@ impl RssmPlan {
             });
         }
         if !features.is_constant() && feedback != Feedback::None {
-            return Err(NnError::OtherPlan { op: OP, what: "form of features" });
+            let why = "features that something is fed back to do not form a sequence";
+            return Err(BackendError::Unsupported { op: OP, why }.into());
         }
         let mask = dropout.map_or(StateMask::NONE, |RssmDropout { dropout, site, step }| dropout.mask(site, step));
         let gru = GruPlan::new(weights, batch, steps, features)?;
@@ -181,6 +182,12 @@ impl RssmPlan {
             trajectory: Layout::contiguous(&[members, batch, losses])?,
             combined: Layout::contiguous(&[members, batch, all])?,
         })
+    }
+
+    /// The layout of the features.
+    #[must_use]
+    pub fn features(&self) -> &Layout {
+        self.gru.inputs()
     }
 
     /// Runs all steps: `features` have the axes of their form ([`features`](Self::features)), the states `first` are `[members, batch,
@@ -207,7 +214,8 @@ impl RssmPlan {
             return Err(NnError::OtherPlan { op: OP, what: "norm" });
         }
         if head.back.is_some() != (self.params.feedback == Feedback::State) {
-            return Err(NnError::OtherPlan { op: OP, what: "map from states to features" });
+            let why = "a map from states to features belongs to states that are fed back";
+            return Err(BackendError::Unsupported { op: OP, why }.into());
         }
         let back = |tensor, which: usize| head.back.map(|back| back[which].planned(OP, tensor, &self.back[which]));
         let (back, back_bias) = (back("back", 0).transpose()?, back("biases of back", 1).transpose()?);
@@ -252,7 +260,7 @@ mod tests {
     use crate::GruMember;
 
     #[test]
-    fn rollouts_without_a_place_for_the_loss_or_with_another_copy_are_refused() {
+    fn rollouts_without_features_or_with_another_copy_are_refused() {
         let q = runtime::cpu().unwrap();
         let planned = |input: usize, part, stochastic| {
             let unit = GruMember::new(input, 2, vec![0.0; 6 * input], vec![0.0; 12], vec![0.0; 6], None)?;

@@ -60,9 +60,12 @@ impl<Q: Queue> RssmTensors<Q> {
     /// Waits for the results and sums up what the members predict for each row.
     ///
     /// # Errors
-    /// [`NnError::Backend`] from the device, and [`NnError::Parameter`] without members.
+    /// [`NnError::Backend`] from the device, [`NnError::Parameter`] without members, and [`NnError::Length`] for tensors that were
+    /// put in the places of others and do not fit.
     pub fn summaries(&self, q: &Q) -> Result<Vec<RssmSummary>, NnError> {
-        let [members, _, losses] = *self.trajectory.layout().shape() else { unreachable!("the plan has three axes") };
-        RssmSummary::of_rows(members, losses - 1, &self.trajectory.values(q)?, &self.entropy.values(q)?)
+        let shape = self.trajectory.layout().shape();
+        let len = |axis: Option<&usize>| axis.copied().unwrap_or(0);
+        let (members, steps) = (len(shape.first()), len(shape.last()).saturating_sub(1));
+        RssmSummary::of_rows(members, steps, &self.trajectory.values(q)?, &self.entropy.values(q)?)
     }
 }

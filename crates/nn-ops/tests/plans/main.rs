@@ -10,5 +10,6 @@ mod mlp;
 mod networks;
 mod optimizers;
 mod resume;
+mod rollouts;
 mod soak;
 mod step;

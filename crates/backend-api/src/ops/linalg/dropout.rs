@@ -14,7 +14,7 @@ op! {
     pub struct Dropout<'a, Q, T: Real> as "dropout" {
         /// Mask and scale.
         params: plain &'a DropoutParams,
-        /// One record.
+        /// One record, if masks follow an optimiser.
         state: read_if StepState,
         /// Any number of elements.
         x: read T,

@@ -18,10 +18,11 @@ op! {
     /// `gamma` and `beta`, h' is normalised before it is read ([`LayerNorm`](crate::ops::linalg::LayerNorm)), and the mask drops
     /// elements of it, neither of which the next step sees. A
     /// softmax s adds its entropy to the row's: the sum of `-s_i ln s_i` where `s_i > 1e-8`; other parts add nothing. A NaN
-    /// among the features of a row makes all losses and states that are predicted for it NaN, and adds no entropy.
+    /// among the features of a row makes all losses and states that are predicted for it from that step on NaN, and adds no entropy.
     ///
     /// Sums of the gates run over the features from the second on, then the first, then the state. Two rollouts, the second of which begins
-    /// with the states of the first and its last losses as first features, predict what one of all their steps does.
+    /// with the states of the first, predict what one of all their steps does, if it also begins with the last losses as first features where
+    /// those are fed back, or with the rest of a sequence. The features that a last state would be mapped to are not among the results.
     pub struct RssmRollout<'a, Q, T: Real> as "rssm_rollout" {
         /// Sizes and kinds.
         params: plain &'a RolloutParams,
