@@ -11,6 +11,7 @@
 mod budget;
 mod buffer;
 mod caps;
+mod counted;
 mod element;
 mod error;
 mod fork;
@@ -24,6 +25,7 @@ mod timed;
 pub use budget::{Budget, Reservation};
 pub use buffer::{Buffer, BufferMut, BufferRef};
 pub use caps::{BackendKind, Caps};
+pub use counted::{Counted, Submissions};
 pub use element::Element;
 pub use error::BackendError;
 pub use fork::Fork;

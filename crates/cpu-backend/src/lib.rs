@@ -11,6 +11,7 @@ mod buf;
 mod channel;
 mod circle;
 mod correction;
+mod counted;
 mod deep;
 mod factor;
 mod fri;

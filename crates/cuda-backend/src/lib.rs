@@ -21,6 +21,7 @@
 mod aes;
 mod air;
 mod buf;
+mod counted;
 mod device;
 mod device_info;
 mod error;

@@ -95,7 +95,7 @@ impl UseStatement for Making<'_> {
         stages.begin("set up");
         let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement)?;
         q.finish()?;
-        let proof = trace.prove(&mut prover, q, |stage| stages.begin(stage))?;
+        let proof = trace.prove(&mut prover, q, Some(&mut |stage| stages.begin(stage)))?;
         let root = prover.preprocessed_root(q)?;
         stages.begin("verify");
         verify(Protocol::V2_3, config, statement, root, &proof).context("the proof that was made is not valid")?;

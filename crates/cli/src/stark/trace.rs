@@ -1,7 +1,7 @@
 //! What proofs take their traces from.
 
 use runtime::AnyQueue;
-use stark::{Columns, ProveError, Stage, Statement, StatementProof, StatementProver};
+use stark::{Columns, ProveError, Stage, Statement, StatementProof, StatementProver, Witness};
 use stark_airs::{Blake2sStates, FibonacciSeeds, PlonkWires, Poseidon2States, StateMachine};
 
 /// A trace, or what it is made from where the proof is made.
@@ -21,20 +21,37 @@ pub(crate) enum Trace {
 }
 
 impl Trace {
-    /// Proves the statement that the trace is of, calling `watch` as each stage begins.
+    /// Proves the statement that the trace is of, calling `watch` as each stage begins, if there is one: the device has then done what was
+    /// before it.
     pub(crate) fn prove<S: Statement>(
         &self,
         prover: &mut StatementProver<'_, AnyQueue, S>,
         q: &AnyQueue,
-        watch: impl FnMut(Stage),
+        watch: Option<&mut dyn FnMut(Stage)>,
     ) -> Result<StatementProof, ProveError> {
         match self {
-            Self::Columns(columns) => prover.prove_watched(q, columns, watch),
-            Self::Fibonacci(seeds) => prover.prove_from_watched(q, seeds, watch),
-            Self::StateMachine(machine) => prover.prove_from_watched(q, machine, watch),
-            Self::Plonk(wires) => prover.prove_from_watched(q, wires, watch),
-            Self::Poseidon2(states) => prover.prove_from_watched(q, states, watch),
-            Self::Blake2s(states) => prover.prove_from_watched(q, states, watch),
+            Self::Columns(columns) => match watch {
+                Some(watch) => prover.prove_watched(q, columns, watch),
+                None => prover.prove(q, columns),
+            },
+            Self::Fibonacci(seeds) => from(prover, q, seeds, watch),
+            Self::StateMachine(machine) => from(prover, q, machine, watch),
+            Self::Plonk(wires) => from(prover, q, wires, watch),
+            Self::Poseidon2(states) => from(prover, q, states, watch),
+            Self::Blake2s(states) => from(prover, q, states, watch),
         }
+    }
+}
+
+/// Proves what a witness is of.
+fn from<S: Statement, W: Witness>(
+    prover: &mut StatementProver<'_, AnyQueue, S>,
+    q: &AnyQueue,
+    witness: &W,
+    watch: Option<&mut dyn FnMut(Stage)>,
+) -> Result<StatementProof, ProveError> {
+    match watch {
+        Some(watch) => prover.prove_from_watched(q, witness, watch),
+        None => prover.prove_from(q, witness),
     }
 }

@@ -117,6 +117,24 @@ fn every_computation_is_proven_alike_on_both_backends() {
 }
 
 #[test]
+fn a_benchmark_counts_what_a_proof_hands_to_a_driver() {
+    let bench = |backend: &str| {
+        let mut command = trefoil();
+        command.args(["stark", "bench", "--air", "wide-fibonacci", "--log-rows", "4", "--columns", "5"]);
+        command.args(["--pow-bits", "1", "--rounds", "1", "--backend", backend]);
+        text(&command.assert().success().get_output().stdout)
+    };
+    let (cpu, sim) = (bench("cpu"), bench("sim"));
+    assert!(cpu.contains("whole proof") && !cpu.contains("driver"), "{cpu}");
+    let count = |what: &str| {
+        let before = sim.split(what).next().unwrap().split_whitespace().last().unwrap();
+        before.parse::<u32>().unwrap_or_else(|_| panic!("{sim}"))
+    };
+    let parts = [" launches", " replays", " copies", " allocations", " waits"].map(count);
+    assert!(parts[0] > 0 && parts[4] > 0 && count(" driver calls") >= parts.iter().sum(), "{sim}");
+}
+
+#[test]
 fn a_trace_that_breaks_a_constraint_writes_nothing() {
     use std::io::Write as _;
 

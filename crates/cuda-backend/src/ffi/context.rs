@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use backend_api::BackendError;
+use backend_api::{BackendError, Submissions};
 use cuda_loader::{
     Status,
     ffi::{self, CUcontext},
@@ -25,6 +25,7 @@ use cust::{
     error::CudaResult,
 };
 
+use super::counts::Counts;
 use crate::{
     error::{Fault, status_of},
     sync::lock,
@@ -68,6 +69,7 @@ pub(crate) struct Context {
     hung: AtomicBool,
     /// Calls that were refused because of a capture under way.
     refused_captures: AtomicU64,
+    counts: Counts,
     submission: Mutex<()>,
     in_flight: Mutex<VecDeque<Launched>>,
 }
@@ -110,6 +112,7 @@ impl Context {
             lost: OnceLock::new(),
             hung: AtomicBool::new(false),
             refused_captures: AtomicU64::new(0),
+            counts: Counts::default(),
             submission: Mutex::new(()),
             in_flight: Mutex::new(VecDeque::new()),
         }))
@@ -131,6 +134,11 @@ impl Context {
         self.refused_captures.load(Ordering::Relaxed)
     }
 
+    /// How often it was called, and for what.
+    pub(crate) fn submissions(&self) -> Submissions {
+        self.counts.submissions()
+    }
+
     /// Why the device is lost, if it is.
     pub(crate) fn lost(&self) -> Option<&BackendError> {
         self.lost.get()
@@ -138,12 +146,14 @@ impl Context {
 
     /// Makes a driver call with this context current, unless the device is lost.
     pub(crate) fn call(&self, call: &'static str, function: impl FnOnce() -> Status) -> Result<(), Fault> {
+        self.counts.called(call);
         let status = self.within(function)?;
         self.judge(call, status)
     }
 
     /// Makes a call through `cust`, likewise.
     pub(crate) fn cust<T>(&self, call: &'static str, function: impl FnOnce() -> CudaResult<T>) -> Result<T, Fault> {
+        self.counts.called(call);
         self.within(|| function().map_err(status_of))?.or_else(|status| {
             self.judge(call, status)?;
             Err(Fault::Refused { call, status: Status::UNKNOWN })
@@ -160,7 +170,9 @@ impl Context {
     ) -> Result<(), Fault> {
         let Some(timeout) = self.timeout else { return self.call(call, wait) };
         let start = Instant::now();
+        self.counts.waits_by_asking();
         loop {
+            self.counts.asks();
             match self.within(&is_done)? {
                 Status::NOT_READY => {}
                 status => return self.judge(call, status),

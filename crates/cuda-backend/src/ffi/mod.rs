@@ -5,6 +5,7 @@
 //! most of them and removes the non-blocking flag from its streams.
 
 mod context;
+mod counts;
 mod device;
 mod event;
 mod graph;

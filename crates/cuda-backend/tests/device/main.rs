@@ -3,6 +3,7 @@
 
 mod budget;
 mod buffers;
+mod counts;
 mod faults;
 mod graphs;
 mod kernels;

@@ -1,5 +1,6 @@
 //! The queue whose backend is chosen at run time, with its buffers, views and graphs.
 
+mod counted;
 mod ops;
 mod register;
 mod span;

@@ -1,0 +1,44 @@
+//! How much of the host's work goes to a device's driver.
+
+use core::ops::Sub;
+
+use crate::Queue;
+
+/// What was handed to the driver of a device. The host does its own work itself, so that its numbers stay zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Submissions {
+    /// Calls of the driver, each of which the other numbers count among others; not those that only say which device is meant.
+    pub calls: u64,
+    /// Kernels that were launched, or recorded to be, each by a call.
+    pub launches: u64,
+    /// Recordings that were replayed, each by a call, however many kernels they hold.
+    pub replays: u64,
+    /// Copies and fills.
+    pub copies: u64,
+    /// Blocks of device memory that were asked for.
+    pub allocations: u64,
+    /// Calls that wait for work. Whoever waits with a time limit asks many times; that counts as one here and as many calls.
+    pub waits: u64,
+}
+
+impl Sub for Submissions {
+    type Output = Self;
+
+    /// What came after an earlier count.
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            calls: self.calls.saturating_sub(earlier.calls),
+            launches: self.launches.saturating_sub(earlier.launches),
+            replays: self.replays.saturating_sub(earlier.replays),
+            copies: self.copies.saturating_sub(earlier.copies),
+            allocations: self.allocations.saturating_sub(earlier.allocations),
+            waits: self.waits.saturating_sub(earlier.waits),
+        }
+    }
+}
+
+/// A queue that counts what it hands to the driver of its device.
+pub trait Counted: Queue {
+    /// What all queues of this device have handed over since it was opened. Does not wait.
+    fn submissions(&self) -> Submissions;
+}
