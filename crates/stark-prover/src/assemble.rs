@@ -1,6 +1,7 @@
 //! The proof, put together on the host from what the device gathered.
 
-use backend_api::Buffer as _;
+use core::ops::Range;
+
 use core_types::{
     air::lifted,
     circle::CirclePoint,
@@ -8,13 +9,7 @@ use core_types::{
 };
 use stark_verifier::{Decommitment, FriLayerProof, FriProof, LinePoly, Proof};
 
-use crate::{
-    Prover, ProverError, StarkOps,
-    memory::{Layer, TreeMemory},
-    out_of_domain,
-    prover::digest,
-    shape::TreeShape,
-};
+use crate::{Prover, ProverError, StarkOps, answers::Read, out_of_domain, prover::digest};
 
 /// Distinct positions in ascending order, each with the first query that drew it.
 fn distinct(positions: &[u32]) -> Vec<(u32, usize)> {
@@ -49,45 +44,34 @@ fn witness<T>(mut nodes: Vec<(u32, usize)>, levels: usize, beside: impl Fn(usize
 impl<Q: StarkOps> Prover<Q> {
     /// Waits for the device, checks what it found, and puts the proof together.
     pub(crate) fn assemble(&self, q: &Q) -> Result<Proof, ProverError> {
-        let memory = &self.memory;
-        let sampled = q.download(&memory.sampled)?;
-        let parameter = q.download(&memory.parameter)?[0];
-        let point = CirclePoint::from_parameter(parameter).ok_or(ProverError::Point)?;
-        let sampled_values = self.by_column(&sampled);
-        let challenge = q.download(&memory.composition_challenge)?[0];
-        let inputs = memory.inputs.iter().map(|inputs| q.download(inputs)).collect::<Result<Vec<_>, _>>()?;
+        let (places, read) = (&self.memory.answers.places, self.memory.answers.read(q)?);
+        let (secure, words) = (|place: &Range<usize>| &read.secure[place.clone()], &read.words);
+        let point = CirclePoint::from_parameter(secure(&places.parameter)[0]).ok_or(ProverError::Point)?;
+        let sampled_values = self.by_column(secure(&places.sampled));
+        let challenge = secure(&places.composition_challenge)[0];
+        let inputs: Vec<&[QM31]> = places.inputs.iter().map(secure).collect();
         let holds = out_of_domain::holds(&self.shape, &self.components, &sampled_values, &inputs, challenge, point);
-        if !holds || q.download(&memory.excess)? != [0] {
+        if !holds || words[places.excess.clone()] != [0] {
             return Err(ProverError::Constraints);
         }
 
-        let positions = q.download(&memory.positions)?;
-        let queries = distinct(&positions);
-        let mut trees = Vec::with_capacity(memory.trees.len());
-        for (shape, tree) in self.shape.trees.iter().zip(&memory.trees) {
-            trees.push(self.open_tree(q, shape, tree, &queries)?);
-        }
-        let (queried_values, decommitments) = trees.into_iter().unzip();
-        let commitments =
-            (0..memory.trees.len()).map(|tree| self.root(q, tree)).collect::<Result<Vec<_>, ProverError>>()?;
-        let layers = memory.layers.iter().map(|layer| self.open_layer(q, layer, &queries));
-        let mut layers = layers.collect::<Result<Vec<_>, ProverError>>()?;
-        let inner_layers = layers.split_off(1);
-        let coeffs = q.download(&memory.last_coefficients)?;
+        let queries = distinct(&words[places.positions.clone()]);
+        let trees = (0..self.shape.trees.len()).map(|tree| self.open_tree(&read, tree, &queries));
+        let (queried_values, decommitments) = trees.unzip();
+        let root = |place: &Range<usize>| digest(read.digests[place.start]);
+        let first_layer = self.open_layer(&read, 0, &queries);
+        let inner_layers = (1..self.memory.layers.len()).map(|layer| self.open_layer(&read, layer, &queries)).collect();
+        let coeffs = secure(&places.last_coefficients).to_vec();
         let log_size = self.config.fri_config.log_last_layer_degree_bound;
-        let nonce = q.download(&memory.nonce)?;
+        let nonce = &words[places.nonce.clone()];
         Ok(Proof {
             config: self.config,
-            commitments,
+            commitments: places.tree_roots.iter().map(root).collect(),
             sampled_values,
             decommitments,
             queried_values,
             proof_of_work: u64::from(nonce[0]) | u64::from(nonce[1]) << 32,
-            fri_proof: FriProof {
-                first_layer: layers.remove(0),
-                inner_layers,
-                last_layer_poly: LinePoly { coeffs, log_size },
-            },
+            fri_proof: FriProof { first_layer, inner_layers, last_layer_poly: LinePoly { coeffs, log_size } },
         })
     }
 
@@ -100,52 +84,48 @@ impl<Q: StarkOps> Prover<Q> {
             .collect()
     }
 
-    fn open_tree(
-        &self,
-        q: &Q,
-        shape: &TreeShape,
-        tree: &TreeMemory<Q>,
-        queries: &[(u32, usize)],
-    ) -> Result<(Vec<Vec<M31>>, Decommitment), ProverError> {
-        let (count, levels) = (self.memory.positions.len(), shape.height as usize);
-        let opened = q.download(&tree.opened)?;
-        let columns = opened.chunks(count).take(shape.columns.len());
+    /// The values of a tree's columns at the queries, and what proves them.
+    fn open_tree(&self, read: &Read, tree: usize, queries: &[(u32, usize)]) -> (Vec<Vec<M31>>, Decommitment) {
+        let (places, shape) = (&self.memory.answers.places, &self.shape.trees[tree]);
+        let (count, levels) = (places.positions.len(), shape.height as usize);
+        let columns = read.elements[places.opened[tree].clone()].chunks(count).take(shape.columns.len());
         let columns = columns.map(|column| queries.iter().map(|&(_, query)| column[query]).collect()).collect();
-        let paths = q.download(&tree.paths)?;
+        let paths = &read.digests[places.tree_paths[tree].clone()];
         // In a lower tree two queries may meet in one leaf, and need not come in its order.
         let leaf = |&(position, query): &(u32, usize)| (lifted(position, self.shape.log_size, shape.height), query);
         let mut leaves: Vec<(u32, usize)> = queries.iter().map(leaf).collect();
         leaves.sort_unstable();
         leaves.dedup_by_key(|(leaf, _)| *leaf);
         let hash_witness = witness(leaves, levels, |query, level| digest(paths[query * levels + level]));
-        Ok((columns, Decommitment { hash_witness }))
+        (columns, Decommitment { hash_witness })
     }
 
-    fn open_layer(&self, q: &Q, layer: &Layer<Q>, queries: &[(u32, usize)]) -> Result<FriLayerProof, ProverError> {
-        let groups = q.download(&layer.groups)?;
-        let shift = self.shape.log_size - layer.log_size;
+    /// What proves a layer of FRI at the queries.
+    fn open_layer(&self, read: &Read, layer: usize, queries: &[(u32, usize)]) -> FriLayerProof {
+        let (places, form) = (&self.memory.answers.places, self.memory.layers[layer].form);
+        let groups = &read.secure[places.groups[layer].clone()];
+        let shift = self.shape.log_size - form.log_size;
         let mut positions: Vec<(u32, usize)> =
             queries.iter().map(|&(position, query)| (position >> shift, query)).collect();
         positions.dedup_by_key(|(position, _)| *position);
         let mut fri_witness = Vec::new();
         let mut nodes = Vec::new();
-        for queried in positions.chunk_by(|a, b| a.0 >> layer.fold == b.0 >> layer.fold) {
+        for queried in positions.chunk_by(|a, b| a.0 >> form.fold == b.0 >> form.fold) {
             let (first, query) = queried[0];
-            let start = first >> layer.fold << layer.fold;
-            let values = &groups[query << layer.fold..(query + 1) << layer.fold];
+            let start = first >> form.fold << form.fold;
+            let values = &groups[query << form.fold..(query + 1) << form.fold];
             let mut queried = queried.iter().peekable();
             for (position, &value) in (start..).zip(values) {
                 if queried.next_if(|(queried, _)| *queried == position).is_none() {
                     fri_witness.push(value);
                 }
             }
-            nodes.push((first >> layer.fold, query));
+            nodes.push((first >> form.fold, query));
         }
-        let paths = q.download(&layer.paths)?;
-        let levels = (layer.log_size - layer.fold) as usize;
+        let (paths, levels) = (&read.digests[places.layer_paths[layer].clone()], form.levels());
         let hash_witness = witness(nodes, levels, |query, level| digest(paths[query * levels + level]));
-        let root = q.read(layer.nodes.slice(layer.nodes.len() - 1..layer.nodes.len())?)?;
-        Ok(FriLayerProof { fri_witness, decommitment: Decommitment { hash_witness }, commitment: digest(root[0]) })
+        let root = read.digests[places.layer_roots[layer].start];
+        FriLayerProof { fri_witness, decommitment: Decommitment { hash_witness }, commitment: digest(root) }
     }
 }
 

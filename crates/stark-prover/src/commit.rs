@@ -68,7 +68,7 @@ impl<Q: StarkOps> Prover<Q> {
     /// Builds the Merkle tree of a tree's committed values.
     pub(crate) fn hash(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
         let shape = &self.shape.trees[tree];
-        let nodes = &mut self.memory.trees[tree].nodes;
+        let nodes = &mut self.memory.trees[tree];
         Ok(build_tree(q, shape.height, &shape.leaf_columns(), &self.memory.values, nodes)?)
     }
 }

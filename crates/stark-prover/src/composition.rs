@@ -14,20 +14,22 @@ use core_types::params::{
 };
 use stark_fft::CanonicDomain;
 
-use crate::{Prover, ProverError, StarkOps};
+use crate::{Prover, ProverError, StarkOps, answers::root};
 
 impl<Q: StarkOps> Prover<Q> {
     /// Draws the challenge of the constraints, adds them up on the first positions of the committed columns, interpolates the sum,
     /// commits to its two parts, and draws the out-of-domain point.
     pub(crate) fn commit_composition(&mut self, q: &Q) -> Result<(), ProverError> {
         let memory = &mut self.memory;
+        let answers = &mut memory.answers;
+        let challenge = answers.places.composition_challenge.clone();
         q.channel_draw(ChannelDraw {
             channel: memory.channel.view_mut(),
-            drawn: memory.composition_challenge.view_mut(),
+            drawn: answers.secure.slice_mut(challenge.clone())?,
         })?;
         let params = SecurePowersParams { count: self.shape.constraints as u32, descending: 1 };
         let powers = memory.composition_powers.view_mut();
-        q.secure_powers(SecurePowers { params: &params, base: memory.composition_challenge.view(), powers })?;
+        q.secure_powers(SecurePowers { params: &params, base: answers.secure.slice(challenge)?, powers })?;
 
         let whole = self.shape.composition().coefficients();
         for (_, sums) in &mut memory.sums {
@@ -59,11 +61,11 @@ impl<Q: StarkOps> Prover<Q> {
         let tree = self.shape.trace_trees();
         self.hash(q, tree)?;
         let memory = &mut self.memory;
-        let nodes = &memory.trees[tree].nodes;
+        let (nodes, answers) = (&memory.trees[tree], &mut memory.answers);
         q.channel_mix_digests(ChannelMixDigests {
-            said: nodes.slice(nodes.len() - 1..nodes.len())?,
+            said: nodes.slice(root(nodes.len()))?,
             channel: memory.channel.view_mut(),
-            drawn: memory.parameter.view_mut(),
+            drawn: answers.secure.slice_mut(answers.places.parameter.clone())?,
         })?;
         Ok(())
     }
@@ -75,7 +77,9 @@ impl<Q: StarkOps> Prover<Q> {
         let memory = &mut self.memory;
         // The mean, if there is one, is already in its slot.
         let slots = air.challenges() as usize;
-        q.copy(memory.challenges.slice(0..slots)?, memory.inputs[index].slice_mut(0..slots)?)?;
+        let challenges = memory.answers.places.inputs[index].clone();
+        let own = challenges.start..challenges.start + slots;
+        q.copy(memory.challenges.slice(0..slots)?, memory.answers.secure.slice_mut(own)?)?;
         let first = self.shape.components[index].first_constraint;
         let params =
             AirParams { log_rows, log_size: log_rows + 1, registers: program.registers(), outputs: program.outputs() };
@@ -90,7 +94,7 @@ impl<Q: StarkOps> Prover<Q> {
             constants: program.constants(),
             vanishing_inverses: &inputs.vanishing_inverses,
             values: memory.values.view(),
-            challenges: memory.inputs[index].view(),
+            challenges: memory.answers.secure.slice(challenges)?,
             powers: memory.composition_powers.slice(first..first + air.constraints())?,
             sums,
         })?;

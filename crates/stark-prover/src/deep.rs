@@ -16,15 +16,16 @@ use core_types::params::{
 };
 use stark_fft::CanonicDomain;
 
-use crate::{Prover, ProverError, StarkOps};
+use crate::{Prover, ProverError, StarkOps, answers::Answers};
 
 impl<Q: StarkOps> Prover<Q> {
     /// Samples all columns around the out-of-domain point, says the values, and draws the challenge of the quotients.
     pub(crate) fn sample(&mut self, q: &Q) -> Result<(), ProverError> {
         let (memory, samples) = (&mut self.memory, &self.samples);
+        let Answers { secure, places, .. } = &mut memory.answers;
         q.deep_points(DeepPoints {
             points_at: &samples.points,
-            parameter: memory.parameter.view(),
+            parameter: secure.slice(places.parameter.clone())?,
             points: memory.points.view_mut(),
         })?;
         q.circle_eval_at_points(CircleEvalAtPoints {
@@ -32,10 +33,10 @@ impl<Q: StarkOps> Prover<Q> {
             samples: &samples.samples,
             coefficients: memory.coefficients.view(),
             points: memory.points.view(),
-            sampled: memory.sampled.view_mut(),
+            sampled: secure.slice_mut(places.sampled.clone())?,
         })?;
         q.channel_mix_felts(ChannelMixFelts {
-            said: memory.sampled.view(),
+            said: secure.slice(places.sampled.clone())?,
             channel: memory.channel.view_mut(),
             drawn: memory.quotient_challenge.view_mut(),
         })?;
@@ -52,7 +53,7 @@ impl<Q: StarkOps> Prover<Q> {
             terms: &samples.terms,
             batches: &samples.batches,
             points: memory.points.view(),
-            sampled: memory.sampled.view(),
+            sampled: memory.answers.secure.slice(memory.answers.places.sampled.clone())?,
             powers: memory.quotient_powers.view(),
             factors: memory.factors.view_mut(),
             lines: memory.lines.view_mut(),

@@ -5,6 +5,7 @@
 //! [`Session`] as the verifier's session is driven.
 #![forbid(unsafe_code)]
 
+mod answers;
 mod assemble;
 mod commit;
 mod component;

@@ -9,45 +9,20 @@ use core_types::{
 };
 use stark_verifier::PcsConfig;
 
-use crate::{Component, samples::Samples, shape::Shape};
-
-/// Log of how many values share a leaf, in layers that fold more than two to one.
-const LOG_PACKED: u32 = 2;
+use crate::{
+    Component,
+    answers::{Answers, LayerForm},
+    samples::Samples,
+    shape::Shape,
+};
 
 /// A layer of FRI.
 pub(crate) struct Layer<Q: Queue> {
-    pub(crate) log_size: u32,
-    /// Log of how many values fold to one.
-    pub(crate) fold: u32,
-    /// Log of how many values share a leaf.
-    pub(crate) log_packed: u32,
+    pub(crate) form: LayerForm,
     /// Four planes.
     pub(crate) values: Q::Buf<M31>,
     pub(crate) nodes: Q::Buf<Digest>,
     pub(crate) challenge: Q::Buf<QM31>,
-    /// For each query the group that folds with it, and the digests beside its path.
-    pub(crate) groups: Q::Buf<QM31>,
-    pub(crate) paths: Q::Buf<Digest>,
-}
-
-impl<Q: Queue> Layer<Q> {
-    /// Log of the number of leaves.
-    pub(crate) const fn log_leaves(&self) -> u32 {
-        self.log_size - self.log_packed
-    }
-
-    /// Level of the node above all leaves of a group.
-    pub(crate) const fn group_level(&self) -> u32 {
-        self.fold - self.log_packed
-    }
-}
-
-/// A commitment tree.
-pub(crate) struct TreeMemory<Q: Queue> {
-    pub(crate) nodes: Q::Buf<Digest>,
-    /// The values of every column at the queries, and the digests beside their paths.
-    pub(crate) opened: Q::Buf<M31>,
-    pub(crate) paths: Q::Buf<Digest>,
 }
 
 /// What look-ups take.
@@ -66,7 +41,8 @@ pub(crate) struct LookUps<Q: Queue> {
 pub(crate) struct Memory<Q: Queue> {
     pub(crate) coefficients: Q::Buf<M31>,
     pub(crate) values: Q::Buf<M31>,
-    pub(crate) trees: Vec<TreeMemory<Q>>,
+    /// The nodes of each commitment tree.
+    pub(crate) trees: Vec<Q::Buf<Digest>>,
     pub(crate) look_ups: Option<LookUps<Q>>,
     pub(crate) channel: Q::Buf<ChannelState>,
     /// Challenges of relations, by slot: those that components read, and what relations have beside them.
@@ -74,17 +50,12 @@ pub(crate) struct Memory<Q: Queue> {
     /// `z` and `alpha` of the relation that is drawn, and the powers of `alpha`.
     pub(crate) drawn: Q::Buf<QM31>,
     pub(crate) relation_powers: Q::Buf<QM31>,
-    /// The challenges that each component reads, and the mean of its claimed sum.
-    pub(crate) inputs: Vec<Q::Buf<QM31>>,
-    /// The challenge that combines the constraints, and its powers, the highest first.
-    pub(crate) composition_challenge: Q::Buf<QM31>,
+    /// The powers of the challenge that combines the constraints, the highest first.
     pub(crate) composition_powers: Q::Buf<QM31>,
     /// Sums of constraints by height, smallest first, without that of the greatest height, which are made in the place of the
     /// composition polynomial's coefficients.
     pub(crate) sums: Vec<(u32, Q::Buf<M31>)>,
-    pub(crate) parameter: Q::Buf<QM31>,
     pub(crate) points: Q::Buf<QM31>,
-    pub(crate) sampled: Q::Buf<QM31>,
     pub(crate) quotient_challenge: Q::Buf<QM31>,
     pub(crate) quotient_powers: Q::Buf<QM31>,
     pub(crate) factors: Q::Buf<QM31>,
@@ -94,10 +65,7 @@ pub(crate) struct Memory<Q: Queue> {
     pub(crate) quotients: Q::Buf<M31>,
     pub(crate) layers: Vec<Layer<Q>>,
     pub(crate) last_values: Q::Buf<M31>,
-    pub(crate) last_coefficients: Q::Buf<QM31>,
-    pub(crate) excess: Q::Buf<u32>,
-    pub(crate) nonce: Q::Buf<u32>,
-    pub(crate) positions: Q::Buf<u32>,
+    pub(crate) answers: Answers<Q>,
 }
 
 const fn nodes(log_leaves: u32) -> usize {
@@ -112,27 +80,10 @@ impl<Q: Queue> Memory<Q> {
         samples: &Samples,
         components: &[Component],
     ) -> Result<Self, BackendError> {
-        let queries = config.fri_config.n_queries;
-        let trees = shape.trees.iter().map(|tree| {
-            Ok(TreeMemory {
-                nodes: q.alloc(nodes(tree.height))?,
-                opened: q.alloc(tree.columns.len() * queries)?,
-                paths: q.alloc(tree.height as usize * queries)?,
-            })
-        });
-        let layers = shape.layers().into_iter().zip(&shape.folds).map(|(log_size, &fold)| {
-            let log_packed = if fold > 1 && log_size >= LOG_PACKED { LOG_PACKED } else { 0 };
-            let log_leaves = log_size - log_packed;
-            Ok(Layer {
-                log_size,
-                fold,
-                log_packed,
-                values: q.alloc(4 << log_size)?,
-                nodes: q.alloc(nodes(log_leaves))?,
-                challenge: q.alloc(1)?,
-                groups: q.alloc(queries << fold)?,
-                paths: q.alloc(queries * (log_size - fold) as usize)?,
-            })
+        let trees = shape.trees.iter().map(|tree| q.alloc(nodes(tree.height)));
+        let layers = LayerForm::all(shape).into_iter().map(|form| {
+            let (values, nodes) = (q.alloc(4 << form.log_size)?, q.alloc(nodes(form.log_leaves()))?);
+            Ok(Layer { form, values, nodes, challenge: q.alloc(1)? })
         });
         let mut heights: Vec<u32> = components.iter().map(|component| component.air.log_rows()).collect();
         heights.sort_unstable();
@@ -141,6 +92,8 @@ impl<Q: Queue> Memory<Q> {
         let sums = heights.into_iter().map(|log_rows| Ok((log_rows, q.alloc(8 << log_rows)?)));
         let log_last = shape.log_size - shape.folds.iter().sum::<u32>();
         let relation_powers = shape.challenges.max(1);
+        let coefficients = 1 << config.fri_config.log_last_layer_degree_bound;
+        let answered = [config.fri_config.n_queries, samples.samples.len(), coefficients];
         Ok(Self {
             coefficients: q.alloc(shape.coefficients)?,
             values: q.alloc(shape.values)?,
@@ -150,13 +103,9 @@ impl<Q: Queue> Memory<Q> {
             challenges: q.zeros(shape.challenges)?,
             drawn: q.alloc(2)?,
             relation_powers: q.alloc(relation_powers)?,
-            inputs: components.iter().map(|_| q.zeros(shape.challenges + 1)).collect::<Result<_, _>>()?,
-            composition_challenge: q.alloc(1)?,
             composition_powers: q.alloc(shape.constraints)?,
             sums: sums.collect::<Result<_, BackendError>>()?,
-            parameter: q.alloc(1)?,
             points: q.alloc(2 * samples.points.len())?,
-            sampled: q.alloc(samples.samples.len())?,
             quotient_challenge: q.alloc(1)?,
             quotient_powers: q.alloc(samples.terms.len())?,
             factors: q.alloc(samples.terms.len())?,
@@ -165,10 +114,7 @@ impl<Q: Queue> Memory<Q> {
             quotients: q.alloc(4 << shape.log_degree)?,
             layers: layers.collect::<Result<_, BackendError>>()?,
             last_values: q.alloc(4 << log_last)?,
-            last_coefficients: q.alloc(1 << config.fri_config.log_last_layer_degree_bound)?,
-            excess: q.alloc(1)?,
-            nonce: q.alloc(2)?,
-            positions: q.alloc(queries)?,
+            answers: Answers::new(q, shape, answered)?,
         })
     }
 }

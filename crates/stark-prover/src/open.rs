@@ -15,59 +15,67 @@ use core_types::params::{
     merkle::MerklePathsParams,
 };
 
-use crate::{Prover, ProverError, StarkOps};
+use crate::{
+    Prover, ProverError, StarkOps,
+    answers::{Answers, root},
+    memory::Layer,
+};
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Works, draws the queries, and gathers what opens each tree at each of them, equal ones too.
+    /// Works, draws the queries, and gathers what opens each tree at each of them, equal ones too, and the roots.
     pub(crate) fn open(&mut self, q: &Q) -> Result<(), ProverError> {
         let (memory, log_from) = (&mut self.memory, self.shape.log_size);
+        let Answers { elements, secure, digests, words, places } = &mut memory.answers;
+        let (nonce, drawn_positions) = (places.nonce.clone(), places.positions.clone());
         let queries = self.config.fri_config.n_queries as u32; // a valid number of queries fits a word
         q.channel_grind(ChannelGrind {
             params: &ChannelGrindParams { bits: self.config.pow_bits },
             channel: memory.channel.view(),
-            nonce: memory.nonce.view_mut(),
+            nonce: words.slice_mut(nonce.clone())?,
         })?;
         q.channel_mix_words(ChannelMixWords {
-            said: memory.nonce.view(),
+            said: words.slice(nonce)?,
             channel: memory.channel.view_mut(),
             drawn: memory.drawn.slice_mut(0..0)?,
         })?;
         q.channel_queries(ChannelQueries {
             params: &ChannelQueriesParams { log_size: log_from, queries },
             channel: memory.channel.view_mut(),
-            positions: memory.positions.view_mut(),
+            positions: words.slice_mut(drawn_positions.clone())?,
         })?;
-        for (shape, tree) in self.shape.trees.iter().zip(&mut memory.trees) {
+        for (tree, (shape, nodes)) in self.shape.trees.iter().zip(&memory.trees).enumerate() {
             let columns: Vec<ColumnAt> = shape.columns.iter().map(|column| column.values).collect();
             let log_leaves = shape.height;
             q.open_columns(OpenColumns {
                 params: &OpenColumnsParams { log_from, log_leaves, queries },
                 columns: &columns,
                 values: memory.values.view(),
-                positions: memory.positions.view(),
-                opened: tree.opened.view_mut(),
+                positions: words.slice(drawn_positions.clone())?,
+                opened: elements.slice_mut(places.opened[tree].clone())?,
             })?;
             q.merkle_paths(MerklePaths {
                 params: &MerklePathsParams { log_leaves, log_from, first_level: 0, queries, folded: 0 },
-                nodes: tree.nodes.view(),
-                positions: memory.positions.view(),
-                paths: tree.paths.view_mut(),
+                nodes: nodes.view(),
+                positions: words.slice(drawn_positions.clone())?,
+                paths: digests.slice_mut(places.tree_paths[tree].clone())?,
             })?;
+            q.copy(nodes.slice(root(nodes.len()))?, digests.slice_mut(places.tree_roots[tree].clone())?)?;
         }
-        for layer in &mut memory.layers {
+        for (index, Layer { form, values, nodes, .. }) in memory.layers.iter().enumerate() {
             q.open_groups(OpenGroups {
-                params: &OpenGroupsParams { log_size: layer.log_size, log_from, log_group: layer.fold, queries },
-                values: layer.values.view(),
-                positions: memory.positions.view(),
-                opened: layer.groups.view_mut(),
+                params: &OpenGroupsParams { log_size: form.log_size, log_from, log_group: form.fold, queries },
+                values: values.view(),
+                positions: words.slice(drawn_positions.clone())?,
+                opened: secure.slice_mut(places.groups[index].clone())?,
             })?;
-            let (log_leaves, first_level) = (layer.log_leaves(), layer.group_level());
+            let (log_leaves, first_level) = (form.log_leaves(), form.group_level());
             q.merkle_paths(MerklePaths {
                 params: &MerklePathsParams { log_leaves, log_from, first_level, queries, folded: 1 },
-                nodes: layer.nodes.view(),
-                positions: memory.positions.view(),
-                paths: layer.paths.view_mut(),
+                nodes: nodes.view(),
+                positions: words.slice(drawn_positions.clone())?,
+                paths: digests.slice_mut(places.layer_paths[index].clone())?,
             })?;
+            q.copy(nodes.slice(root(nodes.len()))?, digests.slice_mut(places.layer_roots[index].clone())?)?;
         }
         Ok(())
     }

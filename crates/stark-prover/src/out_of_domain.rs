@@ -15,7 +15,7 @@ pub(crate) fn holds(
     shape: &Shape,
     components: &[Component],
     sampled: &[Vec<Vec<QM31>>],
-    inputs: &[Vec<QM31>],
+    inputs: &[&[QM31]],
     challenge: QM31,
     point: CirclePoint<QM31>,
 ) -> bool {

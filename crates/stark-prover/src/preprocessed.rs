@@ -14,7 +14,7 @@ use core_types::{
 use stark_fft::{CanonicDomain, TwiddleTree};
 use stark_verifier::{Digest, PcsConfig, StatementError};
 
-use crate::{ProverError, commit::build_tree, prover::digest};
+use crate::{ProverError, answers, commit::build_tree, prover::digest};
 
 /// The root of the tree of preprocessed columns, given in stored order: what a verifier has to know of them.
 ///
@@ -67,6 +67,6 @@ pub fn preprocessed_root<Q: Queue + CircleOps + MerkleOps>(
     };
     let mut nodes = q.alloc((2 << log_leaves) - 1)?;
     build_tree(q, log_leaves, &places, &values, &mut nodes)?;
-    let root = q.read(nodes.slice(nodes.len() - 1..nodes.len())?)?;
+    let root = q.read(nodes.slice(answers::root(nodes.len()))?)?;
     Ok(digest(root[0]))
 }

@@ -9,7 +9,7 @@ use stark_fft::{CanonicDomain, TwiddleTree};
 use stark_verifier::{Digest, PcsConfig, Protocol};
 
 use crate::{
-    Component, ProverError, StarkOps,
+    Component, ProverError, StarkOps, answers,
     memory::Memory,
     samples::Samples,
     shape::{Column, Shape},
@@ -104,8 +104,8 @@ impl<Q: StarkOps> Prover<Q> {
     }
 
     pub(crate) fn root(&self, q: &Q, tree: usize) -> Result<Digest, ProverError> {
-        let nodes = &self.memory.trees[tree].nodes;
-        let root = q.read(nodes.slice(nodes.len() - 1..nodes.len())?)?;
+        let nodes = &self.memory.trees[tree];
+        let root = q.read(nodes.slice(answers::root(nodes.len()))?)?;
         Ok(digest(root[0]))
     }
 }

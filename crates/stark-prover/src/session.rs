@@ -16,7 +16,7 @@ use core_types::{
 };
 use stark_verifier::{FriConfig, PcsConfig, Proof, Protocol};
 
-use crate::{Generated, Prover, ProverError, Stage, StarkOps};
+use crate::{Generated, Prover, ProverError, Stage, StarkOps, answers::root};
 
 /// Slots of challenges that there are: as many as a recorded AIR can name.
 const MOST_SLOTS: usize = 1 << 16;
@@ -229,8 +229,8 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// Reads the root of the tree that was just committed to into the transcript.
     fn mix_root(&mut self) -> Result<(), ProverError> {
         let memory = &mut self.prover.memory;
-        let nodes = &memory.trees[self.committed].nodes;
-        let said = nodes.slice(nodes.len() - 1..nodes.len())?;
+        let nodes = &memory.trees[self.committed];
+        let said = nodes.slice(root(nodes.len()))?;
         let drawn = memory.drawn.slice_mut(0..0)?;
         self.q.channel_mix_digests(ChannelMixDigests { said, channel: memory.channel.view_mut(), drawn })?;
         self.committed += 1;
@@ -289,14 +289,17 @@ impl<Q: StarkOps> Prover<Q> {
         let params =
             AirParams { log_rows, log_size: log_rows, registers: program.registers(), outputs: program.outputs() };
         let read = 0..self.shape.challenges;
-        q.copy(self.memory.challenges.slice(read.clone())?, self.memory.inputs[index].slice_mut(read)?)?;
+        let answers = &mut self.memory.answers;
+        let challenges = answers.places.inputs[index].clone();
+        let own = challenges.start..challenges.start + read.end;
+        q.copy(self.memory.challenges.slice(read)?, answers.secure.slice_mut(own)?)?;
         q.air_fractions(AirFractions {
             params: &params,
             instructions: program.instructions(),
             masks: &inputs.fraction_masks,
             constants: program.constants(),
             values: look_ups.rows.view(),
-            challenges: self.memory.inputs[index].view(),
+            challenges: answers.secure.slice(challenges.clone())?,
             fractions: look_ups.fractions.slice_mut(0..(8 * made) << log_rows)?,
         })?;
         q.logup_columns(LogUpColumns {
@@ -305,8 +308,8 @@ impl<Q: StarkOps> Prover<Q> {
             columns: self.memory.coefficients.slice_mut(first..first + ((4 * made) << log_rows))?,
             sums: look_ups.sums[index].view_mut(),
         })?;
-        let mean = air.challenges() as usize;
-        q.copy(look_ups.sums[index].slice(1..2)?, self.memory.inputs[index].slice_mut(mean..mean + 1)?)?;
+        let mean = challenges.start + air.challenges() as usize;
+        q.copy(look_ups.sums[index].slice(1..2)?, answers.secure.slice_mut(mean..mean + 1)?)?;
         Ok(())
     }
 }

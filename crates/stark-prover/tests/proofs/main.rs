@@ -19,3 +19,4 @@ mod rows;
 mod statement;
 mod traces;
 mod vectors;
+mod waits;

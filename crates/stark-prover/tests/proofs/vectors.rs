@@ -32,7 +32,7 @@ fn vectors() -> Vec<(u64, Vector)> {
 }
 
 /// The simulated device.
-fn simulated() -> AnyQueue {
+pub(crate) fn simulated() -> AnyQueue {
     runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(Choice::Sim)).unwrap().0
 }
 

@@ -1,0 +1,156 @@
+//! What the host reads of a proof, next to each other by type: the host waits once for each type.
+
+use core::ops::Range;
+
+use backend_api::{BackendError, Queue};
+use core_types::{
+    blake2s::Digest,
+    field::{M31, QM31},
+};
+
+use crate::shape::Shape;
+
+/// Log of how many values share a leaf, in layers that fold more than two to one.
+const LOG_PACKED: u32 = 2;
+
+/// How a layer of FRI is cut.
+#[derive(Clone, Copy)]
+pub(crate) struct LayerForm {
+    pub(crate) log_size: u32,
+    /// Log of how many values fold to one.
+    pub(crate) fold: u32,
+    /// Log of how many values share a leaf.
+    pub(crate) log_packed: u32,
+}
+
+impl LayerForm {
+    /// Those of all layers.
+    pub(crate) fn all(shape: &Shape) -> Vec<Self> {
+        let of = |(log_size, &fold): (u32, &u32)| {
+            let log_packed = if fold > 1 && log_size >= LOG_PACKED { LOG_PACKED } else { 0 };
+            Self { log_size, fold, log_packed }
+        };
+        shape.layers().into_iter().zip(&shape.folds).map(of).collect()
+    }
+
+    /// Log of the number of leaves.
+    pub(crate) const fn log_leaves(self) -> u32 {
+        self.log_size - self.log_packed
+    }
+
+    /// Level of the node above all leaves of a group.
+    pub(crate) const fn group_level(self) -> u32 {
+        self.fold - self.log_packed
+    }
+
+    /// Levels from there to the root.
+    pub(crate) const fn levels(self) -> usize {
+        (self.log_size - self.fold) as usize
+    }
+}
+
+/// Where each answer lies among those of its type.
+pub(crate) struct Places {
+    /// The values of every column of a tree at the queries.
+    pub(crate) opened: Vec<Range<usize>>,
+    /// The samples, in the order of the proof.
+    pub(crate) sampled: Range<usize>,
+    /// What the out-of-domain point is made of.
+    pub(crate) parameter: Range<usize>,
+    /// The challenge that combines the constraints.
+    pub(crate) composition_challenge: Range<usize>,
+    /// The challenges that each component reads, and the mean of its claimed sum.
+    pub(crate) inputs: Vec<Range<usize>>,
+    /// For each query the group of a layer that folds with it.
+    pub(crate) groups: Vec<Range<usize>>,
+    pub(crate) last_coefficients: Range<usize>,
+    /// The digests beside the paths of the queries, in each tree and each layer.
+    pub(crate) tree_paths: Vec<Range<usize>>,
+    pub(crate) layer_paths: Vec<Range<usize>>,
+    /// The root of each tree, and of each layer.
+    pub(crate) tree_roots: Vec<Range<usize>>,
+    pub(crate) layer_roots: Vec<Range<usize>>,
+    pub(crate) positions: Range<usize>,
+    pub(crate) nonce: Range<usize>,
+    pub(crate) excess: Range<usize>,
+}
+
+/// The answers on the device.
+pub(crate) struct Answers<Q: Queue> {
+    pub(crate) elements: Q::Buf<M31>,
+    pub(crate) secure: Q::Buf<QM31>,
+    pub(crate) digests: Q::Buf<Digest>,
+    pub(crate) words: Q::Buf<u32>,
+    pub(crate) places: Places,
+}
+
+/// The answers on the host.
+pub(crate) struct Read {
+    pub(crate) elements: Vec<M31>,
+    pub(crate) secure: Vec<QM31>,
+    pub(crate) digests: Vec<Digest>,
+    pub(crate) words: Vec<u32>,
+}
+
+/// Gives out places one after the other.
+#[derive(Default)]
+struct Row(usize);
+
+impl Row {
+    fn place(&mut self, len: usize) -> Range<usize> {
+        let start = self.0;
+        self.0 += len;
+        start..self.0
+    }
+}
+
+impl<Q: Queue> Answers<Q> {
+    /// Room for those of a proof with so many queries, samples and coefficients of the last layer. The inputs of components are zeros.
+    pub(crate) fn new(
+        q: &Q,
+        shape: &Shape,
+        [queries, samples, coefficients]: [usize; 3],
+    ) -> Result<Self, BackendError> {
+        let layers = LayerForm::all(shape);
+        let [mut elements, mut secure, mut digests, mut words] = [const { Row(0) }; 4];
+        let inputs = shape.components.iter();
+        let places = Places {
+            opened: shape.trees.iter().map(|tree| elements.place(tree.columns.len() * queries)).collect(),
+            sampled: secure.place(samples),
+            parameter: secure.place(1),
+            composition_challenge: secure.place(1),
+            inputs: inputs.map(|_| secure.place(shape.challenges + 1)).collect(),
+            groups: layers.iter().map(|layer| secure.place(queries << layer.fold)).collect(),
+            last_coefficients: secure.place(coefficients),
+            tree_paths: shape.trees.iter().map(|tree| digests.place(tree.height as usize * queries)).collect(),
+            layer_paths: layers.iter().map(|layer| digests.place(queries * layer.levels())).collect(),
+            tree_roots: shape.trees.iter().map(|_| digests.place(1)).collect(),
+            layer_roots: layers.iter().map(|_| digests.place(1)).collect(),
+            positions: words.place(queries),
+            nonce: words.place(2),
+            excess: words.place(1),
+        };
+        Ok(Self {
+            elements: q.alloc(elements.0)?,
+            secure: q.zeros(secure.0)?,
+            digests: q.alloc(digests.0)?,
+            words: q.alloc(words.0)?,
+            places,
+        })
+    }
+
+    /// Waits for them.
+    pub(crate) fn read(&self, q: &Q) -> Result<Read, BackendError> {
+        Ok(Read {
+            elements: q.download(&self.elements)?,
+            secure: q.download(&self.secure)?,
+            digests: q.download(&self.digests)?,
+            words: q.download(&self.words)?,
+        })
+    }
+}
+
+/// The root among the nodes of a tree: the last.
+pub(crate) const fn root(nodes: usize) -> Range<usize> {
+    nodes - 1..nodes
+}

@@ -1,0 +1,29 @@
+//! How often a proof waits for its device.
+
+use backend_api::Counted;
+use stark_prover::PcsConfig;
+
+use crate::{
+    prove::{finish, prover},
+    statement::Statement,
+    traces::traces,
+    vectors::simulated,
+};
+
+#[test]
+fn the_host_waits_once_for_each_type_of_answer_and_once_for_claimed_sums() {
+    let q = simulated();
+    let small = Statement::WideFibonacci { log_rows: vec![4], columns: vec![3] };
+    let large = Statement::WideFibonacci { log_rows: vec![4, 7], columns: vec![5, 3] };
+    let machine = Statement::StateMachine { log_rows: 5, in_pairs: true };
+    for (statement, expected) in [(small, 4), (large, 4), (machine, 5)] {
+        let traces = traces(&statement, 1);
+        let mut prover = prover(&q, &statement, PcsConfig::default(), &traces).unwrap();
+        let first = finish(&q, &mut prover, &statement, &traces).unwrap();
+        let before = q.submissions();
+        assert_eq!(finish(&q, &mut prover, &statement, &traces).unwrap(), first);
+        let proof = q.submissions() - before;
+        assert_eq!((proof.waits, proof.replays), (expected, 0), "{statement:?}: {proof:?}");
+        assert!(proof.launches > 0 && proof.copies > 0, "{statement:?}: {proof:?}");
+    }
+}
