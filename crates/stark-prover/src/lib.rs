@@ -14,6 +14,7 @@ mod deep;
 mod error;
 mod fri;
 mod generate;
+mod layer;
 mod memory;
 mod open;
 mod out_of_domain;

@@ -9,12 +9,7 @@ use core_types::{
 };
 use stark_verifier::PcsConfig;
 
-use crate::{
-    Component,
-    answers::{Answers, LayerForm},
-    samples::Samples,
-    shape::Shape,
-};
+use crate::{Component, answers::Answers, layer::LayerForm, samples::Samples, shape::Shape};
 
 /// A layer of FRI.
 pub(crate) struct Layer<Q: Queue> {

@@ -31,6 +31,32 @@ fn host_memory_is_not_reused_before_its_copy_is_done() {
 }
 
 #[test]
+fn transfers_of_mixed_sizes_mostly_find_pinned_memory() {
+    for schedule in SCHEDULES {
+        let machine = Machine::new(schedule);
+        let queue = open(Allocator::Caching).unwrap();
+        let mut state = 7u32;
+        for round in 0..400 {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            // words of 4 bytes to 2 MiB, as likely in each octave
+            let len = (1usize << (state >> 28)) + (state as usize >> 4) % (1 << (state >> 28));
+            let host = vec![state; len.min(1 << 19)];
+            let buf = queue.upload(&host).unwrap();
+            if round % 4 == 0 {
+                assert!(queue.download(&buf).unwrap() == host, "{schedule}");
+            }
+        }
+        queue.finish().unwrap();
+        let pinned = queue.device().memory().unwrap().pinned;
+        let requests = pinned.hits + pinned.misses;
+        assert!(requests >= 500 && 10 * pinned.hits >= 8 * requests, "{schedule}: {pinned:?}");
+        assert_eq!(pinned.pageable_fallbacks, 0);
+        drop(queue);
+        machine.assert_clean();
+    }
+}
+
+#[test]
 fn a_pinned_pool_at_its_limit_waits_or_does_without() {
     for schedule in SCHEDULES {
         let machine = Machine::new(schedule);
