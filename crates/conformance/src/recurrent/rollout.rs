@@ -290,9 +290,13 @@ pub(super) fn rollout<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
     let mut cases = Vec::new();
     for (sizes, feedback) in SIZES.into_iter().flat_map(|sizes| Feedback::ALL.map(|feedback| (sizes, feedback))) {
         let name = format!("{sizes:?}, {feedback:?}");
-        cases.push(Case::new(format!("{name}, f16"), move |q: &Q| modes::<Q, f16>(q, sizes, feedback)));
-        cases.push(Case::new(format!("{name}, bf16"), move |q: &Q| modes::<Q, bf16>(q, sizes, feedback)));
-        cases.push(Case::new(name, move |q: &Q| modes::<Q, f32>(q, sizes, feedback)));
+        let [members, batch, steps, _, hidden, _] = sizes;
+        // The default is held everywhere, the rest where there is time for states in number.
+        let states = if feedback == Feedback::PerMember { 0 } else { (members * batch * steps.max(1) * hidden) as u64 };
+        let of_case = |case: Case<Q>| case.on_elements(states);
+        cases.push(of_case(Case::new(format!("{name}, f16"), move |q: &Q| modes::<Q, f16>(q, sizes, feedback))));
+        cases.push(of_case(Case::new(format!("{name}, bf16"), move |q: &Q| modes::<Q, bf16>(q, sizes, feedback))));
+        cases.push(of_case(Case::new(name, move |q: &Q| modes::<Q, f32>(q, sizes, feedback))));
     }
     for (sizes, loss) in PUBLISHED {
         let [members, hidden, _, steps] = sizes;
@@ -327,10 +331,10 @@ pub(super) fn rollout<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
         let (expected, got) = (rollout.results(), rollout.run(q)?);
         Failure::unless_close(&expected.trajectory, &got.trajectory, 1e-3, 0.0)
     }));
-    cases.push(Case::new("changed states in every mode", |q: &Q| changes(q)));
+    cases.push(Case::new("changed states in every mode", |q: &Q| changes(q)).on_elements(3 * 5 * 3 * 17));
     for feedback in Feedback::ALL {
-        let name = format!("bits of rows, {feedback:?}");
-        cases.push(Case::new(name, move |q: &Q| bits_of_rows(q, feedback)));
+        let case = Case::new(format!("bits of rows, {feedback:?}"), move |q: &Q| bits_of_rows(q, feedback));
+        cases.push(if feedback == Feedback::PerMember { case } else { case.on_elements(21 * 4 * 35) });
     }
     cases.push(Case::new("bits of calls", |q: &Q| bits_of_calls(q)));
     cases.push(Case::new("what is not a number", |q: &Q| not_numbers(q)));
