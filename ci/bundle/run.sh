@@ -181,9 +181,10 @@ speed() {
 }
 
 tools() {
-    local elements=65536 ops line
-    if [ "$quick" = 1 ]; then elements=0; fi
-    run "suite, other conditions" 110 suite conditions.jsonl --condition forked --condition guarded --condition starved \
+    local elements=65536 limit=110 ops line
+    # A rehearsal has nothing to do after it, and a slow machine.
+    if [ "$quick" = 1 ]; then elements=0 limit=300; fi
+    run "suite, other conditions" "$limit" suite conditions.jsonl --condition forked --condition guarded --condition starved \
         --max-elements "$elements"
     if [ "$backend" != gpu ]; then return; fi
     compute_sanitizer="$(tool compute-sanitizer)" ncu="$(tool ncu)"
