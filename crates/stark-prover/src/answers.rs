@@ -54,7 +54,6 @@ pub(crate) struct Read {
 }
 
 /// Gives out places one after the other.
-#[derive(Default)]
 struct Row(usize);
 
 impl Row {

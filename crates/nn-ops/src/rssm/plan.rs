@@ -141,8 +141,8 @@ impl RssmPlan {
     ///
     /// # Errors
     /// [`NnError::EmptyReduction`] for weights without features or states; [`NnError::ShapeMismatch`] for a copy of another length than
-    /// the state; [`NnError::Parameter`] for an eps that is not positive and finite, and
-    /// [`NnError::Backend`] for a sequence of features that something is fed back to; [`NnError::Overflow`] if the elements of a tensor cannot be counted.
+    /// the state; [`NnError::Parameter`] for an eps that is not positive and finite; [`NnError::Backend`] for a sequence of features that
+    /// something is fed back to; [`NnError::Overflow`] if the elements of a tensor cannot be counted.
     pub fn new<Q: Queue, T: Real>(weights: &GruWeights<Q, T>, spec: RssmSpec) -> Result<Self, NnError> {
         let RssmSpec { batch, steps, stochastic, part, head, feedback, features, norm, dropout } = spec;
         let (members, hidden) = (weights.count(), weights.hidden());
@@ -212,10 +212,6 @@ impl RssmPlan {
         let RssmResults { trajectory, last, combined, entropy, states } = results;
         if head.norm.is_some() != (self.params.eps > 0.0) {
             return Err(NnError::OtherPlan { op: OP, what: "norm" });
-        }
-        if head.back.is_some() != (self.params.feedback == Feedback::State) {
-            let why = "a map from states to features belongs to states that are fed back";
-            return Err(BackendError::Unsupported { op: OP, why }.into());
         }
         let back = |tensor, which: usize| head.back.map(|back| back[which].planned(OP, tensor, &self.back[which]));
         let (back, back_bias) = (back("back", 0).transpose()?, back("biases of back", 1).transpose()?);

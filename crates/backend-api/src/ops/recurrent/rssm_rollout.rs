@@ -12,9 +12,11 @@ use crate::{
 op! {
     /// Steps of an ensemble, each of which predicts a loss.
     ///
-    /// A step takes the state h to h' as [`GruForward`](super::GruForward) does. From the second step on, its features are those that are
-    /// given, of which the first is replaced by the loss of the step before if losses are fed back, or they are `v V + c` for the state v that
-    /// was read at the step before, if states are, with the V and c of all members. The loss is read from the combined state, h' and then its second part s, by the head; with
+    /// A step takes the state h to h' as [`GruForward`](super::GruForward) does. From the second step on, its features are those that
+    /// are given, of which the first is replaced by the loss of the step before if losses are fed back, or they are `v V + c` for the
+    /// state v that was read at the step before, if states are, with the V and c of all members.
+    ///
+    /// The loss is read from the combined state, h' and then its second part s, by the head; with
     /// `gamma` and `beta`, h' is normalised before it is read ([`LayerNorm`](crate::ops::linalg::LayerNorm)), and the mask drops
     /// elements of it, neither of which the next step sees. A
     /// softmax s adds its entropy to the row's: the sum of `-s_i ln s_i` where `s_i > 1e-8`; other parts add nothing. A NaN
