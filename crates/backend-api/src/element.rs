@@ -1,6 +1,8 @@
 //! Which types may live in device memory.
 
-use bytemuck::{CheckedBitPattern, NoUninit, Zeroable};
+use bytemuck::{CheckedBitPattern, NoUninit, Zeroable, checked};
+
+use crate::BackendError;
 
 /// A plain value that may live in device memory.
 ///
@@ -10,4 +12,65 @@ use bytemuck::{CheckedBitPattern, NoUninit, Zeroable};
 /// proof.
 pub trait Element: NoUninit + Zeroable + CheckedBitPattern + Send + Sync {}
 
+/// Words of an element: as many as it has bytes, by four.
+///
+/// Fails to compile for a type that is not made of words.
+#[must_use]
+pub const fn words_of<T: Element>() -> usize {
+    const {
+        assert!(
+            size_of::<T>() >= 4 && size_of::<T>().is_multiple_of(4) && align_of::<T>() >= 4,
+            "a type of whole words"
+        );
+        size_of::<T>() / 4
+    }
+}
+
+/// Elements as words, where they lie.
+#[must_use]
+pub fn as_words<T: Element>(elements: &[T]) -> &[u32] {
+    const { assert!(words_of::<T>() > 0) }
+    bytemuck::cast_slice(elements)
+}
+
+/// The elements that [`Queue::words`](crate::Queue::words) showed as `words`. Every bit pattern is checked; words beyond the last whole
+/// element are left out.
+///
+/// # Errors
+/// [`BackendError::Corrupt`] if an element is not a valid value of `T`.
+pub fn from_words<T: Element>(words: &[u32]) -> Result<Vec<T>, BackendError> {
+    let elements = words.chunks_exact(words_of::<T>()).enumerate();
+    let element = |(index, words): (usize, &[u32])| {
+        checked::try_pod_read_unaligned(bytemuck::cast_slice(words))
+            .map_err(|_| BackendError::Corrupt { index, type_name: core::any::type_name::<T>() })
+    };
+    elements.map(element).collect()
+}
+
 impl<T: NoUninit + Zeroable + CheckedBitPattern + Send + Sync> Element for T {}
+
+#[cfg(test)]
+mod tests {
+    use core_types::{
+        blake2s::Digest,
+        field::{M31, P, QM31},
+    };
+
+    use super::*;
+
+    #[test]
+    fn elements_become_words_and_elements_again() {
+        let secure = [1, 5].map(|first| QM31::from_coordinates([0, 1, 2, 3].map(|k| M31::from_u32(first + k))));
+        assert_eq!(as_words(&secure), [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(from_words::<QM31>(as_words(&secure)).unwrap(), secure);
+        let digests = [Digest([1, 2, 3, 4, 5, 6, 7, u32::MAX])];
+        assert_eq!(from_words::<Digest>(as_words(&digests)).unwrap(), digests);
+        assert_eq!(from_words::<u64>(&[1, 2, 3]).unwrap(), [1 | 2 << 32]);
+    }
+
+    #[test]
+    fn a_word_that_is_no_element_is_named() {
+        let type_name = core::any::type_name::<M31>();
+        assert_eq!(from_words::<M31>(&[0, 1, P]), Err(BackendError::Corrupt { index: 2, type_name }));
+    }
+}

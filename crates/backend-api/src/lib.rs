@@ -26,7 +26,7 @@ pub use budget::{Budget, Reservation};
 pub use buffer::{Buffer, BufferMut, BufferRef};
 pub use caps::{BackendKind, Caps};
 pub use counted::{Counted, Submissions};
-pub use element::Element;
+pub use element::{Element, as_words, from_words, words_of};
 pub use error::BackendError;
 pub use fork::Fork;
 pub use queue::{Mut, Queue, Ref};

@@ -45,6 +45,12 @@ pub trait Queue: Sized {
     /// [`BackendError::Length`] if the lengths differ; nothing is written then.
     fn write<T: Element>(&self, host: &[T], dst: Mut<'_, Self, T>) -> Result<(), BackendError>;
 
+    /// [`write`](Self::write) of slices that lie apart on the host, one after the other: in as few copies as one slice would take.
+    ///
+    /// # Errors
+    /// [`BackendError::Length`] if they are not as long together as the view; nothing is written then.
+    fn write_parts<T: Element>(&self, parts: &[&[T]], dst: Mut<'_, Self, T>) -> Result<(), BackendError>;
+
     /// Waits, copies a view to the host and checks every bit pattern.
     ///
     /// # Errors
@@ -85,6 +91,13 @@ pub trait Queue: Sized {
     {
         Self::Buf::<T>::shorten_mut(view)
     }
+
+    /// The bytes of a view as words, without a copy: elements of several types can be read as one buffer, and become elements again by
+    /// [`from_words`](crate::from_words). Types that are not made of words do not compile.
+    fn words<'a, T: Element>(&self, view: Ref<'a, Self, T>) -> Ref<'a, Self, u32>
+    where
+        Self::Buf<T>: 'a,
+        Self::Buf<u32>: 'a;
 
     /// Waits for all work on the queue and reports its faults.
     ///

@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use backend_api::{BackendError, Buffer, Element, Register};
+use backend_api::{BackendError, Buffer, Element, Register, as_words, from_words};
 use core_types::field::M31;
 
 use crate::{Case, Failure, OpSpec};
@@ -37,6 +37,17 @@ pub fn specs<Q: Register + 'static>() -> Vec<OpSpec<Q>> {
                 .into_iter()
                 .flatten()
                 .collect(),
+        },
+        OpSpec {
+            op: "queue.write_parts",
+            cases: [each("u8", write_parts::<Q, u8>), each("M31", write_parts::<Q, M31>)]
+                .into_iter()
+                .flatten()
+                .collect(),
+        },
+        OpSpec {
+            op: "queue.words",
+            cases: [each("u64", words::<Q, u64>), each("M31", words::<Q, M31>)].into_iter().flatten().collect(),
         },
         OpSpec {
             op: "queue.write_secret",
@@ -119,6 +130,41 @@ fn write<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
     }
     let mut buf = q.zeros::<T>(len)?;
     Failure::unless_refused("one element more", q.write(&data::<T>(len + 1, 3), buf.view_mut()))
+}
+
+/// Slices that lie apart on the host arrive one after the other, and nothing beside them changes.
+fn write_parts<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
+    let new = data::<T>(len, 2);
+    for (before, after) in INSETS {
+        let mut whole = data::<T>(before + len + after, 1);
+        let mut buf = q.upload(&whole)?;
+        // of a few lengths, an empty one among them
+        let bounds = [0, len / 3, len / 3, (len / 3 + 17).min(len), len];
+        let parts: Vec<&[T]> = bounds.windows(2).map(|bound| &new[bound[0]..bound[1]]).collect();
+        q.write_parts(&parts, buf.slice_mut(before..before + len)?)?;
+        whole[before..before + len].copy_from_slice(&new);
+        Failure::unless_equal(&whole, &q.download(&buf)?)?;
+    }
+    let mut many = q.zeros::<T>(len.min(4095))?;
+    let parts: Vec<&[T]> = new[..len.min(4095)].chunks(1).collect();
+    q.write_parts(&parts, many.view_mut())?;
+    Failure::unless_equal(&new[..len.min(4095)], &q.download(&many)?)?;
+    let mut buf = q.zeros::<T>(len)?;
+    let one = data::<T>(1, 3);
+    Failure::unless_refused("one element more", q.write_parts(&[&new, &one], buf.view_mut()))?;
+    Failure::unless_equal(&vec![T::zeroed(); len], &q.download(&buf)?)
+}
+
+/// Words of the middle of a buffer are its bytes, and elements again.
+fn words<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
+    for (before, after) in INSETS {
+        let whole = data::<T>(before + len + after, 1);
+        let buf = q.upload(&whole)?;
+        let words = q.read(q.words(buf.slice(before..before + len)?))?;
+        Failure::unless_equal(as_words(&whole[before..before + len]), &words)?;
+        Failure::unless_equal(&whole[before..before + len], &from_words::<T>(&words)?)?;
+    }
+    Ok(())
 }
 
 /// Secrets arrive like other data, among other data, and are refused like other data.

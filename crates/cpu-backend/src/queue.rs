@@ -3,7 +3,7 @@
 use core::fmt;
 use std::{num::NonZeroUsize, sync::Arc, thread};
 
-use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue};
+use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue, as_words};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use thiserror::Error;
 
@@ -130,6 +130,19 @@ impl Queue for CpuQueue {
         copy("write", "host", host, dst)
     }
 
+    fn write_parts<T: Element>(&self, parts: &[&[T]], mut dst: &mut [T]) -> Result<(), BackendError> {
+        let (expected, got) = (dst.len(), parts.iter().map(|part| part.len()).sum());
+        if got != expected {
+            return Err(BackendError::Length { op: "write", view: "host", expected, got });
+        }
+        for part in parts {
+            let (target, rest) = dst.split_at_mut(part.len());
+            target.copy_from_slice(part);
+            dst = rest;
+        }
+        Ok(())
+    }
+
     fn read<T: Element>(&self, src: &[T]) -> Result<Vec<T>, BackendError> {
         Ok(src.to_vec())
     }
@@ -146,6 +159,13 @@ impl Queue for CpuQueue {
 
     fn copy<T: Element>(&self, src: &[T], dst: &mut [T]) -> Result<(), BackendError> {
         copy("copy", "src", src, dst)
+    }
+
+    fn words<'a, T: Element>(&self, view: &'a [T]) -> &'a [u32]
+    where
+        CpuBuf<T>: 'a,
+    {
+        as_words(view)
     }
 
     fn finish(&self) -> Result<(), BackendError> {

@@ -3,7 +3,7 @@
 use core::{fmt, marker::PhantomData, ops::Range};
 use std::sync::Arc;
 
-use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Element};
+use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Element, words_of};
 
 use crate::mem::{Block, Region};
 
@@ -64,6 +64,16 @@ impl<'a, T> CudaRef<'a, T> {
     /// The bytes, if there are any.
     pub(crate) fn region(&self) -> Option<Region<'a>> {
         self.span.region(size_of::<T>())
+    }
+}
+
+impl<'a, T: Element> CudaRef<'a, T> {
+    /// The same bytes as words.
+    #[must_use]
+    pub fn words(self) -> CudaRef<'a, u32> {
+        let Span { block, start, len } = self.span;
+        let words = words_of::<T>();
+        CudaRef { span: Span { block, start: start * words, len: len * words }, element: PhantomData }
     }
 }
 

@@ -101,14 +101,15 @@ impl CudaQueue {
         Ok(kernel.map(|kernel| Launch::new(track, kernel)))
     }
 
-    fn upload_as<T: Element>(&self, content: Content, host: &[T], dst: CudaMut<'_, T>) -> Result<(), BackendError> {
-        let expected = backend_api::BufferMut::len(&dst);
-        if host.len() != expected {
-            return Err(BackendError::Length { op: "write", view: "host", expected, got: host.len() });
+    fn upload_as<T: Element>(&self, content: Content, parts: &[&[T]], dst: CudaMut<'_, T>) -> Result<(), BackendError> {
+        let (expected, got) = (backend_api::BufferMut::len(&dst), parts.iter().map(|part| part.len()).sum());
+        if got != expected {
+            return Err(BackendError::Length { op: "write", view: "host", expected, got });
         }
         let Some(region) = dst.region() else { return Ok(()) };
         self.own("write", region)?;
-        mem::upload(self.device(), self.track(), region, bytemuck::cast_slice(host), content)
+        let parts: Vec<&[u8]> = parts.iter().map(|part| bytemuck::cast_slice(part)).collect();
+        mem::upload(self.device(), self.track(), region, &parts, content)
     }
 
     fn download_as<T: Element>(&self, content: Content, src: CudaRef<'_, T>) -> Result<Vec<T>, BackendError> {
@@ -158,7 +159,11 @@ impl Queue for CudaQueue {
     }
 
     fn write<T: Element>(&self, host: &[T], dst: CudaMut<'_, T>) -> Result<(), BackendError> {
-        self.upload_as(Content::Plain, host, dst)
+        self.upload_as(Content::Plain, &[host], dst)
+    }
+
+    fn write_parts<T: Element>(&self, parts: &[&[T]], dst: CudaMut<'_, T>) -> Result<(), BackendError> {
+        self.upload_as(Content::Plain, parts, dst)
     }
 
     fn read<T: Element>(&self, src: CudaRef<'_, T>) -> Result<Vec<T>, BackendError> {
@@ -166,7 +171,7 @@ impl Queue for CudaQueue {
     }
 
     fn write_secret<T: Element>(&self, host: &[T], dst: CudaMut<'_, T>) -> Result<(), BackendError> {
-        self.upload_as(Content::Secret, host, dst)
+        self.upload_as(Content::Secret, &[host], dst)
     }
 
     fn read_secret<T: Element>(&self, src: CudaRef<'_, T>) -> Result<Vec<T>, BackendError> {
@@ -182,6 +187,13 @@ impl Queue for CudaQueue {
         self.own("copy", src)?;
         self.own("copy", dst)?;
         mem::copy(self.track(), dst, src)
+    }
+
+    fn words<'a, T: Element>(&self, view: CudaRef<'a, T>) -> CudaRef<'a, u32>
+    where
+        CudaBuf<T>: 'a,
+    {
+        view.words()
     }
 
     fn finish(&self) -> Result<(), BackendError> {

@@ -109,6 +109,15 @@ impl Recording {
         kept.uses.admit(stream, at, access, self.device.events(), turn)
     }
 
+    /// The smallest block of at least `bytes` bytes, and of at most twice as many, that only the recording keeps: the work that used it
+    /// comes before whatever will.
+    pub(crate) fn reuse(&self, bytes: u64) -> Option<Arc<Block>> {
+        let state = lock(&self.state);
+        let free = state.blocks.values().map(|kept| &kept.block).filter(|block| Arc::strong_count(block) == 1);
+        let fitting = free.filter(|block| (bytes..=bytes.saturating_mul(2)).contains(&block.bytes()));
+        fitting.min_by_key(|block| (block.bytes(), Arc::as_ptr(block).addr())).map(Arc::clone)
+    }
+
     pub(crate) fn launched(&self, kernel: &Arc<Kernel>) {
         lock(&self.state).kernels.push(Arc::clone(kernel));
     }

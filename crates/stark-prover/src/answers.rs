@@ -1,8 +1,8 @@
-//! What the host reads of a proof, next to each other by type: the host waits once for each type.
+//! What the host reads of a proof: next to each other by type, and in the end all of it as words, so that the host waits once.
 
 use core::ops::Range;
 
-use backend_api::{BackendError, Queue};
+use backend_api::{BackendError, Buffer as _, BufferRef as _, Element, Queue, Ref, from_words, words_of};
 use core_types::{
     blake2s::Digest,
     field::{M31, QM31},
@@ -16,6 +16,8 @@ pub(crate) struct Places {
     pub(crate) opened: Vec<Range<usize>>,
     /// The samples, in the order of the proof.
     pub(crate) sampled: Range<usize>,
+    /// The claimed sum of each component; nothing without look-ups.
+    pub(crate) claimed_sums: Range<usize>,
     /// What the out-of-domain point is made of.
     pub(crate) parameter: Range<usize>,
     /// The challenge that combines the constraints.
@@ -34,6 +36,8 @@ pub(crate) struct Places {
     pub(crate) positions: Range<usize>,
     pub(crate) nonce: Range<usize>,
     pub(crate) excess: Range<usize>,
+    /// Where, among the words, everything else begins as words.
+    packed: usize,
 }
 
 /// The answers on the device.
@@ -41,6 +45,7 @@ pub(crate) struct Answers<Q: Queue> {
     pub(crate) elements: Q::Buf<M31>,
     pub(crate) secure: Q::Buf<QM31>,
     pub(crate) digests: Q::Buf<Digest>,
+    /// Words, and behind them all others and the challenges of relations.
     pub(crate) words: Q::Buf<u32>,
     pub(crate) places: Places,
 }
@@ -51,6 +56,8 @@ pub(crate) struct Read {
     pub(crate) secure: Vec<QM31>,
     pub(crate) digests: Vec<Digest>,
     pub(crate) words: Vec<u32>,
+    /// The challenges of relations, by slot.
+    pub(crate) challenges: Vec<QM31>,
 }
 
 /// Gives out places one after the other.
@@ -65,11 +72,13 @@ impl Row {
 }
 
 impl<Q: Queue> Answers<Q> {
-    /// Room for those of a proof with so many queries, samples and coefficients of the last layer. The inputs of components are zeros.
+    /// Room for those of a proof with so many queries, samples, coefficients of the last layer and claimed sums. The inputs of components
+    /// are zeros.
     pub(crate) fn new(
         q: &Q,
         shape: &Shape,
         [queries, samples, coefficients]: [usize; 3],
+        claimed_sums: usize,
     ) -> Result<Self, BackendError> {
         let layers = LayerForm::all(shape);
         let [mut elements, mut secure, mut digests, mut words] = [const { Row(0) }; 4];
@@ -77,6 +86,7 @@ impl<Q: Queue> Answers<Q> {
         let places = Places {
             opened: shape.trees.iter().map(|tree| elements.place(tree.columns.len() * queries)).collect(),
             sampled: secure.place(samples),
+            claimed_sums: secure.place(claimed_sums),
             parameter: secure.place(1),
             composition_challenge: secure.place(1),
             inputs: inputs.map(|_| secure.place(shape.challenges + 1)).collect(),
@@ -89,25 +99,56 @@ impl<Q: Queue> Answers<Q> {
             positions: words.place(queries),
             nonce: words.place(2),
             excess: words.place(1),
+            packed: words.0,
         };
+        let packed = elements.0 + words_of::<QM31>() * (secure.0 + shape.challenges) + words_of::<Digest>() * digests.0;
         Ok(Self {
             elements: q.alloc(elements.0)?,
             secure: q.zeros(secure.0)?,
             digests: q.alloc(digests.0)?,
-            words: q.alloc(words.0)?,
+            words: q.alloc(words.0 + packed)?,
             places,
         })
     }
 
+    /// Makes room for as many more challenges of relations. The words are unspecified then.
+    pub(crate) fn extend(&mut self, q: &Q, challenges: usize) -> Result<(), BackendError> {
+        self.words = q.alloc(self.words.len() + words_of::<QM31>() * challenges)?;
+        Ok(())
+    }
+
+    /// Copies everything behind the words: when all else was made.
+    pub(crate) fn pack(&mut self, q: &Q, challenges: Ref<'_, Q, QM31>) -> Result<(), BackendError> {
+        let parts = [
+            q.words(self.elements.view()),
+            q.words(self.secure.view()),
+            q.words(self.digests.view()),
+            q.words(q.shorten(challenges)),
+        ];
+        let mut start = self.places.packed;
+        for part in parts {
+            let end = start + part.len();
+            q.copy(part, self.words.slice_mut(start..end)?)?;
+            start = end;
+        }
+        Ok(())
+    }
+
     /// Waits for them.
     pub(crate) fn read(&self, q: &Q) -> Result<Read, BackendError> {
-        Ok(Read {
-            elements: q.download(&self.elements)?,
-            secure: q.download(&self.secure)?,
-            digests: q.download(&self.digests)?,
-            words: q.download(&self.words)?,
-        })
+        let words = q.download(&self.words)?;
+        let (own, rest) = words.split_at(self.places.packed);
+        let (elements, rest) = take(rest, self.elements.len())?;
+        let (secure, rest) = take(rest, self.secure.len())?;
+        let (digests, rest) = take(rest, self.digests.len())?;
+        Ok(Read { elements, secure, digests, words: own.to_vec(), challenges: from_words(rest)? })
     }
+}
+
+/// So many elements, and the words after them.
+fn take<T: Element>(words: &[u32], elements: usize) -> Result<(Vec<T>, &[u32]), BackendError> {
+    let (words, rest) = words.split_at(elements * words_of::<T>());
+    Ok((from_words(words)?, rest))
 }
 
 /// The root among the nodes of a tree: the last.

@@ -42,9 +42,9 @@ fn witness<T>(mut nodes: Vec<(u32, usize)>, levels: usize, beside: impl Fn(usize
 }
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Waits for the device, checks what it found, and puts the proof together.
-    pub(crate) fn assemble(&self, q: &Q) -> Result<Proof, ProverError> {
-        let (places, read) = (&self.memory.answers.places, self.memory.answers.read(q)?);
+    /// Checks what the device found, and puts the proof together.
+    pub(crate) fn assemble(&self, read: &Read) -> Result<Proof, ProverError> {
+        let places = &self.memory.answers.places;
         let (secure, words) = (|place: &Range<usize>| &read.secure[place.clone()], &read.words);
         let point = CirclePoint::from_parameter(secure(&places.parameter)[0]).ok_or(ProverError::Point)?;
         let sampled_values = self.by_column(secure(&places.sampled));
@@ -56,11 +56,11 @@ impl<Q: StarkOps> Prover<Q> {
         }
 
         let queries = distinct(&words[places.positions.clone()]);
-        let trees = (0..self.shape.trees.len()).map(|tree| self.open_tree(&read, tree, &queries));
+        let trees = (0..self.shape.trees.len()).map(|tree| self.open_tree(read, tree, &queries));
         let (queried_values, decommitments) = trees.unzip();
         let root = |place: &Range<usize>| digest(read.digests[place.start]);
-        let first_layer = self.open_layer(&read, 0, &queries);
-        let inner_layers = (1..self.memory.layers.len()).map(|layer| self.open_layer(&read, layer, &queries)).collect();
+        let first_layer = self.open_layer(read, 0, &queries);
+        let inner_layers = (1..self.memory.layers.len()).map(|layer| self.open_layer(read, layer, &queries)).collect();
         let coeffs = secure(&places.last_coefficients).to_vec();
         let log_size = self.config.fri_config.log_last_layer_degree_bound;
         let nonce = &words[places.nonce.clone()];

@@ -34,11 +34,10 @@ impl<Q: StarkOps> Prover<Q> {
                 return Err(ProverError::Rows { tree, column, expected, got });
             }
         }
-        for (shape, rows) in shape.columns.iter().zip(columns) {
-            let first = shape.coefficients.first as usize;
-            q.write(rows, self.memory.coefficients.slice_mut(first..first + rows.len())?)?;
-        }
-        Ok(())
+        let mut parts: Vec<_> = shape.columns.iter().map(|shape| shape.coefficients.first).zip(columns).collect();
+        parts.sort_unstable_by_key(|(first, _)| *first);
+        let parts: Vec<&[M31]> = parts.into_iter().map(|(_, rows)| *rows).collect();
+        Ok(q.write_parts(&parts, self.memory.coefficients.slice_mut(shape.coefficients())?)?)
     }
 
     /// Commits to the rows at the places of a tree's coefficients, which become coefficients.

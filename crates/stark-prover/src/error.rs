@@ -39,6 +39,9 @@ pub enum ProverError {
         /// Trees committed to.
         got: usize,
     },
+    /// A trace was to be committed to that was not loaded, or that a proof has taken.
+    #[error("expected a trace that was loaded for this proof, got none")]
+    NotLoaded,
     /// There is no such tree to commit to.
     #[error("the statement has {trees} trees before the composition polynomial's, got a commitment to tree {got}")]
     NoTree {

@@ -172,9 +172,7 @@ impl<Q: StarkOps> Prover<Q> {
         let log_rows = generator.log_rows();
         let rows = 1 << log_rows;
         let mut values = q.alloc::<M31>((inputs.len() + usize::from(generator.reads_numbers())) << log_rows)?;
-        for (k, input) in inputs.iter().enumerate() {
-            q.write(input, values.slice_mut(k * rows..(k + 1) * rows)?)?;
-        }
+        q.write_parts(inputs, values.slice_mut(0..inputs.len() * rows)?)?;
         if generator.reads_numbers() {
             let column = values.slice_mut(inputs.len() * rows..(inputs.len() + 1) * rows)?;
             q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column })?;

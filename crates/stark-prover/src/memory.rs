@@ -1,6 +1,8 @@
 //! The device memory of a prover, allocated once: a proof allocates nothing but what single ops need, and the first one what relations
 //! have beside what components read.
 
+use std::sync::Arc;
+
 use backend_api::{BackendError, Buffer as _, Queue};
 use core_types::{
     blake2s::Digest,
@@ -28,12 +30,12 @@ pub(crate) struct LookUps<Q: Queue> {
     pub(crate) fractions: Q::Buf<M31>,
     /// The sum of each component and its mean.
     pub(crate) sums: Vec<Q::Buf<QM31>>,
-    /// The sums again, next to each other.
-    pub(crate) claimed: Q::Buf<QM31>,
 }
 
 /// All memory of a prover.
 pub(crate) struct Memory<Q: Queue> {
+    /// Another one wherever any of it was replaced.
+    pub(crate) identity: Arc<()>,
     pub(crate) coefficients: Q::Buf<M31>,
     pub(crate) values: Q::Buf<M31>,
     /// The nodes of each commitment tree.
@@ -89,11 +91,14 @@ impl<Q: Queue> Memory<Q> {
         let relation_powers = shape.challenges.max(1);
         let coefficients = 1 << config.fri_config.log_last_layer_degree_bound;
         let answered = [config.fri_config.n_queries, samples.samples.len(), coefficients];
+        let look_ups = LookUps::new(q, shape, components)?;
+        let claimed_sums = look_ups.as_ref().map_or(0, |look_ups| look_ups.sums.len());
         Ok(Self {
+            identity: Arc::default(),
             coefficients: q.alloc(shape.coefficients)?,
             values: q.alloc(shape.values)?,
             trees: trees.collect::<Result<_, BackendError>>()?,
-            look_ups: LookUps::new(q, shape, components)?,
+            look_ups,
             channel: q.alloc(1)?,
             challenges: q.zeros(shape.challenges)?,
             drawn: q.alloc(2)?,
@@ -109,7 +114,7 @@ impl<Q: Queue> Memory<Q> {
             quotients: q.alloc(4 << shape.log_degree)?,
             layers: layers.collect::<Result<_, BackendError>>()?,
             last_values: q.alloc(4 << log_last)?,
-            answers: Answers::new(q, shape, answered)?,
+            answers: Answers::new(q, shape, answered, claimed_sums)?,
         })
     }
 }
@@ -121,10 +126,13 @@ impl<Q: Queue> Memory<Q> {
         if end > read {
             let mut challenges = q.zeros::<QM31>(end)?;
             q.copy(self.challenges.view(), challenges.slice_mut(0..read)?)?;
+            self.answers.extend(q, end - read)?;
             self.challenges = challenges;
+            self.identity = Arc::default();
         }
         if size > self.relation_powers.len() {
             self.relation_powers = q.alloc(size)?;
+            self.identity = Arc::default();
         }
         Ok(())
     }
@@ -143,7 +151,6 @@ impl<Q: Queue> LookUps<Q> {
             rows: q.alloc(rows)?,
             fractions: q.alloc(fractions)?,
             sums: components.iter().map(|_| q.zeros(2)).collect::<Result<_, _>>()?,
-            claimed: q.alloc(components.len())?,
         }))
     }
 }

@@ -22,7 +22,7 @@ use crate::{
 };
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Works, draws the queries, and gathers what opens each tree at each of them, equal ones too, and the roots.
+    /// Works, draws the queries, and gathers what opens each tree at each of them, equal ones too, and the roots; packs all answers.
     pub(crate) fn open(&mut self, q: &Q) -> Result<(), ProverError> {
         let (memory, log_from) = (&mut self.memory, self.shape.log_size);
         let Answers { elements, secure, digests, words, places } = &mut memory.answers;
@@ -77,6 +77,6 @@ impl<Q: StarkOps> Prover<Q> {
             })?;
             q.copy(nodes.slice(root(nodes.len()))?, digests.slice_mut(places.layer_roots[index].clone())?)?;
         }
-        Ok(())
+        Ok(memory.answers.pack(q, memory.challenges.view())?)
     }
 }

@@ -16,7 +16,13 @@ use core_types::{
 };
 use stark_verifier::{FriConfig, PcsConfig, Proof, Protocol};
 
-use crate::{Generated, Prover, ProverError, Stage, StarkOps, answers::root};
+use crate::{
+    Generated, Prover, ProverError, Stage, StarkOps, Submitted,
+    answers::{Answers, root},
+};
+
+/// The tree of the trace.
+const TRACE: usize = Tree::TRACE.0 as usize;
 
 /// Slots of challenges that there are: as many as a recorded AIR can name.
 const MOST_SLOTS: usize = 1 << 16;
@@ -95,8 +101,20 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         }
         self.expect_there(tree)?;
         self.prover.upload(self.q, tree, columns)?;
-        self.prover.commit(self.q, tree)?;
-        self.mix_root()
+        self.commit_rows(tree)
+    }
+
+    /// Commits to the trace that was [loaded](Prover::load) for this proof as [`commit`](Self::commit) does.
+    ///
+    /// # Errors
+    /// [`ProverError::Tree`] if the trace is not the next tree, [`ProverError::NotLoaded`] without a trace, and what the device
+    /// reports.
+    pub fn commit_loaded(&mut self) -> Result<(), ProverError> {
+        self.expect_tree(TRACE)?;
+        if !self.prover.loaded {
+            return Err(ProverError::NotLoaded);
+        }
+        self.commit_rows(TRACE)
     }
 
     /// Makes the trace on the device, one component after the other, and commits to it as [`commit`](Self::commit)
@@ -107,9 +125,14 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// [`ProverError::Generator`] or [`ProverError::Keys`] if generators, inputs or tables are not those of a trace of
     /// the statement, and what the device reports.
     pub fn commit_generated(&mut self, components: &[Generated<'_>]) -> Result<(), ProverError> {
-        let tree = Tree::TRACE.0 as usize;
-        self.expect_tree(tree)?;
+        self.expect_tree(TRACE)?;
         self.prover.generate(self.q, components)?;
+        self.commit_rows(TRACE)
+    }
+
+    /// Commits to the rows that are in place of a tree's coefficients, which take their place.
+    fn commit_rows(&mut self, tree: usize) -> Result<(), ProverError> {
+        self.prover.loaded &= tree != TRACE;
         self.prover.commit(self.q, tree)?;
         self.mix_root()
     }
@@ -152,12 +175,14 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         for component in 0..self.prover.components.len() {
             self.prover.make_look_ups(self.q, component)?;
         }
-        if let Some(look_ups) = &mut self.prover.memory.look_ups {
-            for (component, sums) in look_ups.sums.iter().enumerate() {
-                self.q.copy(sums.slice(0..1)?, look_ups.claimed.slice_mut(component..component + 1)?)?;
+        let memory = &mut self.prover.memory;
+        if let Some(look_ups) = &memory.look_ups {
+            let Answers { secure, places, .. } = &mut memory.answers;
+            for (place, sums) in places.claimed_sums.clone().zip(&look_ups.sums) {
+                self.q.copy(sums.slice(0..1)?, secure.slice_mut(place..place + 1)?)?;
             }
-            let (said, channel) = (look_ups.claimed.view(), self.prover.memory.channel.view_mut());
-            let drawn = self.prover.memory.drawn.slice_mut(0..0)?;
+            let (said, channel) = (secure.slice(places.claimed_sums.clone())?, memory.channel.view_mut());
+            let drawn = memory.drawn.slice_mut(0..0)?;
             self.q.channel_mix_felts(ChannelMixFelts { said, channel, drawn })?;
         }
         self.prover.commit(self.q, tree)?;
@@ -169,10 +194,8 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// # Errors
     /// What the device reports.
     pub fn claimed_sums(&self) -> Result<Vec<QM31>, ProverError> {
-        match &self.prover.memory.look_ups {
-            Some(look_ups) => Ok(self.q.download(&look_ups.claimed)?),
-            None => Ok(Vec::new()),
-        }
+        let Answers { secure, places, .. } = &self.prover.memory.answers;
+        Ok(self.q.read(secure.slice(places.claimed_sums.clone())?)?)
     }
 
     /// Waits for the challenges of the relations, by slot.
@@ -189,25 +212,33 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// [`ProverError::Unfinished`] if a tree is missing, [`ProverError::Constraints`] if the trace breaks a constraint, and what
     /// the device reports.
     pub fn finish(self) -> Result<Proof, ProverError> {
+        self.submit()?.wait()?.proof()
+    }
+
+    /// Submits everything after the last tree of the trace. Does not wait.
+    ///
+    /// # Errors
+    /// [`ProverError::Unfinished`] if a tree is missing, and what the device reports.
+    pub fn submit(self) -> Result<Submitted<'p, Q>, ProverError> {
         let (prover, q) = self.complete()?;
         for (_, step) in Prover::STEPS {
             step(prover, q)?;
         }
-        prover.assemble(q)
+        Ok(Submitted { prover, q })
     }
 
-    /// [`finish`](Self::finish), calling `watch` as each stage begins, when the device has done what was before it.
+    /// [`submit`](Self::submit), calling `watch` as each stage begins, when the device has done what was before it.
     ///
     /// # Errors
-    /// As [`finish`](Self::finish).
-    pub fn finish_watched(self, mut watch: impl FnMut(Stage)) -> Result<Proof, ProverError> {
+    /// As [`submit`](Self::submit).
+    pub fn submit_watched(self, mut watch: impl FnMut(Stage)) -> Result<Submitted<'p, Q>, ProverError> {
         let (prover, q) = self.complete()?;
         for (stage, step) in Prover::STEPS {
             q.finish()?;
             watch(stage);
             step(prover, q)?;
         }
-        prover.assemble(q)
+        Ok(Submitted { prover, q })
     }
 
     fn complete(self) -> Result<(&'p mut Prover<Q>, &'p Q), ProverError> {

@@ -29,6 +29,6 @@ pub use proof::StatementProof;
 pub use prover::{ProveError, StatementProver};
 pub use stark_air::RecordedGenerator;
 pub use stark_airs::{AirError, Columns, PreprocessedColumn, Statement, Visitor, Witness, WitnessVisitor};
-pub use stark_prover::{Component, Generated, ProverError, Session, Stage, StarkOps, preprocessed_root};
+pub use stark_prover::{Component, Generated, ProofGraph, ProverError, Session, Stage, StarkOps, preprocessed_root};
 pub use stark_verifier::{Digest, FriConfig, PcsConfig, Proof, Protocol, StatementError, VerificationError};
 pub use verify::{VerifyError, check_parameters, verify};

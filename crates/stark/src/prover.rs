@@ -2,13 +2,14 @@
 
 use core::fmt;
 
+use backend_api::Record;
 use core_types::{
     air::{Air, Gather, Generator},
-    field::{M31, QM31},
+    field::M31,
 };
 use stark_air::{RecordError, RecordedGenerator};
 use stark_airs::{Columns, Statement, Visitor, Witness, WitnessVisitor};
-use stark_prover::{Component, Generated, Prover, ProverError, Session, Stage, StarkOps};
+use stark_prover::{Component, Generated, ProofGraph, Prover, ProverError, Session, Stage, StarkOps, Submitted};
 use stark_verifier::{Digest, PcsConfig, Protocol};
 use thiserror::Error;
 
@@ -173,15 +174,15 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         Ok(self.prover.preprocessed_root(q)?)
     }
 
-    /// Proves the statement with a trace, the columns of each component in stored order. Waits for claimed sums, to check them, and
-    /// for the proof.
+    /// Proves the statement with a trace, the columns of each component in stored order. Waits once, for the proof.
     ///
     /// # Errors
     /// [`ProveError::Sums`] or [`ProverError::Constraints`] if the trace does not satisfy the statement, and what the prover
     /// refuses or the device reports.
     pub fn prove(&mut self, q: &Q, trace: &[Columns]) -> Result<StatementProof, ProveError> {
-        let (session, claimed_sums) = self.commit(q, Trace::Columns(trace), |_| Ok(()))?;
-        Ok(StatementProof { claimed_sums, proof: session.finish()? })
+        self.load(q, Trace::Columns(trace))?;
+        let made = make(self.statement, self.prover.begin(q)?)?;
+        checked(self.statement, made)
     }
 
     /// [`prove`](Self::prove), calling `watch` as each stage begins, when the device has done what was before it.
@@ -198,15 +199,16 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     }
 
     /// Proves the statement with the trace that `witness` makes, which is made here, on the device of the queue: only
-    /// the inputs of its generators and tables are uploaded. The proof is that of the trace; the waits are those of
+    /// the inputs of its generators and tables are uploaded. The proof is that of the trace; the wait is that of
     /// [`prove`](Self::prove).
     ///
     /// # Errors
     /// [`ProveError::Record`] if a generator cannot be recorded, and as [`prove`](Self::prove).
     pub fn prove_from<W: Witness>(&mut self, q: &Q, witness: &W) -> Result<StatementProof, ProveError> {
         let generators = Generators::record(witness)?;
-        let (session, claimed_sums) = self.commit(q, Trace::Generated(&generators.generated()), |_| Ok(()))?;
-        Ok(StatementProof { claimed_sums, proof: session.finish()? })
+        self.load(q, Trace::Generated(&generators.generated()))?;
+        let made = make(self.statement, self.prover.begin(q)?)?;
+        checked(self.statement, made)
     }
 
     /// [`prove_from`](Self::prove_from), calling `watch` as each stage begins, when the device has done what was before
@@ -225,22 +227,23 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     }
 
     fn watched(&mut self, q: &Q, trace: Trace<'_>, mut watch: impl FnMut(Stage)) -> Result<StatementProof, ProveError> {
-        let begin = |stage| {
-            q.finish().map_err(ProverError::from)?;
+        let mut begin = |stage| {
+            q.finish()?;
             watch(stage);
-            Ok(())
+            Ok::<_, ProverError>(())
         };
-        let (session, claimed_sums) = self.commit(q, trace, begin)?;
-        Ok(StatementProof { claimed_sums, proof: session.finish_watched(watch)? })
+        begin(Stage::Trace)?;
+        self.load(q, trace)?;
+        let mut session = committed(self.statement, self.prover.begin(q)?)?;
+        if !self.statement.relations().is_empty() {
+            begin(Stage::LookUps)?;
+            session = look_ups(self.statement, session)?;
+        }
+        checked(self.statement, session.submit_watched(watch)?)
     }
 
-    /// Commits to the trace and to the look-ups, if the statement has any, with `begin` called before each.
-    fn commit<'p>(
-        &'p mut self,
-        q: &'p Q,
-        trace: Trace<'_>,
-        mut begin: impl FnMut(Stage) -> Result<(), ProveError>,
-    ) -> Result<(Session<'p, Q>, Vec<QM31>), ProveError> {
+    /// Brings the trace of the next proof to the device.
+    fn load(&mut self, q: &Q, trace: Trace<'_>) -> Result<(), ProveError> {
         let got = match trace {
             Trace::Columns(trace) => trace.len(),
             Trace::Generated(components) => components.len(),
@@ -249,29 +252,97 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         if expected != got {
             return Err(ProveError::Components { expected, got });
         }
-        begin(Stage::Trace)?;
-        let mut session = self.prover.begin(q)?;
-        session.commit_preprocessed()?;
-        session.mix_u32s(&self.statement.words())?;
         match trace {
             Trace::Columns(trace) => {
                 let columns: Vec<&[M31]> = trace.iter().flatten().map(|column| &column[..]).collect();
-                session.commit(&columns)?;
+                self.prover.load(q, &columns)?;
             }
-            Trace::Generated(components) => session.commit_generated(components)?,
+            Trace::Generated(components) => self.prover.load_generated(q, components)?,
         }
-        let relations = self.statement.relations();
-        if relations.is_empty() {
-            return Ok((session, Vec::new()));
-        }
-        begin(Stage::LookUps)?;
-        for &relation in relations {
-            session.draw_relation(relation)?;
-        }
-        session.commit_look_ups()?;
-        let (challenges, sums) = (session.challenges()?, session.claimed_sums()?);
-        if self.statement.sums_add_up(&challenges, &sums) { Ok((session, sums)) } else { Err(ProveError::Sums) }
+        Ok(())
     }
+}
+
+impl<Q: StarkOps + Record, S: Statement> StatementProver<'_, Q, S> {
+    /// [`prove`](Self::prove) with all work after the upload as one submission, which `graph` keeps: recorded at the second proof, where
+    /// the device can record.
+    ///
+    /// # Errors
+    /// As [`prove`](Self::prove).
+    pub fn prove_replayed(
+        &mut self,
+        q: &Q,
+        graph: &mut ProofGraph<Q>,
+        trace: &[Columns],
+    ) -> Result<StatementProof, ProveError> {
+        self.load(q, Trace::Columns(trace))?;
+        self.replayed(q, graph)
+    }
+
+    /// [`prove_from`](Self::prove_from) with all work after the trace was made as one submission, as
+    /// [`prove_replayed`](Self::prove_replayed) does.
+    ///
+    /// # Errors
+    /// As [`prove_from`](Self::prove_from).
+    pub fn prove_from_replayed<W: Witness>(
+        &mut self,
+        q: &Q,
+        graph: &mut ProofGraph<Q>,
+        witness: &W,
+    ) -> Result<StatementProof, ProveError> {
+        let generators = Generators::record(witness)?;
+        self.load(q, Trace::Generated(&generators.generated()))?;
+        self.replayed(q, graph)
+    }
+
+    fn replayed(&mut self, q: &Q, graph: &mut ProofGraph<Q>) -> Result<StatementProof, ProveError> {
+        let statement = self.statement;
+        let words = statement.words();
+        let made = graph.submit(&mut self.prover, q, &words, |session| make(statement, session))?;
+        checked(statement, made)
+    }
+}
+
+/// A proof of the trace that was loaded, all of it submitted.
+fn make<'p, Q: StarkOps, S: Statement>(
+    statement: &S,
+    session: Session<'p, Q>,
+) -> Result<Submitted<'p, Q>, ProverError> {
+    let session = committed(statement, session)?;
+    if statement.relations().is_empty() { session.submit() } else { look_ups(statement, session)?.submit() }
+}
+
+/// Commits to the preprocessed columns and the trace that was loaded, and says what the statement says between them.
+fn committed<'p, Q: StarkOps, S: Statement>(
+    statement: &S,
+    mut session: Session<'p, Q>,
+) -> Result<Session<'p, Q>, ProverError> {
+    session.commit_preprocessed()?;
+    session.mix_u32s(&statement.words())?;
+    session.commit_loaded()?;
+    Ok(session)
+}
+
+/// Draws the challenges of all relations, and commits to the look-ups.
+fn look_ups<'p, Q: StarkOps, S: Statement>(
+    statement: &S,
+    mut session: Session<'p, Q>,
+) -> Result<Session<'p, Q>, ProverError> {
+    for &relation in statement.relations() {
+        session.draw_relation(relation)?;
+    }
+    session.commit_look_ups()?;
+    Ok(session)
+}
+
+/// Waits for a proof, and checks what the trace breaks: first that look-ups use what they yield.
+fn checked<Q: StarkOps, S: Statement>(statement: &S, made: Submitted<'_, Q>) -> Result<StatementProof, ProveError> {
+    let found = made.wait()?;
+    let claimed_sums = if statement.relations().is_empty() { Vec::new() } else { found.claimed_sums().to_vec() };
+    if !statement.relations().is_empty() && !statement.sums_add_up(found.challenges(), &claimed_sums) {
+        return Err(ProveError::Sums);
+    }
+    Ok(StatementProof { claimed_sums, proof: found.proof()? })
 }
 
 impl<Q: StarkOps, S: fmt::Debug> fmt::Debug for StatementProver<'_, Q, S> {

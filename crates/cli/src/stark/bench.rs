@@ -1,18 +1,23 @@
 //! `trefoil stark bench`.
 
-use std::{fmt::Write as _, time::Duration};
+use std::{
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
 
 use anyhow::{Context as _, Result};
 use backend_api::{Counted as _, Queue as _, Submissions};
 use clap::Args;
 use runtime::{AnyQueue, Choice, Domain};
-use stark::{PcsConfig, Protocol, Statement, StatementProver, UseStatement, verify};
+use stark::{
+    PcsConfig, ProofGraph, Protocol, ProveError, Statement, StatementProof, StatementProver, UseStatement, verify,
+};
 
 use super::{check::check, config::ConfigArgs, known::AirArgs, number::whole, stages::Stages, trace::Trace};
 use crate::{output::print, queue::open};
 
-/// Time the stages of a proof: medians over several proofs by one prover, each of which is verified. On a GPU, count what one more
-/// proof hands to the driver.
+/// Time proofs by one prover: the medians of each stage, and of the whole without a wait in between, op by op and, where the device
+/// records, as one graph. On a GPU, count what a proof hands to the driver.
 #[derive(Args, Debug)]
 pub(crate) struct BenchArgs {
     #[command(flatten)]
@@ -27,7 +32,7 @@ pub(crate) struct BenchArgs {
     backend: Option<Choice>,
 }
 
-/// Makes proofs, and says how long each stage of each took and what one proof hands to the driver.
+/// Makes proofs, and says how long each stage of each took, and what proofs that nobody watches take.
 struct Timing<'a> {
     q: &'a AnyQueue,
     config: PcsConfig,
@@ -35,28 +40,80 @@ struct Timing<'a> {
     rounds: u32,
 }
 
-impl UseStatement for Timing<'_> {
-    type Out = Result<(Vec<Vec<(String, Duration)>>, Submissions)>;
+/// What benchmarks of a statement found.
+struct Timed {
+    /// The stages of each proof.
+    stages: Vec<Vec<(String, Duration)>>,
+    /// Proofs op by op, and as one graph if the device records it.
+    unwatched: Vec<Unwatched>,
+}
 
-    fn with<S: Statement>(self, statement: &S) -> Self::Out {
+/// Proofs whose stages nobody watches.
+struct Unwatched {
+    name: &'static str,
+    times: Vec<Duration>,
+    /// What the last one handed to the driver.
+    submissions: Submissions,
+}
+
+impl Unwatched {
+    fn time(
+        name: &'static str,
+        q: &AnyQueue,
+        rounds: u32,
+        mut prove: impl FnMut() -> Result<StatementProof, ProveError>,
+    ) -> Result<Self> {
+        let (mut times, mut submissions) = (Vec::new(), Submissions::default());
+        for _ in 0..rounds {
+            q.finish()?;
+            let (before, begin) = (q.submissions(), Instant::now());
+            prove()?;
+            times.push(begin.elapsed());
+            submissions = q.submissions() - before;
+        }
+        Ok(Self { name, times, submissions })
+    }
+}
+
+impl UseStatement for Timing<'_> {
+    type Out = Result<Timed>;
+
+    fn with<S: Statement>(self, statement: &S) -> Result<Timed> {
         let Self { q, config, trace, rounds } = self;
         let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement)?;
         let root = prover.preprocessed_root(q)?;
-        let mut times = Vec::new();
+        let mut watched = Vec::new();
         for round in 0..=rounds {
             q.finish()?;
             let mut stages = Stages::silent();
             let proof = trace.prove(&mut prover, q, Some(&mut |stage| stages.begin(stage)))?;
             if round > 0 {
-                times.push(stages.end());
+                watched.push(stages.end());
             }
             verify(Protocol::V2_3, config, statement, root, &proof)?;
         }
-        q.finish()?;
-        let before = q.submissions();
-        trace.prove(&mut prover, q, None)?;
-        Ok((times, q.submissions() - before))
+        let mut graph = ProofGraph::new();
+        for _ in 0..2 {
+            let proof = trace.prove_replayed(&mut prover, q, &mut graph)?;
+            verify(Protocol::V2_3, config, statement, root, &proof)?;
+        }
+        let mut unwatched = vec![Unwatched::time("op by op", q, rounds, || trace.prove(&mut prover, q, None))?];
+        if graph.is_recorded() {
+            let prove = || trace.prove_replayed(&mut prover, q, &mut graph);
+            unwatched.push(Unwatched::time("one graph", q, rounds, prove)?);
+        }
+        Ok(Timed { stages: watched, unwatched })
     }
+}
+
+fn median(times: impl Iterator<Item = Duration>) -> Duration {
+    let mut times: Vec<Duration> = times.collect();
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
 }
 
 /// Runs the command.
@@ -65,24 +122,26 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     check(&args.air.outline()?, config)?;
     let q = open(Domain::Stark, args.backend)?;
     let (statement, trace) = args.air.make(q.budget()).context("making the trace")?;
-    let (rounds, submissions) = statement.with(Timing { q: &q, config, trace: &trace, rounds: args.rounds })??;
+    let timed = statement.with(Timing { q: &q, config, trace: &trace, rounds: args.rounds })??;
     let mut text = String::new();
     let mut proving = Duration::ZERO;
-    for (stage, (name, _)) in rounds[0].iter().enumerate() {
-        let mut times: Vec<Duration> = rounds.iter().map(|round| round[stage].1).collect();
-        times.sort_unstable();
-        let median = times[times.len() / 2];
+    for (stage, (name, _)) in timed.stages[0].iter().enumerate() {
+        let median = median(timed.stages.iter().map(|round| round[stage].1));
         proving += median;
-        writeln!(text, "{:>10.2} ms  {name}", median.as_secs_f64() * 1e3)?;
+        writeln!(text, "{:>10.2} ms  {name}", milliseconds(median))?;
     }
-    writeln!(text, "{:>10.2} ms  whole proof", proving.as_secs_f64() * 1e3)?;
-    let Submissions { calls, launches, replays, copies, allocations, waits } = submissions;
-    if calls > 0 {
-        writeln!(text, "{calls:>10} driver calls for a proof whose stages nobody watches, among them")?;
-        writeln!(
-            text,
-            "{launches:>10} launches of kernels, {replays} replays, {copies} copies and fills, {allocations} allocations, {waits} waits"
-        )?;
+    writeln!(text, "{:>10.2} ms  whole proof", milliseconds(proving))?;
+    for Unwatched { name, times, submissions } in timed.unwatched {
+        let median = median(times.into_iter());
+        writeln!(text, "{:>10.2} ms  whole proof without a wait between stages, {name}", milliseconds(median))?;
+        let Submissions { calls, launches, replays, copies, allocations, waits } = submissions;
+        if calls > 0 {
+            writeln!(
+                text,
+                "{calls:>10} driver calls, {launches} launches of kernels, {replays} replays, {copies} copies and fills, {allocations} \
+                 allocations, {waits} waits"
+            )?;
+        }
     }
     print(&text)
 }

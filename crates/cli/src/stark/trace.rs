@@ -1,7 +1,7 @@
 //! What proofs take their traces from.
 
 use runtime::AnyQueue;
-use stark::{Columns, ProveError, Stage, Statement, StatementProof, StatementProver, Witness};
+use stark::{Columns, ProofGraph, ProveError, Stage, Statement, StatementProof, StatementProver, Witness};
 use stark_airs::{Blake2sStates, FibonacciSeeds, PlonkWires, Poseidon2States, StateMachine};
 
 /// A trace, or what it is made from where the proof is made.
@@ -39,6 +39,23 @@ impl Trace {
             Self::Plonk(wires) => from(prover, q, wires, watch),
             Self::Poseidon2(states) => from(prover, q, states, watch),
             Self::Blake2s(states) => from(prover, q, states, watch),
+        }
+    }
+
+    /// [`prove`](Self::prove) with the work of the device as one submission, once it is recorded.
+    pub(crate) fn prove_replayed<S: Statement>(
+        &self,
+        prover: &mut StatementProver<'_, AnyQueue, S>,
+        q: &AnyQueue,
+        graph: &mut ProofGraph<AnyQueue>,
+    ) -> Result<StatementProof, ProveError> {
+        match self {
+            Self::Columns(columns) => prover.prove_replayed(q, graph, columns),
+            Self::Fibonacci(seeds) => prover.prove_from_replayed(q, graph, seeds),
+            Self::StateMachine(machine) => prover.prove_from_replayed(q, graph, machine),
+            Self::Plonk(wires) => prover.prove_from_replayed(q, graph, wires),
+            Self::Poseidon2(states) => prover.prove_from_replayed(q, graph, states),
+            Self::Blake2s(states) => prover.prove_from_replayed(q, graph, states),
         }
     }
 }

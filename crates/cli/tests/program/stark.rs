@@ -126,12 +126,21 @@ fn a_benchmark_counts_what_a_proof_hands_to_a_driver() {
     };
     let (cpu, sim) = (bench("cpu"), bench("sim"));
     assert!(cpu.contains("whole proof") && !cpu.contains("driver"), "{cpu}");
-    let count = |what: &str| {
-        let before = sim.split(what).next().unwrap().split_whitespace().last().unwrap();
-        before.parse::<u32>().unwrap_or_else(|_| panic!("{sim}"))
-    };
-    let parts = [" launches", " replays", " copies", " allocations", " waits"].map(count);
-    assert!(parts[0] > 0 && parts[4] > 0 && count(" driver calls") >= parts.iter().sum(), "{sim}");
+    let lines: Vec<&str> = sim.lines().filter(|line| line.contains(" driver calls")).collect();
+    let [single, graph] = lines[..] else { panic!("{sim}") };
+    assert!(sim.contains("op by op\n") && sim.contains("one graph\n"), "{sim}");
+    let counts = [single, graph].map(|line| {
+        [" driver calls", " launches", " replays", " copies", " allocations", " waits"].map(|what| {
+            let before = line.split(what).next().unwrap().split_whitespace().last().unwrap();
+            before.parse::<u32>().unwrap_or_else(|_| panic!("{sim}"))
+        })
+    });
+    for [calls, parts @ ..] in counts {
+        assert!(calls >= parts.iter().sum() && parts[4] == 1, "{sim}");
+    }
+    // The seed asks for 60 % less.
+    let [[single, ..], [graph, _, replays, ..]] = counts;
+    assert!(10 * graph <= 4 * single && replays == 1, "{sim}");
 }
 
 #[test]

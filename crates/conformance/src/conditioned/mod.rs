@@ -134,6 +134,10 @@ impl<Q: Record + Clone> Queue for Conditioned<Q> {
         self.queue.write(host, dst)
     }
 
+    fn write_parts<T: Element>(&self, parts: &[&[T]], dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
+        self.queue.write_parts(parts, dst)
+    }
+
     fn read<T: Element>(&self, src: Ref<'_, Q, T>) -> Result<Vec<T>, BackendError> {
         self.queue.read(src)
     }
@@ -148,6 +152,14 @@ impl<Q: Record + Clone> Queue for Conditioned<Q> {
 
     fn copy<T: Element>(&self, src: Ref<'_, Q, T>, dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
         self.submit(|queue| queue.copy(src, dst))
+    }
+
+    fn words<'a, T: Element>(&self, view: Ref<'a, Q, T>) -> Ref<'a, Q, u32>
+    where
+        Q::Buf<T>: 'a,
+        Q::Buf<u32>: 'a,
+    {
+        self.queue.words(view)
     }
 
     fn finish(&self) -> Result<(), BackendError> {

@@ -40,6 +40,10 @@ impl Block {
         &self.device
     }
 
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Orders number `at` of `stream` after the uses that it must not overtake, and notes it.
     pub(crate) fn admit(&self, stream: &Arc<Stream>, at: u64, access: Access, turn: &Turn<'_>) -> Result<(), Fault> {
         lock(&self.uses).admit(stream, at, access, self.device.events(), turn)

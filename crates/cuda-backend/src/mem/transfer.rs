@@ -21,9 +21,13 @@ const CHUNK_BYTES: usize = 4 << 20;
 const READS_AHEAD: usize = 2;
 
 impl Block {
-    /// Takes `bytes` bytes of device memory, of undefined content, for the work of `track`.
+    /// Takes `bytes` bytes of device memory, of undefined content, for the work of `track`: within a recording what that took before and
+    /// nobody holds any more, if there is such memory.
     pub(crate) fn take(device: &Arc<DeviceCtx>, track: &Track, bytes: u64) -> Result<Arc<Self>, BackendError> {
         let rounded = bytes.checked_next_multiple_of(GRANULE_BYTES).ok_or(BackendError::OutOfMemory { bytes })?;
+        if let Some(block) = track.recording().and_then(|recording| recording.reuse(rounded)) {
+            return Ok(block);
+        }
         let reserved = device.budget().reserve(rounded)?;
         let _relaxed = track.relax()?;
         let home = track.home();
@@ -39,43 +43,76 @@ impl Block {
     }
 }
 
-/// Copies `host` to a region of the same length. The host may reuse its memory at once.
+/// Copies `parts`, one after the other, to a region of their length. The host may reuse its memory at once.
 pub(crate) fn upload(
     device: &DeviceCtx,
     track: &Track,
     target: Region<'_>,
-    host: &[u8],
+    parts: &[&[u8]],
     content: Content,
 ) -> Result<(), BackendError> {
+    let mut parts = parts.iter().copied().filter(|part| !part.is_empty());
+    let mut rest: &[u8] = &[];
     let mut done = 0u64;
-    for chunk in host.chunks(CHUNK_BYTES) {
-        let bytes = chunk.len() as u64;
-        let target = target.part(done, bytes);
-        done += bytes;
-        let mut piece = acquire(device, track, chunk.len(), content)?;
-        let source = match &mut piece {
-            Some(piece) => {
-                copy_bytes(chunk, piece.bytes_mut());
-                piece.start().cast_const()
+    while done < target.bytes() {
+        let chunk = target.part(done, CHUNK_BYTES as u64);
+        done += chunk.bytes();
+        let mut missing = chunk.bytes() as usize;
+        let sources = core::iter::from_fn(|| {
+            if rest.is_empty() {
+                rest = parts.next()?;
             }
-            None => {
-                track.permit_waiting("write")?;
-                chunk.as_ptr()
-            }
-        };
-        let admitted = track.admit("write", &[(target.block(), Access::Write)])?;
-        // SAFETY: the region is alive until the stream has passed this use of it. Pinned memory is given up until the copy
-        // is done; from pageable memory the driver has copied when the call returns.
-        unsafe { ffi::copy_to_device(track.stream(), target.address(), source, target.bytes()) }?;
-        match piece {
-            Some(piece) => track.retire(piece, admitted)?,
-            None => {
-                drop(admitted);
-                track.stream().synchronize()?;
-            }
+            let (source, left) = rest.split_at(rest.len().min(missing));
+            rest = left;
+            missing -= source.len();
+            (!source.is_empty()).then_some(source)
+        });
+        match acquire(device, track, chunk.bytes() as usize, content)? {
+            Some(piece) => staged(track, chunk, piece, sources)?,
+            None => pageable(track, chunk, sources)?,
         }
     }
     Ok(())
+}
+
+/// Copies `sources` to a region of their length through pinned memory that is as long.
+fn staged<'a>(
+    track: &Track,
+    target: Region<'_>,
+    mut piece: Piece,
+    sources: impl Iterator<Item = &'a [u8]>,
+) -> Result<(), BackendError> {
+    let mut free = piece.bytes_mut();
+    for source in sources {
+        let (taken, left) = free.split_at_mut(source.len());
+        copy_bytes(source, taken);
+        free = left;
+    }
+    let admitted = track.admit("write", &[(target.block(), Access::Write)])?;
+    // SAFETY: the region is alive until the stream has passed this use of it, and pinned memory is given up until the copy is
+    // done.
+    unsafe { ffi::copy_to_device(track.stream(), target.address(), piece.start().cast_const(), target.bytes()) }?;
+    Ok(track.retire(piece, admitted)?)
+}
+
+/// Copies `sources` to a region of their length without pinned memory.
+fn pageable<'a>(
+    track: &Track,
+    target: Region<'_>,
+    sources: impl Iterator<Item = &'a [u8]>,
+) -> Result<(), BackendError> {
+    track.permit_waiting("write")?;
+    let mut done = 0;
+    for source in sources {
+        let part = target.part(done, source.len() as u64);
+        done += part.bytes();
+        let admitted = track.admit("write", &[(part.block(), Access::Write)])?;
+        // SAFETY: the region is alive until the stream has passed this use of it; from pageable memory the driver has copied
+        // when the call returns.
+        unsafe { ffi::copy_to_device(track.stream(), part.address(), source.as_ptr(), part.bytes()) }?;
+        drop(admitted);
+    }
+    Ok(track.stream().synchronize()?)
 }
 
 /// Copies a region to elements on the host, which are as long, and checks every bit pattern.

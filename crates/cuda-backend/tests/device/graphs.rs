@@ -117,6 +117,46 @@ fn a_recording_keeps_what_it_uses() {
 }
 
 #[test]
+fn a_recording_uses_again_what_nobody_holds_any_more() {
+    let schedules = ["eager", "lazy", "random;seed=1", "random;seed=2", "random;seed=3"];
+    for schedule in schedules.map(|schedule| format!("schedule={schedule};checks=sanitize")) {
+        let machine = Machine::new(&schedule);
+        let queue = open(Allocator::StreamOrdered).unwrap();
+        let (input, mut outputs) = (queue.upload(&[7u32; 500]).unwrap(), queue.zeros::<u32>(8 * 500).unwrap());
+        let before = queue.budget().live_bytes();
+        let graph = queue.record::<BackendError>(|queue| {
+            let branch = queue.fork()?;
+            // Taken by one queue after the other: each must wait until the other has read it.
+            for factor in 1..9 {
+                let on = if factor % 2 == 0 { queue } else { &branch };
+                let mut scaled = on.alloc::<u32>(500)?;
+                on.copy(input.view(), scaled.view_mut())?;
+                scale(on, &mut scaled.view_mut(), factor)?;
+                let first = (factor as usize - 1) * 500;
+                on.copy(scaled.view(), outputs.slice_mut(first..first + 500)?)?;
+            }
+            // What is held is not used again, nor what is more than twice as large.
+            let (held, small) = (queue.zeros::<u32>(500)?, queue.zeros::<u32>(100)?);
+            let mut other = queue.alloc::<u32>(500)?;
+            queue.copy(held.view(), other.view_mut())?;
+            queue.copy(small.view(), other.slice_mut(0..100)?)?;
+            queue.join(&branch)
+        });
+        let graph = graph.unwrap().unwrap();
+        // 500 words take four granules of 512 bytes, 100 words one.
+        assert_eq!(queue.budget().live_bytes() - before, 2 * 2048 + 512, "{schedule}");
+        for _ in 0..3 {
+            queue.clear(outputs.view_mut()).unwrap();
+            queue.replay(&graph).unwrap();
+            let expected: Vec<u32> = (1..9).flat_map(|factor| [7 * factor; 500]).collect();
+            assert_eq!(queue.download(&outputs).unwrap(), expected, "{schedule}");
+        }
+        drop((graph, input, outputs, queue));
+        machine.assert_clean();
+    }
+}
+
+#[test]
 fn a_replay_on_another_queue_waits_for_what_it_uses() {
     for seed in 0..4 {
         let machine = Machine::new(&format!("schedule=random;seed={seed}"));

@@ -8,7 +8,7 @@ mod timed;
 
 use core::ops::Range;
 
-use backend_api::{BackendError, Budget, Buffer, BufferMut, BufferRef, Caps, Element, Fork, Queue, Record};
+use backend_api::{BackendError, Budget, Buffer, BufferMut, BufferRef, Caps, Element, Fork, Queue, Record, as_words};
 use cpu_backend::{CpuBuf, CpuQueue};
 #[cfg(feature = "cuda")]
 use cuda_backend::{CudaBuf, CudaGraph, CudaMut, CudaQueue, CudaRef};
@@ -251,6 +251,20 @@ impl Queue for AnyQueue {
         )
     }
 
+    fn write_parts<T: Element>(&self, parts: &[&[T]], dst: AnyMut<'_, T>) -> Result<(), BackendError> {
+        traced!(
+            self,
+            "write",
+            [bytes = dst.len() * size_of::<T>()],
+            match (self, dst) {
+                (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.write_parts(parts, dst),
+                #[cfg(feature = "cuda")]
+                (Self::Cuda(queue), AnyMut::Cuda(dst)) => queue.write_parts(parts, dst),
+                _ => Err(BackendError::MixedBackend { op: "write" }),
+            }
+        )
+    }
+
     fn read<T: Element>(&self, src: AnyRef<'_, T>) -> Result<Vec<T>, BackendError> {
         traced!(
             self,
@@ -305,6 +319,17 @@ impl Queue for AnyQueue {
                 _ => Err(BackendError::MixedBackend { op: "copy" }),
             }
         )
+    }
+
+    fn words<'a, T: Element>(&self, view: AnyRef<'a, T>) -> AnyRef<'a, u32>
+    where
+        AnyBuf<T>: 'a,
+    {
+        match view {
+            AnyRef::Cpu(view) => AnyRef::Cpu(as_words(view)),
+            #[cfg(feature = "cuda")]
+            AnyRef::Cuda(view) => AnyRef::Cuda(view.words()),
+        }
     }
 
     fn finish(&self) -> Result<(), BackendError> {

@@ -4,6 +4,7 @@
 
 #[path = "../../../stark-verifier/tests/proofs/common/airs.rs"]
 mod airs;
+mod graphs;
 mod prove;
 mod refused;
 mod relations;

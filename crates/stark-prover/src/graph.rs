@@ -1,0 +1,114 @@
+//! A proof as one submission.
+
+use core::fmt;
+use std::sync::Arc;
+
+use backend_api::{BackendError, Record};
+
+use crate::{Prover, ProverError, Session, StarkOps, Submitted};
+
+/// The work of a proof from its trace on, recorded at the second proof and replayed from then on as one submission.
+///
+/// It belongs to the memory of one prover: with another prover, or when a relation needed more memory, it is made anew, and
+/// so it is when other words are said. Proofs do not depend on whether they were replayed.
+///
+/// While it is there, it keeps the memory that single ops need apart for each of them. Where that is too much, the work is
+/// submitted op by op.
+pub struct ProofGraph<Q: Record> {
+    /// What it is the graph of.
+    of: Option<(Arc<()>, Vec<u32>)>,
+    state: State<Q::Graph>,
+}
+
+enum State<G> {
+    /// A proof was made, or none.
+    New,
+    Recorded(G),
+    /// The device does not record it.
+    Refused,
+}
+
+impl<Q: Record> Default for ProofGraph<Q> {
+    fn default() -> Self {
+        Self { of: None, state: State::New }
+    }
+}
+
+impl<Q: StarkOps + Record> ProofGraph<Q> {
+    /// Nothing recorded.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether the next proof of the same prover is a replay.
+    #[must_use]
+    pub const fn is_recorded(&self) -> bool {
+        matches!(self.state, State::Recorded(_))
+    }
+
+    /// Submits a proof of the trace that was [loaded](Prover::load). `make` makes it with the session that it is given, the same way each
+    /// time; whatever words it says beside what the statement implies have to be in `said`.
+    ///
+    /// # Errors
+    /// [`ProverError::NotLoaded`] without a trace, and what `make` fails with or the device reports; nothing is kept then.
+    pub fn submit<'p>(
+        &mut self,
+        prover: &'p mut Prover<Q>,
+        q: &'p Q,
+        said: &[u32],
+        make: impl for<'s> Fn(Session<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
+    ) -> Result<Submitted<'p, Q>, ProverError> {
+        if !prover.loaded {
+            return Err(ProverError::NotLoaded);
+        }
+        let known = self
+            .of
+            .take()
+            .is_some_and(|(memory, known)| Arc::ptr_eq(&memory, &prover.memory.identity) && known == said);
+        // What fails below leaves nothing.
+        let state = core::mem::replace(&mut self.state, State::New);
+        let state = match state {
+            State::New if known => Self::record(prover, q, &make)?,
+            state if known => state,
+            _ => State::New,
+        };
+        if let State::Recorded(graph) = &state {
+            prover.loaded = false;
+            q.replay(graph)?;
+        } else {
+            make(prover.begin(q)?)?;
+        }
+        *self = Self { of: Some((Arc::clone(&prover.memory.identity), said.to_vec())), state };
+        Ok(Submitted { prover, q })
+    }
+
+    fn record(
+        prover: &mut Prover<Q>,
+        q: &Q,
+        make: impl for<'s> Fn(Session<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
+    ) -> Result<State<Q::Graph>, ProverError> {
+        let loaded = prover.loaded;
+        let recorded = q.record(|q| make(prover.begin(q)?).map(drop));
+        prover.loaded = loaded;
+        match recorded {
+            Ok(Some(graph)) => Ok(State::Recorded(graph)),
+            Ok(None) => Ok(State::Refused),
+            Err(ProverError::Backend(BackendError::BudgetExceeded { .. } | BackendError::OutOfMemory { .. })) => {
+                Ok(State::Refused)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl<Q: Record> fmt::Debug for ProofGraph<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match self.state {
+            State::New => "new",
+            State::Recorded(_) => "recorded",
+            State::Refused => "refused",
+        };
+        f.debug_struct("ProofGraph").field("state", &state).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,109 @@
+//! Graphs of proofs, where sessions are driven by hand.
+
+use core_types::air::Relation;
+use runtime::AnyQueue;
+use stark_prover::{PcsConfig, Proof, ProofGraph, Prover, ProverError, Session, Submitted};
+
+use crate::{
+    airs::PAIR,
+    prove::prover,
+    statement::Statement,
+    traces::{Traces, traces},
+    vectors::simulated,
+};
+
+const STATEMENT: Statement = Statement::StateMachine { log_rows: 5, in_pairs: true };
+
+/// What a session does besides its trees.
+#[derive(Clone, Copy)]
+struct Way {
+    words: [u32; 2],
+    relation: Relation,
+}
+
+fn make<'p>(mut session: Session<'p, AnyQueue>, way: Way) -> Result<Submitted<'p, AnyQueue>, ProverError> {
+    session.commit_preprocessed()?;
+    session.mix_u32s(&way.words)?;
+    session.commit_loaded()?;
+    session.draw_relation(way.relation)?;
+    session.commit_look_ups()?;
+    session.submit()
+}
+
+fn load(q: &AnyQueue, prover: &mut Prover<AnyQueue>, traces: &Traces) {
+    let trace: Vec<_> = traces.trace.iter().map(|column| &column[..]).collect();
+    prover.load(q, &trace).unwrap();
+}
+
+fn single(q: &AnyQueue, prover: &mut Prover<AnyQueue>, traces: &Traces, way: Way) -> Proof {
+    load(q, prover, traces);
+    make(prover.begin(q).unwrap(), way).unwrap().wait().unwrap().proof().unwrap()
+}
+
+#[test]
+fn other_words_and_wider_relations_make_another_graph() {
+    let q = simulated();
+    let traces = traces(&STATEMENT, 1);
+    let [mut first, mut second] = [(), ()].map(|()| prover(&q, &STATEMENT, PcsConfig::default(), &traces).unwrap());
+    let way = Way { words: [1, 2], relation: PAIR };
+    let wider = Relation::new(PAIR.first(), PAIR.slots() + 3);
+    let ways = [way, Way { words: [1, 3], ..way }, Way { relation: wider, ..way }, way];
+    let mut graph = ProofGraph::new();
+    let mut proofs = Vec::new();
+    for (index, way) in ways.into_iter().enumerate() {
+        let expected = single(&q, &mut first, &traces, way);
+        for round in 0..4 {
+            load(&q, &mut second, &traces);
+            // Whoever draws another relation says so.
+            let said = [&way.words[..], &[way.relation.slots()]].concat();
+            let proof = graph.submit(&mut second, &q, &said, |session| make(session, way)).unwrap();
+            assert_eq!(proof.wait().unwrap().proof().unwrap(), expected, "{index}, round {round}");
+            assert_eq!(graph.is_recorded(), round > 0, "{index}, round {round}");
+        }
+        proofs.push(expected);
+    }
+    assert!(proofs[0] != proofs[1] && proofs[0] == proofs[3]);
+
+    // Memory that another session replaced is not that of the graph.
+    let mut third = prover(&q, &STATEMENT, PcsConfig::default(), &traces).unwrap();
+    let mut graph = ProofGraph::new();
+    for round in 0..5 {
+        if round == 3 {
+            single(&q, &mut third, &traces, Way { relation: wider, ..way });
+        }
+        load(&q, &mut third, &traces);
+        let proof = graph.submit(&mut third, &q, &way.words, |session| make(session, way)).unwrap();
+        let found = proof.wait().unwrap();
+        let drawn = if round < 3 { PAIR } else { wider };
+        assert_eq!(found.challenges().len(), drawn.slots() as usize);
+        assert_eq!(found.proof().unwrap(), proofs[0], "round {round}");
+        assert_eq!(graph.is_recorded(), [1, 2, 4].contains(&round), "round {round}");
+    }
+}
+
+#[test]
+fn a_trace_is_committed_to_once() {
+    let q = simulated();
+    let traces = traces(&STATEMENT, 1);
+    let mut prover = prover(&q, &STATEMENT, PcsConfig::default(), &traces).unwrap();
+    let way = Way { words: [1, 2], relation: PAIR };
+    let mut graph = ProofGraph::new();
+    let mut submit = |prover: &mut Prover<AnyQueue>| {
+        graph
+            .submit(prover, &q, &way.words, |session| make(session, way))
+            .map(|submitted| drop(submitted.wait().unwrap()))
+    };
+    for _ in 0..3 {
+        assert_eq!(submit(&mut prover), Err(ProverError::NotLoaded));
+        load(&q, &mut prover, &traces);
+        assert_eq!(submit(&mut prover), Ok(()));
+        assert_eq!(submit(&mut prover), Err(ProverError::NotLoaded));
+        let refused = make(prover.begin(&q).unwrap(), way).map(drop);
+        assert_eq!(refused, Err(ProverError::NotLoaded));
+    }
+    // A trace of another shape leaves none.
+    load(&q, &mut prover, &traces);
+    assert!(prover.load(&q, &[]).is_err());
+    assert_eq!(submit(&mut prover), Err(ProverError::NotLoaded));
+    assert!(graph.is_recorded());
+}

@@ -1,0 +1,143 @@
+//! Proofs that are replayed are those that are submitted op by op, with fewer calls of the driver.
+#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
+
+use backend_api::{Counted as _, Queue as _, Submissions};
+use runtime::{AnyQueue, Choice, Domain, Settings};
+use stark::{
+    Columns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Statement, StatementProver, Witness,
+};
+use stark_airs::{Circuit, Plonk, StateMachine, WideFibonacci};
+
+fn simulated(mem_limit_bytes: Option<u64>) -> AnyQueue {
+    let settings = Settings { mem_limit_bytes, ..Settings::default() };
+    runtime::open_with(&settings, Some(Domain::Stark), Some(Choice::Sim)).unwrap().0
+}
+
+fn words<const N: usize>(words: [u32; N]) -> [M31; N] {
+    words.map(M31::from_u32)
+}
+
+fn fibonacci(air: &WideFibonacci, rows: u32, seed: u32) -> (Vec<Columns>, impl Witness) {
+    let seeds: Vec<_> = (0..rows).map(|row| words([seed + row, seed * row + 1])).collect();
+    (air.trace(&seeds).unwrap(), air.seeds(&seeds).unwrap())
+}
+
+fn prover<'s, S: Statement>(q: &AnyQueue, statement: &'s S) -> StatementProver<'s, AnyQueue, S> {
+    StatementProver::new(q, Protocol::V2_3, PcsConfig::default(), statement).unwrap()
+}
+
+/// What `run` hands to the driver.
+fn counted<T>(q: &AnyQueue, run: impl FnOnce() -> T) -> (T, Submissions) {
+    q.finish().unwrap();
+    let before = q.submissions();
+    let made = run();
+    (made, q.submissions() - before)
+}
+
+/// Proves each trace op by op and replayed, from its columns and from its witness, twice; holds the counts of the driver's calls.
+fn hold<S: Statement, W: Witness>(q: &AnyQueue, statement: &S, traces: &[(Vec<Columns>, W)]) {
+    let mut prover = prover(q, statement);
+    let mut graph = ProofGraph::new();
+    for (round, (trace, witness)) in traces.iter().chain(traces).enumerate() {
+        let (expected, eager) = counted(q, || prover.prove(q, trace).unwrap());
+        let (from, eager_from) = counted(q, || prover.prove_from(q, witness).unwrap());
+        assert_eq!(from, expected);
+        let (proof, replayed) = counted(q, || prover.prove_replayed(q, &mut graph, trace).unwrap());
+        assert_eq!(proof, expected, "{round}");
+        let (proof, replayed_from) = counted(q, || prover.prove_from_replayed(q, &mut graph, witness).unwrap());
+        assert_eq!(proof, expected, "{round}");
+        for counts in [eager, eager_from, replayed, replayed_from] {
+            assert_eq!(counts.waits, 1, "{round}: {counts:?}");
+        }
+        if round == 0 {
+            continue;
+        }
+        assert_eq!((replayed.launches, replayed.replays), (0, 1), "{round}: {replayed:?}");
+        assert_eq!(replayed_from.replays, 1, "{round}: {replayed_from:?}");
+        assert!(10 * replayed.calls <= eager.calls, "{round}: {replayed:?} instead of {eager:?}");
+        assert!(5 * replayed_from.calls <= eager_from.calls, "{round}: {replayed_from:?} instead of {eager_from:?}");
+    }
+    assert!(graph.is_recorded());
+}
+
+#[test]
+fn a_replayed_proof_is_one_submission_and_one_wait() {
+    let q = simulated(None);
+    let air = WideFibonacci::new(6, 20).unwrap();
+    hold(&q, &air, &[1, 2, 3].map(|seed| fibonacci(&air, 64, seed)));
+    let machine = StateMachine::new([4, 5], words([9, 1 << 30])).unwrap();
+    hold(&q, &machine, &[(machine.trace(), machine.clone())]);
+    let plonk = Plonk::evaluate(Circuit::sample(60).unwrap(), words([3, 1 << 30]).to_vec()).unwrap();
+    hold(&q, &plonk, &[(plonk.trace(), plonk.wires())]);
+    assert_eq!(q.budget().live_bytes(), 0);
+}
+
+#[test]
+fn a_graph_is_made_anew_for_another_prover_and_kept_after_a_refused_trace() {
+    let q = simulated(None);
+    let mut graph = ProofGraph::new();
+    let machine = StateMachine::new([4, 5], words([1, 2])).unwrap();
+    let other = StateMachine::new([4, 5], words([1, 3])).unwrap();
+    let (mut first, mut second) = (prover(&q, &machine), prover(&q, &other));
+    let expected = [first.prove(&q, &machine.trace()).unwrap(), second.prove(&q, &other.trace()).unwrap()];
+    for _ in 0..2 {
+        // The shape is the same, but memory and public words are not.
+        for _ in 0..3 {
+            assert_eq!(first.prove_replayed(&q, &mut graph, &machine.trace()).as_ref(), Ok(&expected[0]));
+        }
+        for _ in 0..3 {
+            assert_eq!(second.prove_replayed(&q, &mut graph, &other.trace()).as_ref(), Ok(&expected[1]));
+        }
+    }
+    assert!(graph.is_recorded());
+    let trace = other.trace();
+    let refused = second.prove_replayed(&q, &mut graph, &trace[1..]);
+    assert_eq!(refused, Err(ProveError::Components { expected: 2, got: 1 }));
+    assert_eq!(second.prove_replayed(&q, &mut graph, &machine.trace()), Err(ProveError::Sums));
+    let mut broken = trace.clone();
+    broken[1][0][3] += M31::ONE;
+    let refused = second.prove_replayed(&q, &mut graph, &broken);
+    assert!(
+        matches!(refused, Err(ProveError::Sums | ProveError::Prover(ProverError::Constraints))),
+        "a trace that breaks constraints: {refused:?}"
+    );
+    assert!(graph.is_recorded());
+    let (proof, counts) = counted(&q, || second.prove_replayed(&q, &mut graph, &trace).unwrap());
+    assert_eq!((&proof, counts.replays), (&expected[1], 1));
+}
+
+#[test]
+fn a_graph_takes_hardly_more_memory_than_single_ops_and_without_it_proofs_are_made_op_by_op() {
+    let machine = StateMachine::new([4, 9], words([1, 2])).unwrap();
+    let trace = machine.trace();
+    let q = simulated(None);
+    let mut single = prover(&q, &machine);
+    let expected = single.prove(&q, &trace).unwrap();
+    let (needed, mut graph) = (q.budget().peak_bytes(), ProofGraph::new());
+    for _ in 0..3 {
+        assert_eq!(single.prove_replayed(&q, &mut graph, &trace).as_ref(), Ok(&expected));
+    }
+    let with_graph = q.budget().peak_bytes();
+    assert!(graph.is_recorded() && needed < with_graph && with_graph < needed + needed / 100, "{needed}, {with_graph}");
+
+    let q = simulated(Some(needed));
+    let (mut prover, mut graph) = (prover(&q, &machine), ProofGraph::new());
+    for round in 0..4 {
+        let (proof, counts) = counted(&q, || prover.prove_replayed(&q, &mut graph, &trace).unwrap());
+        assert_eq!((&proof, counts.replays), (&expected, 0), "{round}: {counts:?}");
+    }
+    assert!(!graph.is_recorded());
+}
+
+#[test]
+fn what_the_host_does_itself_is_never_a_replay() {
+    let (q, air) = (AnyQueue::Cpu(runtime::cpu().unwrap()), WideFibonacci::new(6, 20).unwrap());
+    let (mut prover, mut graph) = (prover(&q, &air), ProofGraph::new());
+    for seed in 1..4 {
+        let (trace, witness) = fibonacci(&air, 64, seed);
+        let expected = prover.prove(&q, &trace);
+        assert_eq!(prover.prove_replayed(&q, &mut graph, &trace), expected);
+        assert_eq!(prover.prove_from_replayed(&q, &mut graph, &witness), expected);
+    }
+    assert!(!graph.is_recorded());
+}
