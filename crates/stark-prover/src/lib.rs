@@ -16,6 +16,7 @@ mod fri;
 mod generate;
 mod graph;
 mod layer;
+mod load;
 mod memory;
 mod open;
 mod out_of_domain;
@@ -27,7 +28,7 @@ mod shape;
 mod stage;
 mod submitted;
 
-pub use backend_api::ops::StarkOps;
+pub use backend_api::{Record, ops::StarkOps};
 pub use component::Component;
 pub use error::ProverError;
 pub use generate::Generated;

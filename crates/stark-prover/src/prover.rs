@@ -3,13 +3,13 @@
 use core::fmt;
 
 use backend_api::Buffer as _;
-use core_types::{air::Tree, blake2s::Digest as Words, circle::double_x, field::M31, params::air::MaskAt};
+use core_types::{blake2s::Digest as Words, circle::double_x, field::M31, params::air::MaskAt};
 use stark_air::{MaskSource, Program};
 use stark_fft::{CanonicDomain, TwiddleTree};
 use stark_verifier::{Digest, PcsConfig, Protocol};
 
 use crate::{
-    Component, Generated, ProverError, StarkOps, answers,
+    Component, ProverError, StarkOps, answers,
     memory::Memory,
     samples::Samples,
     shape::{Column, Shape},
@@ -103,31 +103,6 @@ impl<Q: StarkOps> Prover<Q> {
     /// What the device reports.
     pub fn preprocessed_root(&self, q: &Q) -> Result<Digest, ProverError> {
         self.root(q, 0)
-    }
-
-    /// Uploads the trace of the next proof, the columns of all components, one after the other, in stored order, for
-    /// [`commit_loaded`](crate::Session::commit_loaded): apart from what can be recorded, since it is another one for each proof.
-    ///
-    /// # Errors
-    /// [`ProverError::Columns`] or [`ProverError::Rows`] if the columns are not those of the statement, and what the device
-    /// reports.
-    pub fn load(&mut self, q: &Q, trace: &[&[M31]]) -> Result<(), ProverError> {
-        self.loaded = false;
-        self.upload(q, Tree::TRACE.0 as usize, trace)?;
-        self.loaded = true;
-        Ok(())
-    }
-
-    /// Makes the trace of the next proof on the device, as [`load`](Self::load) uploads one.
-    ///
-    /// # Errors
-    /// [`ProverError::Generators`], [`ProverError::Generator`] or [`ProverError::Keys`] if generators, inputs or tables are not those
-    /// of a trace of the statement, and what the device reports.
-    pub fn load_generated(&mut self, q: &Q, components: &[Generated<'_>]) -> Result<(), ProverError> {
-        self.loaded = false;
-        self.generate(q, components)?;
-        self.loaded = true;
-        Ok(())
     }
 
     pub(crate) fn root(&self, q: &Q, tree: usize) -> Result<Digest, ProverError> {

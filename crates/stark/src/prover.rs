@@ -2,14 +2,15 @@
 
 use core::fmt;
 
-use backend_api::Record;
 use core_types::{
     air::{Air, Gather, Generator},
     field::M31,
 };
 use stark_air::{RecordError, RecordedGenerator};
 use stark_airs::{Columns, Statement, Visitor, Witness, WitnessVisitor};
-use stark_prover::{Component, Generated, ProofGraph, Prover, ProverError, Session, Stage, StarkOps, Submitted};
+use stark_prover::{
+    Component, Generated, ProofGraph, Prover, ProverError, Record, Session, Stage, StarkOps, Submitted,
+};
 use stark_verifier::{Digest, PcsConfig, Protocol};
 use thiserror::Error;
 

@@ -66,7 +66,7 @@ fn a_replayed_proof_is_one_submission_and_one_wait() {
     let air = WideFibonacci::new(6, 20).unwrap();
     hold(&q, &air, &[1, 2, 3].map(|seed| fibonacci(&air, 64, seed)));
     let machine = StateMachine::new([4, 5], words([9, 1 << 30])).unwrap();
-    hold(&q, &machine, &[(machine.trace(), machine.clone())]);
+    hold(&q, &machine, &[(machine.trace(), machine)]);
     let plonk = Plonk::evaluate(Circuit::sample(60).unwrap(), words([3, 1 << 30]).to_vec()).unwrap();
     hold(&q, &plonk, &[(plonk.trace(), plonk.wires())]);
     assert_eq!(q.budget().live_bytes(), 0);
