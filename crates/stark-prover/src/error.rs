@@ -122,10 +122,20 @@ pub enum ProverError {
     /// The out-of-domain point that was drawn is on a domain or not on the circle, by a chance of less than 2^-90.
     #[error("the out-of-domain point cannot be used")]
     Point,
-    /// A transform was refused or failed.
+    /// A transform was refused.
     #[error("a transform failed")]
-    Fft(#[from] FftError),
+    Fft(#[source] FftError),
     /// The device refused or failed.
     #[error("the device failed")]
     Backend(#[from] BackendError),
+}
+
+impl From<FftError> for ProverError {
+    /// A device that failed in a transform is a device that failed.
+    fn from(error: FftError) -> Self {
+        match error {
+            FftError::Backend(error) => Self::Backend(error),
+            error => Self::Fft(error),
+        }
+    }
 }

@@ -76,7 +76,7 @@ const ARROWS: &[Arrow] = &[
     Arrow {
         package: "stark",
         normal: &["core-types", "stark-air", "stark-airs", "stark-prover", "stark-verifier"],
-        dev: &["backend-api", "runtime"],
+        dev: &["backend-api", "cuda-sim", "runtime"],
     },
     Arrow { package: "stark-air", normal: &["core-types"], dev: &[] },
     Arrow { package: "stark-fft", normal: &["core-types", "backend-api"], dev: &["runtime"] },

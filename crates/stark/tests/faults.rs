@@ -1,0 +1,209 @@
+//! Whatever is refused during a proof, there is the right proof or a typed error, nothing stays allocated, and the next proof is right.
+#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
+
+use std::{collections::BTreeMap, sync::OnceLock};
+
+use backend_api::{BackendError, Queue as _};
+use cuda_sim::driver::{self, Rule, Simulation};
+use runtime::{AnyQueue, Choice, Domain, Settings};
+use stark::{M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, StatementProof, StatementProver};
+use stark_airs::StateMachine;
+
+type Prover<'s> = StatementProver<'s, AnyQueue, StateMachine>;
+type Proven = Result<StatementProof, ProveError>;
+
+fn open(choice: Choice, mem_limit_bytes: Option<u64>) -> AnyQueue {
+    let settings = Settings { mem_limit_bytes, ..Settings::default() };
+    runtime::open_with(&settings, Some(Domain::Stark), Some(choice)).unwrap().0
+}
+
+fn simulate() -> Simulation {
+    // `runtime` installs its own machine the first time; later ones replace it.
+    static INSTALLED: OnceLock<()> = OnceLock::new();
+    let first = driver::simulate("").unwrap();
+    INSTALLED.get_or_init(|| drop(open(Choice::Sim, None)));
+    drop(first);
+    driver::simulate("").unwrap()
+}
+
+fn machine() -> StateMachine {
+    StateMachine::new([2, 3], [1, 2].map(M31::from_u32)).unwrap()
+}
+
+fn new<'s>(q: &AnyQueue, machine: &'s StateMachine) -> Result<Prover<'s>, ProveError> {
+    StatementProver::new(q, Protocol::V2_3, PcsConfig::default(), machine)
+}
+
+/// What the device refused.
+fn refusal(error: &ProveError) -> &BackendError {
+    match error {
+        ProveError::Prover(ProverError::Backend(refusal)) => refusal,
+        other => panic!("{other:?} is not the device's"),
+    }
+}
+
+/// Codes to answer, with the calls to answer with them: each call of a proof op by op is refused, and of others each fifth.
+fn turns(way: Way, count: u64) -> impl Iterator<Item = (i32, u64)> {
+    let every = if matches!(way, Way::OpByOp) { 1 } else { 5 };
+    let refused = (1..count).step_by(every).chain([count]).map(|turn| (1, turn));
+    let mut exhausted = vec![1, count.div_ceil(2), count];
+    exhausted.dedup();
+    refused.chain(exhausted.into_iter().map(|turn| (2, turn)))
+}
+
+/// A way to make a proof.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    OpByOp,
+    Witness,
+    /// After so many proofs with the same graph.
+    Graph(usize),
+}
+
+const WAYS: [Way; 5] = [Way::OpByOp, Way::Witness, Way::Graph(0), Way::Graph(1), Way::Graph(2)];
+
+/// A proof in the making, again and again.
+struct Proving<'a> {
+    session: &'a Simulation,
+    q: AnyQueue,
+    machine: &'a StateMachine,
+    prover: Prover<'a>,
+}
+
+impl Proving<'_> {
+    fn graph_after(&mut self, way: Way) -> ProofGraph<AnyQueue> {
+        let mut graph = ProofGraph::new();
+        if let Way::Graph(before) = way {
+            (0..before).for_each(|_| drop(self.replayed(&mut graph).unwrap()));
+        }
+        self.q.finish().unwrap();
+        graph
+    }
+
+    fn replayed(&mut self, graph: &mut ProofGraph<AnyQueue>) -> Proven {
+        self.prover.prove_replayed(&self.q, graph, &self.machine.trace())
+    }
+
+    fn prove(&mut self, way: Way, graph: &mut ProofGraph<AnyQueue>) -> Proven {
+        match way {
+            Way::OpByOp => self.prover.prove(&self.q, &self.machine.trace()),
+            Way::Witness => self.prover.prove_from(&self.q, self.machine),
+            Way::Graph(_) => self.replayed(graph),
+        }
+    }
+
+    /// The calls of the driver that a proof makes, each with how often.
+    fn calls(&mut self, way: Way) -> Vec<(&'static str, u64)> {
+        let mut graph = self.graph_after(way);
+        let before = self.session.counters().calls;
+        self.prove(way, &mut graph).unwrap();
+        let after = self.session.counters().calls;
+        let made = after.into_iter().map(|(call, count)| (call, count - before.get(call).copied().unwrap_or(0)));
+        made.filter(|(call, count)| *count > 0 && !call.starts_with("cuGetError")).collect()
+    }
+
+    /// A proof while `rule` is in force, and the graph that it was made with.
+    fn prove_under(&mut self, way: Way, rule: &str) -> (Proven, ProofGraph<AnyQueue>) {
+        let mut graph = self.graph_after(way);
+        self.session.inject(rule.parse::<Rule>().unwrap());
+        let proven = self.prove(way, &mut graph);
+        self.session.clear_faults();
+        (proven, graph)
+    }
+}
+
+#[test]
+fn whatever_call_is_refused_there_is_the_right_proof_or_a_typed_error() {
+    let (session, machine) = (simulate(), machine());
+    let q = open(Choice::Sim, None);
+    let mut prover = new(&q, &machine).unwrap();
+    let expected = prover.prove(&q, &machine.trace()).unwrap();
+    let live = q.budget().live_bytes();
+    let mut proving = Proving { session: &session, q, machine: &machine, prover };
+    let mut refused = BTreeMap::new();
+    for way in WAYS {
+        for (call, count) in proving.calls(way) {
+            for (code, turn) in turns(way, count) {
+                let rule = format!("fail={code}@{call}:{turn}");
+                let (proven, mut graph) = proving.prove_under(way, &rule);
+                match &proven {
+                    Ok(proof) => assert_eq!(*proof, expected, "{way:?}, {rule}"),
+                    Err(error) => {
+                        let right = match refusal(error) {
+                            BackendError::OutOfMemory { .. } => code == 2,
+                            BackendError::Driver { code: reported, .. } => *reported == code,
+                            _ => false,
+                        };
+                        assert!(right, "{way:?}, {rule}: {error:?}");
+                        *refused.entry(call).or_insert(0) += 1;
+                        // Prover and graph are as good as before.
+                        assert_eq!(proving.replayed(&mut graph).as_ref(), Ok(&expected), "{way:?} after {rule}");
+                    }
+                }
+                drop(graph);
+                proving.q.finish().unwrap();
+                assert_eq!(proving.q.budget().live_bytes(), live, "{way:?}, {rule}");
+            }
+        }
+    }
+    for call in
+        ["cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemsetD8Async"]
+    {
+        assert!(refused.get(call).is_some_and(|&times| times >= 5), "{call}: {refused:?}");
+    }
+    assert!(refused.contains_key("cuGraphLaunch") && refused.contains_key("cuEventSynchronize"), "{refused:?}");
+    let Proving { q, prover, .. } = proving;
+    drop(prover);
+    assert_eq!(q.budget().live_bytes(), 0);
+}
+
+#[test]
+fn a_device_that_is_lost_during_a_proof_makes_none_and_keeps_nothing() {
+    let machine = machine();
+    let launches = ["fail=700@cuLaunchKernel:1", "fail=719@cuLaunchKernel:60", "late=700@cuLaunchKernel:3"];
+    let cases = launches.map(|rule| (Way::OpByOp, rule)).into_iter().chain([
+        (Way::Witness, "late=719@cuMemcpyHtoDAsync_v2:2"),
+        (Way::Graph(1), "fail=700@cuLaunchKernel:7"),
+        (Way::Graph(2), "fail=700@cuGraphLaunch:1"),
+        (Way::Graph(2), "late=719@cuGraphLaunch:1"),
+        (Way::Graph(2), "fail=700@cuEventSynchronize:1"),
+    ]);
+    for (way, rule) in cases {
+        let session = simulate();
+        let q = open(Choice::Sim, None);
+        let prover = new(&q, &machine).unwrap();
+        let mut proving = Proving { session: &session, q, machine: &machine, prover };
+        let (proven, mut graph) = proving.prove_under(way, rule);
+        for proven in [proven, proving.replayed(&mut graph), proving.prove(Way::OpByOp, &mut graph)] {
+            let error = proven.unwrap_err();
+            assert!(matches!(refusal(&error), BackendError::DeviceLost { .. }), "{way:?}, {rule}: {error:?}");
+        }
+        let Proving { q, prover, .. } = proving;
+        drop((prover, graph));
+        assert_eq!(q.budget().live_bytes(), 0, "{way:?}, {rule}");
+    }
+}
+
+#[test]
+fn the_processor_refuses_what_a_budget_does_not_hold_and_goes_on_when_it_does() {
+    let machine = machine();
+    let unlimited = open(Choice::Cpu, None);
+    let expected = new(&unlimited, &machine).unwrap().prove(&unlimited, &machine.trace()).unwrap();
+    let needed = unlimited.budget().peak_bytes();
+    for limit in (0..needed).step_by(needed as usize / 200).chain([needed - 1]) {
+        let q = open(Choice::Cpu, Some(limit));
+        let error = new(&q, &machine).and_then(|mut prover| prover.prove(&q, &machine.trace())).unwrap_err();
+        assert!(matches!(refusal(&error), BackendError::BudgetExceeded { .. }), "{limit} of {needed}: {error:?}");
+        assert_eq!(q.budget().live_bytes(), 0, "{limit} of {needed}");
+    }
+    let q = open(Choice::Cpu, Some(needed));
+    let mut prover = new(&q, &machine).unwrap();
+    let free = needed - q.budget().live_bytes();
+    for held in (1..=free).rev().step_by(free.div_ceil(50) as usize) {
+        let reserved = q.budget().reserve(held).unwrap();
+        let error = prover.prove(&q, &machine.trace()).unwrap_err();
+        assert!(matches!(refusal(&error), BackendError::BudgetExceeded { .. }), "{held} of {free}: {error:?}");
+        drop(reserved);
+        assert_eq!(prover.prove(&q, &machine.trace()).as_ref(), Ok(&expected), "{held} of {free}");
+    }
+}

@@ -1,0 +1,60 @@
+//! A thousand proofs of changing traces by one prover keep the bytes in use as they were after the first ten.
+#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
+
+use backend_api::Queue as _;
+use runtime::{AnyQueue, Choice, Domain, Settings};
+use stark::{M31, PcsConfig, ProofGraph, Protocol, StatementProver, verify};
+use stark_airs::WideFibonacci;
+
+const PROOFS: u32 = 1000;
+const WARM: u32 = 10;
+
+/// What is in use: bytes of live buffers and the most that ever were, and what a device holds for them.
+fn usage(q: &AnyQueue) -> [u64; 5] {
+    q.finish().unwrap();
+    let budget = q.budget();
+    let [held, reclaims, pinned] = match q {
+        AnyQueue::Cuda(device) => {
+            let memory = runtime::cuda_memory(device).unwrap();
+            [memory.held_bytes, memory.reclaims, memory.pinned.live_bytes]
+        }
+        _ => [0; 3],
+    };
+    [budget.live_bytes(), budget.peak_bytes(), held, reclaims, pinned]
+}
+
+/// Proves in each way in turn, and verifies all of it.
+fn soak(choice: Choice) {
+    let (q, _) = runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(choice)).unwrap();
+    let (air, config) = (WideFibonacci::new(2, 4).unwrap(), PcsConfig::default());
+    let mut prover = StatementProver::new(&q, Protocol::V2_3, config, &air).unwrap();
+    let root = prover.preprocessed_root(&q).unwrap();
+    let (mut graph, mut before) = (ProofGraph::new(), [0; 5]);
+    for index in 0..PROOFS {
+        let seeds: Vec<_> = (0..4).map(|row| [index, 7 * row + 1].map(M31::from_u32)).collect();
+        let (trace, witness) = (air.trace(&seeds).unwrap(), air.seeds(&seeds).unwrap());
+        let proof = match index % 4 {
+            0 => prover.prove(&q, &trace),
+            1 => prover.prove_from(&q, &witness),
+            2 => prover.prove_replayed(&q, &mut graph, &trace),
+            _ => prover.prove_from_replayed(&q, &mut graph, &witness),
+        };
+        verify(Protocol::V2_3, config, &air, root, &proof.unwrap()).unwrap();
+        if index + 1 == WARM {
+            before = usage(&q);
+        }
+    }
+    assert_eq!(usage(&q), before);
+    drop((prover, graph));
+    assert_eq!(q.budget().live_bytes(), 0);
+}
+
+#[test]
+fn the_processor_holds_what_it_held_after_the_first_proofs() {
+    soak(Choice::Cpu);
+}
+
+#[test]
+fn the_simulated_device_holds_what_it_held_after_the_first_proofs() {
+    soak(Choice::Sim);
+}
