@@ -26,6 +26,9 @@ pub trait Queue: Sized {
     /// The byte budget that every allocation of this queue draws on.
     fn budget(&self) -> &Budget;
 
+    /// Bytes that a buffer of `len` elements of `element_bytes` each takes of the budget; `u64::MAX` if they cannot be counted.
+    fn buffer_bytes(&self, len: usize, element_bytes: usize) -> u64;
+
     /// Allocates `len` elements of unspecified content, for results that are written in full.
     ///
     /// # Errors

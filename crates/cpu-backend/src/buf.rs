@@ -17,12 +17,22 @@ pub struct CpuBuf<T> {
     _reserved: Reservation,
 }
 
+/// Elements more than asked for, so that some element begins on a line.
+fn slack(element_bytes: usize) -> usize {
+    ALIGN_BYTES.div_ceil(element_bytes.max(1))
+}
+
+/// Bytes of `len` elements and the slack, unless there cannot be so many.
+pub(crate) fn padded_bytes(len: usize, element_bytes: usize) -> Option<usize> {
+    let bytes = len.checked_add(slack(element_bytes))?.checked_mul(element_bytes)?;
+    (bytes <= isize::MAX as usize).then_some(bytes)
+}
+
 impl<T: Element> CpuBuf<T> {
     pub(crate) fn zeroed(len: usize, budget: &Budget) -> Result<Self, BackendError> {
-        let slack = ALIGN_BYTES.div_ceil(size_of::<T>().max(1));
         let overflow = BackendError::LengthOverflow { len, element_bytes: size_of::<T>() };
-        let padded = len.checked_add(slack).ok_or_else(|| overflow.clone())?;
-        let bytes = padded.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize).ok_or(overflow)?;
+        let bytes = padded_bytes(len, size_of::<T>()).ok_or(overflow)?;
+        let (slack, padded) = (slack(size_of::<T>()), len + slack(size_of::<T>()));
         let reserved = budget.reserve(bytes as u64)?;
         let storage = bytemuck::allocation::try_zeroed_vec::<T>(padded)
             .map_err(|()| BackendError::OutOfMemory { bytes: bytes as u64 })?;

@@ -7,7 +7,7 @@ use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue, as_wo
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use thiserror::Error;
 
-use crate::{CpuBuf, Simd, SimdLevel};
+use crate::{CpuBuf, Simd, SimdLevel, buf::padded_bytes};
 
 /// How to open a [`CpuQueue`]. The default uses every core, the strongest vector level and no byte limit.
 #[derive(Clone, Debug)]
@@ -108,6 +108,10 @@ impl Queue for CpuQueue {
 
     fn budget(&self) -> &Budget {
         &self.shared.budget
+    }
+
+    fn buffer_bytes(&self, len: usize, element_bytes: usize) -> u64 {
+        padded_bytes(len, element_bytes).map_or(u64::MAX, |bytes| bytes as u64)
     }
 
     /// Zeros: the system's pages are zero until they are written.

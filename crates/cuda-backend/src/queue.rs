@@ -145,6 +145,11 @@ impl Queue for CudaQueue {
         self.device().budget()
     }
 
+    fn buffer_bytes(&self, len: usize, element_bytes: usize) -> u64 {
+        let bytes = len.checked_mul(element_bytes).filter(|&bytes| bytes <= isize::MAX as usize);
+        bytes.map_or(u64::MAX, |bytes| (bytes as u64).next_multiple_of(mem::GRANULE_BYTES))
+    }
+
     fn alloc<T: Element>(&self, len: usize) -> Result<CudaBuf<T>, BackendError> {
         let overflow = BackendError::LengthOverflow { len, element_bytes: size_of::<T>() };
         let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize).ok_or(overflow)?;

@@ -9,7 +9,7 @@ use stark_fft::{CanonicDomain, TwiddleTree};
 use stark_verifier::{Digest, PcsConfig, Protocol};
 
 use crate::{
-    Component, ProverError, StarkOps, answers,
+    Component, MemoryPlan, ProverError, StarkOps, answers,
     memory::Memory,
     samples::Samples,
     shape::{Column, Shape},
@@ -77,6 +77,9 @@ impl<Q: StarkOps> Prover<Q> {
             .enumerate()
             .map(|(index, component)| ComponentInputs::new(&shape, index, component))
             .collect::<Result<_, _>>()?;
+        // Refused before any work, and not halfway.
+        let plan = MemoryPlan::of(&config, &shape, &samples, &components)?;
+        drop(q.budget().reserve(plan.bytes_on(q))?);
         let twiddles = TwiddleTree::new(q, CanonicDomain::new(shape.largest_domain())?)?;
         let memory = Memory::new(q, &config, &shape, &samples, &components)?;
         let mut prover = Self { protocol, config, components, inputs, shape, samples, twiddles, memory, loaded: false };

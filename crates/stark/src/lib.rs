@@ -26,9 +26,11 @@ mod verify;
 pub use core_types::field::{M31, QM31};
 pub use file::{FileError, KnownStatement, ProofFile, UseStatement};
 pub use proof::StatementProof;
-pub use prover::{ProveError, StatementProver};
+pub use prover::{ProveError, StatementProver, memory_plan};
 pub use stark_air::RecordedGenerator;
 pub use stark_airs::{AirError, Columns, PreprocessedColumn, Statement, Visitor, Witness, WitnessVisitor};
-pub use stark_prover::{Component, Generated, ProofGraph, ProverError, Session, Stage, StarkOps, preprocessed_root};
+pub use stark_prover::{
+    Component, Generated, MemoryParts, MemoryPlan, ProofGraph, ProverError, Session, Stage, StarkOps, preprocessed_root,
+};
 pub use stark_verifier::{Digest, FriConfig, PcsConfig, Proof, Protocol, StatementError, VerificationError};
 pub use verify::{VerifyError, check_parameters, verify};

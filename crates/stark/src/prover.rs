@@ -9,7 +9,7 @@ use core_types::{
 use stark_air::{RecordError, RecordedGenerator};
 use stark_airs::{Columns, Statement, Visitor, Witness, WitnessVisitor};
 use stark_prover::{
-    Component, Generated, ProofGraph, Prover, ProverError, Record, Session, Stage, StarkOps, Submitted,
+    Component, Generated, MemoryPlan, ProofGraph, Prover, ProverError, Record, Session, Stage, StarkOps, Submitted,
 };
 use stark_verifier::{Digest, PcsConfig, Protocol};
 use thiserror::Error;
@@ -144,6 +144,22 @@ impl<'w> WitnessVisitor<'w> for Generators<'w> {
     }
 }
 
+/// The device memory that a [`StatementProver`] of `statement` with parameters `config` holds. Nothing is allocated to know it.
+///
+/// # Errors
+/// [`ProveError::Record`] for an AIR that cannot be recorded, [`ProveError::Prover`] if there are no such proofs.
+pub fn memory_plan<S: Statement>(config: &PcsConfig, statement: &S) -> Result<MemoryPlan, ProveError> {
+    let preprocessed: Vec<u32> = statement.preprocessed().iter().map(|column| column.log_rows).collect();
+    Ok(MemoryPlan::new(config, &preprocessed, &recorded(statement)?)?)
+}
+
+/// The components of a statement, recorded.
+fn recorded<S: Statement>(statement: &S) -> Result<Vec<Component>, ProveError> {
+    let mut components = Components(Ok(Vec::new()));
+    statement.visit(&mut components);
+    components.0
+}
+
 impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     /// The prover of `statement` with these parameters.
     ///
@@ -154,10 +170,9 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         if let Some((expected, got)) = misplaced(statement.relations()) {
             return Err(ProveError::Relations { expected, got });
         }
-        let mut components = Components(Ok(Vec::new()));
-        statement.visit(&mut components);
+        let components = recorded(statement)?;
         let preprocessed = statement.preprocessed_values();
-        let prover = Prover::new(q, protocol, config, &slices(&preprocessed), components.0?)?;
+        let prover = Prover::new(q, protocol, config, &slices(&preprocessed), components)?;
         Ok(Self { statement, prover })
     }
 

@@ -8,6 +8,7 @@ mod inspect;
 mod known;
 mod npy;
 mod number;
+mod plan;
 mod prove;
 mod stages;
 mod trace;
@@ -22,7 +23,7 @@ use crate::files::Named;
 ///
 /// `prove` makes a proof of one of the computations that ship, of a trace that it makes itself, on the device where the
 /// computation allows it, or that is given. `verify` checks the file and what it claims to be a proof of. `inspect`
-/// shows what a file holds without checking it. `bench` times every stage.
+/// shows what a file holds without checking it. `plan` says what memory a proof takes. `bench` times every stage.
 #[derive(Args, Debug)]
 pub(crate) struct StarkArgs {
     #[command(subcommand)]
@@ -34,6 +35,7 @@ pub(crate) enum StarkCommand {
     Prove(prove::ProveArgs),
     Verify(verify::VerifyArgs),
     Inspect(inspect::InspectArgs),
+    Plan(plan::PlanArgs),
     Bench(bench::BenchArgs),
 }
 
@@ -44,13 +46,13 @@ impl StarkCommand {
             Self::Prove(args) => args.files(),
             Self::Verify(args) => args.files(),
             Self::Inspect(args) => args.files(),
-            Self::Bench(_) => Vec::new(),
+            Self::Plan(_) | Self::Bench(_) => Vec::new(),
         }
     }
 
     /// Whether it runs no op on a backend.
     pub(crate) const fn is_on_the_host(&self) -> bool {
-        matches!(self, Self::Verify(_) | Self::Inspect(_))
+        matches!(self, Self::Verify(_) | Self::Inspect(_) | Self::Plan(_))
     }
 }
 
@@ -60,6 +62,7 @@ pub(crate) fn run(command: &StarkCommand) -> Result<()> {
         StarkCommand::Prove(args) => prove::run(args),
         StarkCommand::Verify(args) => verify::run(args),
         StarkCommand::Inspect(args) => inspect::run(args),
+        StarkCommand::Plan(args) => plan::run(args),
         StarkCommand::Bench(args) => bench::run(args),
     }
 }

@@ -144,6 +144,24 @@ fn a_benchmark_counts_what_a_proof_hands_to_a_driver() {
 }
 
 #[test]
+fn memory_is_planned_without_a_proof() {
+    let plan = |columns: &str, log_rows: &str| {
+        let mut command = trefoil();
+        command.args(["stark", "plan", "--air", "wide-fibonacci", "--columns", columns, "--log-rows", log_rows]);
+        let told = text(&command.assert().success().get_output().stdout);
+        let of = |what: &str| -> f64 {
+            let line = told.lines().find(|line| line.ends_with(what)).unwrap_or_else(|| panic!("{what}: {told}"));
+            line.split_whitespace().next().unwrap().parse().unwrap()
+        };
+        (of("committed values of all columns"), of("whole proof"))
+    };
+    // 188 columns of the trace and 8 of the composition polynomial, at blowup 2.
+    let (values, all) = plan("188", "25");
+    let expected = (196u64 << (25 + 1 + 2)) as f64 / 1e6;
+    assert!((values - expected).abs() < 0.001 && all > values && all < 2.0 * values, "{values}, {all}");
+}
+
+#[test]
 fn a_trace_that_breaks_a_constraint_writes_nothing() {
     use std::io::Write as _;
 

@@ -105,6 +105,11 @@ impl<Q: Record + Clone> Queue for Conditioned<Q> {
         self.queue.budget()
     }
 
+    fn buffer_bytes(&self, len: usize, element_bytes: usize) -> u64 {
+        let guards = if self.how == How::Guarded { 2 * GUARD } else { 0 };
+        self.queue.buffer_bytes(len.saturating_add(guards), element_bytes)
+    }
+
     /// Guarded memory comes filled as the guards are, so that an op that relies on zeros is noticed.
     fn alloc<T: Element>(&self, len: usize) -> Result<ConditionedBuf<Q, T>, BackendError> {
         let owner = self.clone();

@@ -12,7 +12,7 @@ mod uses;
 pub(crate) use block::{Block, Region};
 pub use pinned::PinnedCounts;
 pub(crate) use pinned::{Content, Piece, PinnedPool};
-pub(crate) use pool::DevicePool;
+pub(crate) use pool::{DevicePool, GRANULE_BYTES};
 pub use registered::CudaRegistered;
 pub(crate) use transfer::{copy, download, fill_zero, upload};
 pub(crate) use uses::{Access, Uses};

@@ -197,6 +197,14 @@ impl Queue for AnyQueue {
         }
     }
 
+    fn buffer_bytes(&self, len: usize, element_bytes: usize) -> u64 {
+        match self {
+            Self::Cpu(queue) => queue.buffer_bytes(len, element_bytes),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(queue) => queue.buffer_bytes(len, element_bytes),
+        }
+    }
+
     fn zeros<T: Element>(&self, len: usize) -> Result<AnyBuf<T>, BackendError> {
         traced!(
             self,

@@ -1,0 +1,57 @@
+//! `trefoil stark plan`.
+
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use clap::Args;
+use stark::{MemoryParts, MemoryPlan, PcsConfig, ProveError, Statement, UseStatement, memory_plan};
+
+use super::{check::check, config::ConfigArgs, known::AirArgs};
+use crate::output::print;
+
+/// Say what device memory a proof takes, without making it.
+///
+/// Runs on the host alone: no variable of the environment is read. What single ops need beside is hardly anything on a GPU, and
+/// some hundred kilobytes for each thread of a processor.
+#[derive(Args, Debug)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    air: AirArgs,
+    #[command(flatten)]
+    config: ConfigArgs,
+}
+
+struct Planning(PcsConfig);
+
+impl UseStatement for Planning {
+    type Out = Result<MemoryPlan, ProveError>;
+
+    fn with<S: Statement>(self, statement: &S) -> Self::Out {
+        memory_plan(&self.0, statement)
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &PlanArgs) -> Result<()> {
+    let (statement, config) = (args.air.outline()?, args.config.config());
+    check(&statement, config)?;
+    let parts = statement.with(Planning(config))??.parts();
+    let all = parts.bytes();
+    let MemoryParts { coefficients, values, trees, look_ups, quotients, fri, twiddles, rest, .. } = parts;
+    let lines = [
+        (coefficients, "coefficients of all columns"),
+        (values, "committed values of all columns"),
+        (trees, "nodes of the trees"),
+        (look_ups, "rows and fractions of look-ups"),
+        (quotients, "quotients"),
+        (fri, "layers of FRI"),
+        (twiddles, "twiddle factors"),
+        (rest, "everything else"),
+        (all, "whole proof"),
+    ];
+    let mut text = String::new();
+    for (bytes, what) in lines {
+        writeln!(text, "{:>14.3} MB  {what}", bytes as f64 / 1e6)?;
+    }
+    print(&text)
+}

@@ -1,0 +1,111 @@
+//! What memory a prover takes, before it takes any.
+
+use backend_api::{BackendError, Buffer as _, Element, Queue};
+use core_types::field::Twiddle;
+use stark_verifier::PcsConfig;
+
+use crate::{
+    Component, ProverError,
+    memory::Memory,
+    planned::{Nowhere, Planned},
+    samples::Samples,
+    shape::Shape,
+};
+
+/// The device memory that a [`Prover`](crate::Prover) holds, from what it is made of alone. Nothing is allocated to know it.
+///
+/// Single ops need some more while they run: hardly any on a GPU, some hundred kilobytes for each thread of the processor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryPlan {
+    buffers: Vec<(usize, usize)>,
+    parts: MemoryParts,
+}
+
+/// Bytes of a prover's memory by what they are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryParts {
+    /// Coefficients of all columns.
+    pub coefficients: u64,
+    /// Committed values of all columns.
+    pub values: u64,
+    /// Nodes of all commitment trees.
+    pub trees: u64,
+    /// Rows, fractions and sums of look-ups.
+    pub look_ups: u64,
+    /// Numerators and quotients of what is sampled.
+    pub quotients: u64,
+    /// Values and nodes of the layers of FRI.
+    pub fri: u64,
+    /// Twiddle factors.
+    pub twiddles: u64,
+    /// Everything else.
+    pub rest: u64,
+}
+
+impl MemoryPlan {
+    /// That of a prover of `components` with parameters `config`, and preprocessed columns of `2^log_rows` rows each.
+    ///
+    /// # Errors
+    /// [`ProverError::Statement`] if there are no such proofs.
+    pub fn new(config: &PcsConfig, preprocessed: &[u32], components: &[Component]) -> Result<Self, ProverError> {
+        let shape = Shape::new(config, preprocessed, components)?;
+        Ok(Self::of(config, &shape, &Samples::new(&shape), components)?)
+    }
+
+    pub(crate) fn of(
+        config: &PcsConfig,
+        shape: &Shape,
+        samples: &Samples,
+        components: &[Component],
+    ) -> Result<Self, BackendError> {
+        let planned = Planned::new();
+        let memory = Memory::new(&planned, config, shape, samples, components)?;
+        let twiddles = (1 << shape.largest_domain()) / 2;
+        let [forward, inverse] = [planned.alloc::<Twiddle>(twiddles)?, planned.alloc::<Twiddle>(twiddles)?];
+        let trees = memory.trees.iter().map(bytes).sum();
+        let look_ups = memory.look_ups.as_ref().map_or(0, |look_ups| {
+            bytes(&look_ups.rows) + bytes(&look_ups.fractions) + look_ups.sums.iter().map(bytes).sum::<u64>()
+        });
+        let layers = memory.layers.iter().map(|layer| bytes(&layer.values) + bytes(&layer.nodes));
+        let mut parts = MemoryParts {
+            coefficients: bytes(&memory.coefficients),
+            values: bytes(&memory.values),
+            trees,
+            look_ups,
+            quotients: bytes(&memory.numerators) + bytes(&memory.quotients),
+            fri: layers.sum::<u64>() + bytes(&memory.last_values),
+            twiddles: bytes(&forward) + bytes(&inverse),
+            rest: 0,
+        };
+        let named = parts.bytes();
+        let buffers = planned.into_buffers();
+        let all: u64 = buffers.iter().map(|&(len, element_bytes)| (len * element_bytes) as u64).sum();
+        parts.rest = all - named;
+        Ok(Self { buffers, parts })
+    }
+
+    /// Bytes by what they are for, without what a queue adds to each buffer.
+    #[must_use]
+    pub const fn parts(&self) -> MemoryParts {
+        self.parts
+    }
+
+    /// Bytes that the prover takes of the budget of `q`.
+    pub fn bytes_on<Q: Queue>(&self, q: &Q) -> u64 {
+        let buffers = self.buffers.iter().map(|&(len, element_bytes)| q.buffer_bytes(len, element_bytes));
+        buffers.fold(0, u64::saturating_add)
+    }
+}
+
+impl MemoryParts {
+    /// All of them.
+    #[must_use]
+    pub const fn bytes(&self) -> u64 {
+        let Self { coefficients, values, trees, look_ups, quotients, fri, twiddles, rest } = *self;
+        coefficients + values + trees + look_ups + quotients + fri + twiddles + rest
+    }
+}
+
+fn bytes<T: Element>(buffer: &Nowhere<T>) -> u64 {
+    (buffer.len() * size_of::<T>()) as u64
+}
