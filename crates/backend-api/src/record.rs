@@ -11,7 +11,8 @@ pub trait Record: Queue {
     /// the error type is theirs.
     ///
     /// `None` if the device cannot record this body, for example because it waits: the caller then runs it as usual. The
-    /// graph keeps every buffer that it uses alive.
+    /// graph keeps every buffer that it uses alive. A buffer that `body` allocates may share its memory with others that were dropped
+    /// before: after a replay it holds what the graph wrote to it, or anything.
     ///
     /// # Errors
     /// What `body` fails with for reasons of its own, and a lost device.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, Weak},
 };
 
 use backend_api::BackendError;
@@ -31,6 +31,8 @@ struct State {
     streams: Vec<Arc<Stream>>,
     /// By the address of the kept block.
     blocks: HashMap<usize, Kept>,
+    /// The blocks that were taken for this recording, by their addresses, which a weak handle keeps from being given to others.
+    taken: HashMap<usize, Weak<Block>>,
     pieces: Vec<Piece>,
     kernels: Vec<Arc<Kernel>>,
     refused: bool,
@@ -109,11 +111,17 @@ impl Recording {
         kept.uses.admit(stream, at, access, self.device.events(), turn)
     }
 
-    /// The smallest block of at least `bytes` bytes, and of at most twice as many, that only the recording keeps: the work that used it
-    /// comes before whatever will.
+    /// Notes that `block` was taken for this recording. What is in other blocks when it begins, each replay may read again.
+    pub(crate) fn took(&self, block: &Arc<Block>) {
+        lock(&self.state).taken.insert(Arc::as_ptr(block).addr(), Arc::downgrade(block));
+    }
+
+    /// The smallest block of at least `bytes` bytes, and of at most twice as many, that was taken for this recording and that only
+    /// the recording keeps: the work that used it comes before whatever will.
     pub(crate) fn reuse(&self, bytes: u64) -> Option<Arc<Block>> {
         let state = lock(&self.state);
-        let free = state.blocks.values().map(|kept| &kept.block).filter(|block| Arc::strong_count(block) == 1);
+        let taken = state.blocks.iter().filter(|(address, _)| state.taken.contains_key(address));
+        let free = taken.map(|(_, kept)| &kept.block).filter(|block| Arc::strong_count(block) == 1);
         let fitting = free.filter(|block| (bytes..=bytes.saturating_mul(2)).contains(&block.bytes()));
         fitting.min_by_key(|block| (block.bytes(), Arc::as_ptr(block).addr())).map(Arc::clone)
     }

@@ -12,8 +12,8 @@ use crate::{Prover, ProverError, Session, StarkOps, Submitted};
 /// It belongs to the memory of one prover: with another prover, or when a relation needed more memory, it is made anew, and
 /// so it is when other words are said. Proofs do not depend on whether they were replayed.
 ///
-/// While it is there, it keeps the memory that single ops need apart for each of them. Where that is too much, the work is
-/// submitted op by op.
+/// While it is there, it keeps the memory of that prover, and the little that single ops need. Where the budget has no room for
+/// that, the work is submitted op by op. Drop it with its prover.
 pub struct ProofGraph<Q: Record> {
     /// What it is the graph of.
     of: Option<(Arc<()>, Vec<u32>)>,
@@ -21,7 +21,7 @@ pub struct ProofGraph<Q: Record> {
 }
 
 enum State<G> {
-    /// A proof was made, or none.
+    /// Nothing is recorded yet.
     New,
     Recorded(G),
     /// The device does not record it.
@@ -41,17 +41,19 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
         Self::default()
     }
 
-    /// Whether the next proof of the same prover is a replay.
+    /// Whether a proof is recorded.
     #[must_use]
     pub const fn is_recorded(&self) -> bool {
         matches!(self.state, State::Recorded(_))
     }
 
-    /// Submits a proof of the trace that was [loaded](Prover::load). `make` makes it with the session that it is given, the same way each
-    /// time; whatever words it says beside what the statement implies have to be in `said`.
+    /// Submits a proof of the trace that was [loaded](Prover::load). `make` makes it with the session that it is given: it
+    /// commits to the trace by [`commit_loaded`](Session::commit_loaded), and does the same each time. Where it may do something else, as
+    /// say other words or draw another relation, `said` has to tell what: only a proof with the same `said` is replayed.
     ///
     /// # Errors
-    /// [`ProverError::NotLoaded`] without a trace, and what `make` fails with or the device reports; nothing is kept then.
+    /// [`ProverError::NotLoaded`] without a trace, [`ProverError::InGraph`] if `make` commits to columns of the host, and what `make`
+    /// fails with or the device reports; nothing is kept then.
     pub fn submit<'p>(
         &mut self,
         prover: &'p mut Prover<Q>,
@@ -73,11 +75,19 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
             state if known => state,
             _ => State::New,
         };
-        if let State::Recorded(graph) = &state {
-            prover.loaded = false;
-            q.replay(graph)?;
-        } else {
-            make(prover.begin(q)?)?;
+        let state = match state {
+            State::Recorded(graph) => match q.replay(&graph) {
+                Err(error) if is_shortage(&error) => State::Refused,
+                replayed => {
+                    replayed?;
+                    prover.loaded = false;
+                    State::Recorded(graph)
+                }
+            },
+            state => state,
+        };
+        if !matches!(state, State::Recorded(_)) {
+            make(Session::new(prover, q, true)?)?;
         }
         *self = Self { of: Some((Arc::clone(&prover.memory.identity), said.to_vec())), state };
         Ok(Submitted { prover, q })
@@ -89,17 +99,20 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
         make: impl for<'s> Fn(Session<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
     ) -> Result<State<Q::Graph>, ProverError> {
         let loaded = prover.loaded;
-        let recorded = q.record(|q| make(prover.begin(q)?).map(drop));
+        let recorded = q.record(|q| make(Session::new(prover, q, true)?).map(drop));
         prover.loaded = loaded;
         match recorded {
             Ok(Some(graph)) => Ok(State::Recorded(graph)),
             Ok(None) => Ok(State::Refused),
-            Err(ProverError::Backend(BackendError::BudgetExceeded { .. } | BackendError::OutOfMemory { .. })) => {
-                Ok(State::Refused)
-            }
+            Err(ProverError::Backend(error)) if is_shortage(&error) => Ok(State::Refused),
             Err(error) => Err(error),
         }
     }
+}
+
+/// Whether memory was short.
+const fn is_shortage(error: &BackendError) -> bool {
+    matches!(error, BackendError::BudgetExceeded { .. } | BackendError::OutOfMemory { .. })
 }
 
 impl<Q: Record> fmt::Debug for ProofGraph<Q> {

@@ -34,7 +34,7 @@ pub(crate) struct LookUps<Q: Queue> {
 
 /// All memory of a prover.
 pub(crate) struct Memory<Q: Queue> {
-    /// Another one wherever any of it was replaced.
+    /// Another one since any of it was replaced.
     pub(crate) identity: Arc<()>,
     pub(crate) coefficients: Q::Buf<M31>,
     pub(crate) values: Q::Buf<M31>,

@@ -77,7 +77,7 @@ impl<Q: StarkOps> Prover<Q> {
             .enumerate()
             .map(|(index, component)| ComponentInputs::new(&shape, index, component))
             .collect::<Result<_, _>>()?;
-        // Refused before any work, and not halfway.
+        // Without room for the prover, nothing is begun.
         let plan = MemoryPlan::of(&config, &shape, &samples, &components)?;
         drop(q.budget().reserve(plan.bytes_on(q))?);
         let twiddles = TwiddleTree::new(q, CanonicDomain::new(shape.largest_domain())?)?;

@@ -36,10 +36,12 @@ pub struct Session<'p, Q: StarkOps> {
     prover: &'p mut Prover<Q>,
     q: &'p Q,
     committed: usize,
+    /// Whether what it does may be done again for other traces: columns of the host are of one.
+    is_for_graph: bool,
 }
 
 impl<'p, Q: StarkOps> Session<'p, Q> {
-    fn new(prover: &'p mut Prover<Q>, q: &'p Q) -> Result<Self, ProverError> {
+    pub(crate) fn new(prover: &'p mut Prover<Q>, q: &'p Q, is_for_graph: bool) -> Result<Self, ProverError> {
         q.clear(prover.memory.channel.view_mut())?;
         let words = match prover.protocol {
             Protocol::V2_3 => {
@@ -51,7 +53,7 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
             }
             other => return Err(ProverError::Protocol(other)),
         };
-        let mut session = Self { prover, q, committed: 0 };
+        let mut session = Self { prover, q, committed: 0, is_for_graph };
         session.mix_felts(&words.map(|words| QM31::from_coordinates(words.map(M31::from_u32))))?;
         Ok(session)
     }
@@ -92,14 +94,16 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     ///
     /// # Errors
     /// [`ProverError::Tree`] if the preprocessed columns come first, [`ProverError::NoTree`] if no tree is left,
-    /// [`ProverError::Columns`] or [`ProverError::Rows`] if the columns are not those of the statement, and what the device
-    /// reports.
+    /// [`ProverError::Columns`] or [`ProverError::Rows`] if the columns are not those of the statement, [`ProverError::InGraph`] if
+    /// the proof is that of a graph, and what the device reports.
     pub fn commit(&mut self, columns: &[&[M31]]) -> Result<(), ProverError> {
         let tree = self.committed;
         if tree == 0 {
             return Err(ProverError::Tree { expected: 0, got: 1 });
         }
         self.expect_there(tree)?;
+        self.expect_no_graph()?;
+        self.prover.loaded &= tree != TRACE;
         self.prover.upload(self.q, tree, columns)?;
         self.commit_rows(tree)
     }
@@ -123,9 +127,11 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// # Errors
     /// [`ProverError::Tree`] if the trace is not the next tree, [`ProverError::Generators`],
     /// [`ProverError::Generator`] or [`ProverError::Keys`] if generators, inputs or tables are not those of a trace of
-    /// the statement, and what the device reports.
+    /// the statement, [`ProverError::InGraph`] if the proof is that of a graph, and what the device reports.
     pub fn commit_generated(&mut self, components: &[Generated<'_>]) -> Result<(), ProverError> {
         self.expect_tree(TRACE)?;
+        self.expect_no_graph()?;
+        self.prover.loaded = false;
         self.prover.generate(self.q, components)?;
         self.commit_rows(TRACE)
     }
@@ -209,8 +215,8 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// Makes the proof: everything after the last tree of the trace.
     ///
     /// # Errors
-    /// [`ProverError::Unfinished`] if a tree is missing, [`ProverError::Constraints`] if the trace breaks a constraint, and what
-    /// the device reports.
+    /// [`ProverError::Unfinished`] if a tree is missing, [`ProverError::Constraints`] if the trace breaks a constraint,
+    /// [`ProverError::Point`], and what the device reports.
     pub fn finish(self) -> Result<Proof, ProverError> {
         self.submit()?.wait()?.proof()
     }
@@ -242,7 +248,7 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     }
 
     fn complete(self) -> Result<(&'p mut Prover<Q>, &'p Q), ProverError> {
-        let Self { prover, q, committed } = self;
+        let Self { prover, q, committed, .. } = self;
         let expected = prover.shape.trace_trees();
         if committed == expected { Ok((prover, q)) } else { Err(ProverError::Unfinished { expected, got: committed }) }
     }
@@ -250,6 +256,10 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     fn expect_there(&self, tree: usize) -> Result<(), ProverError> {
         let trees = self.prover.shape.trace_trees();
         if tree < trees { Ok(()) } else { Err(ProverError::NoTree { trees, got: tree }) }
+    }
+
+    fn expect_no_graph(&self) -> Result<(), ProverError> {
+        if self.is_for_graph { Err(ProverError::InGraph) } else { Ok(()) }
     }
 
     fn expect_tree(&self, tree: usize) -> Result<(), ProverError> {
@@ -278,7 +288,7 @@ impl<Q: StarkOps> Prover<Q> {
     /// # Errors
     /// What the device reports.
     pub fn begin<'p>(&'p mut self, q: &'p Q) -> Result<Session<'p, Q>, ProverError> {
-        Session::new(self, q)
+        Session::new(self, q, false)
     }
 
     /// Makes a proof of a statement that says nothing beside its trees and draws no challenges between them. `trace` are the

@@ -1,6 +1,8 @@
 //! The memory of a prover is what was planned.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
+use core::num::NonZeroUsize;
+
 use backend_api::{BackendError, Counted as _, Queue as _};
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use stark::{
@@ -11,7 +13,7 @@ use stark_airs::{Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 const LIMIT: u64 = 1 << 30;
 
 fn open(choice: Choice) -> AnyQueue {
-    let settings = Settings { mem_limit_bytes: Some(LIMIT), ..Settings::default() };
+    let settings = Settings { mem_limit_bytes: Some(LIMIT), threads: NonZeroUsize::new(2), ..Settings::default() };
     runtime::open_with(&settings, Some(Domain::Stark), Some(choice)).unwrap().0
 }
 
@@ -21,7 +23,7 @@ fn configs() -> [PcsConfig; 2] {
     [config, PcsConfig { fri_config, ..config }]
 }
 
-/// Makes provers with exactly the memory that was planned, and with one byte less.
+/// Provers hold what was planned, and none is made where a byte less is free.
 fn hold<S: Statement>(statement: &S) {
     for (config, choice) in configs().into_iter().flat_map(|config| [(config, Choice::Cpu), (config, Choice::Sim)]) {
         let plan = memory_plan(&config, statement).unwrap();

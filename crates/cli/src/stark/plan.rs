@@ -37,7 +37,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     check(&statement, config)?;
     let parts = statement.with(Planning(config))??.parts();
     let all = parts.bytes();
-    let MemoryParts { coefficients, values, trees, look_ups, quotients, fri, twiddles, rest, .. } = parts;
+    let MemoryParts { coefficients, values, trees, look_ups, quotients, fri, twiddles, rest } = parts;
     let lines = [
         (coefficients, "coefficients of all columns"),
         (values, "committed values of all columns"),

@@ -39,7 +39,11 @@ impl Block {
             other => other,
         }
         .map_err(|fault| fault.of_allocation(rounded))?;
-        Ok(Self::new(Arc::clone(device), Arc::clone(home), address, rounded, reserved))
+        let block = Self::new(Arc::clone(device), Arc::clone(home), address, rounded, reserved);
+        if let Some(recording) = track.recording() {
+            recording.took(&block);
+        }
+        Ok(block)
     }
 }
 

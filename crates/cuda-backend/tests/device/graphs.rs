@@ -135,8 +135,9 @@ fn a_recording_uses_again_what_nobody_holds_any_more() {
                 let first = (factor as usize - 1) * 500;
                 on.copy(scaled.view(), outputs.slice_mut(first..first + 500)?)?;
             }
-            // What is held is not used again, nor what is more than twice as large.
-            let (held, small) = (queue.zeros::<u32>(500)?, queue.zeros::<u32>(100)?);
+            // What is more than twice as large is not used again, nor what is held.
+            let small = queue.zeros::<u32>(100)?;
+            let held = queue.zeros::<u32>(500)?;
             let mut other = queue.alloc::<u32>(500)?;
             queue.copy(held.view(), other.view_mut())?;
             queue.copy(small.view(), other.slice_mut(0..100)?)?;
@@ -154,6 +155,28 @@ fn a_recording_uses_again_what_nobody_holds_any_more() {
         drop((graph, input, outputs, queue));
         machine.assert_clean();
     }
+}
+
+#[test]
+fn what_was_there_before_a_recording_is_there_in_each_replay() {
+    let machine = Machine::new("schedule=lazy;checks=sanitize");
+    let queue = open(Allocator::StreamOrdered).unwrap();
+    let (constant, mut outputs) = (queue.upload(&[7u32; 500]).unwrap(), queue.zeros::<u32>(2 * 500).unwrap());
+    let graph = queue.record::<BackendError>(|queue| {
+        queue.copy(constant.view(), outputs.slice_mut(0..500)?)?;
+        drop(constant);
+        let mut other = queue.alloc::<u32>(500)?;
+        queue.write(&[9; 500], other.view_mut())?;
+        queue.copy(other.view(), outputs.slice_mut(500..1000)?)
+    });
+    let graph = graph.unwrap().unwrap();
+    for _ in 0..3 {
+        queue.clear(outputs.view_mut()).unwrap();
+        queue.replay(&graph).unwrap();
+        assert_eq!(queue.download(&outputs).unwrap(), [[7; 500], [9; 500]].concat());
+    }
+    drop((graph, outputs, queue));
+    machine.assert_clean();
 }
 
 #[test]

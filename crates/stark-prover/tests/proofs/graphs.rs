@@ -107,3 +107,25 @@ fn a_trace_is_committed_to_once() {
     assert_eq!(submit(&mut prover), Err(ProverError::NotLoaded));
     assert!(graph.is_recorded());
 }
+
+#[test]
+fn columns_of_the_host_are_no_part_of_a_graph() {
+    let q = simulated();
+    let traces = traces(&STATEMENT, 1);
+    let mut prover = prover(&q, &STATEMENT, PcsConfig::default(), &traces).unwrap();
+    load(&q, &mut prover, &traces);
+    let trace: Vec<_> = traces.trace.iter().map(|column| &column[..]).collect();
+    let mut graph = ProofGraph::new();
+    let refused = graph.submit(&mut prover, &q, &[], |mut session| {
+        session.commit_preprocessed()?;
+        session.commit(&trace)?;
+        session.submit()
+    });
+    assert_eq!(refused.map(drop), Err(ProverError::InGraph));
+    // What a session uploads takes the place of what was loaded, even if it is refused halfway.
+    let mut session = prover.begin(&q).unwrap();
+    session.commit_preprocessed().unwrap();
+    assert!(session.commit(&trace[1..]).is_err());
+    let way = Way { words: [1, 2], relation: PAIR };
+    assert_eq!(make(prover.begin(&q).unwrap(), way).map(drop), Err(ProverError::NotLoaded));
+}
