@@ -24,7 +24,7 @@ enum State<G> {
     /// Nothing is recorded yet.
     New,
     Recorded(G),
-    /// The device does not record it.
+    /// The device does not record it, or memory is short for it.
     Refused,
 }
 
@@ -98,9 +98,9 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
         q: &Q,
         make: impl for<'s> Fn(Session<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
     ) -> Result<State<Q::Graph>, ProverError> {
-        let loaded = prover.loaded;
         let recorded = q.record(|q| make(Session::new(prover, q, true)?).map(drop));
-        prover.loaded = loaded;
+        // Nothing has run, so the trace is still there.
+        prover.loaded = true;
         match recorded {
             Ok(Some(graph)) => Ok(State::Recorded(graph)),
             Ok(None) => Ok(State::Refused),

@@ -14,7 +14,8 @@ use crate::{
 
 /// The device memory that a [`Prover`](crate::Prover) holds, from what it is made of alone. Nothing is allocated to know it.
 ///
-/// Single ops need some more while they run: hardly any on a GPU, some hundred kilobytes for each thread of the processor.
+/// Single ops need some more while they run: a few kilobytes on a GPU, up to some hundred for each thread of the processor. So do
+/// relations that are wider than what components read of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryPlan {
     buffers: Vec<(usize, usize)>,

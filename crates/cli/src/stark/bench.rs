@@ -24,7 +24,7 @@ pub(crate) struct BenchArgs {
     air: AirArgs,
     #[command(flatten)]
     config: ConfigArgs,
-    /// Proofs to make, 1..=1000, after one that is not counted.
+    /// Proofs to time of each kind, 1..=1000: watched, op by op, and as one graph.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(1..=1000))]
     rounds: u32,
     /// Backend: cpu, gpu (= cuda), auto or sim [default: TREFOIL_BACKEND, or else cpu].

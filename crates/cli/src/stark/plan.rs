@@ -11,8 +11,8 @@ use crate::output::print;
 
 /// Say what device memory a proof takes, without making it.
 ///
-/// Runs on the host alone: no variable of the environment is read. What single ops need beside is hardly anything on a GPU, and
-/// some hundred kilobytes for each thread of a processor.
+/// Runs on the host alone: no variable of the environment is read. Single ops need some more: a few kilobytes on a GPU, and up to
+/// some hundred for each thread of a processor.
 #[derive(Args, Debug)]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
