@@ -12,7 +12,7 @@ use crate::{layer::LayerForm, shape::Shape};
 
 /// Where each answer lies among those of its type.
 pub(crate) struct Places {
-    /// The values of every column of a tree at the queries.
+    /// The values of every column of a tree at the queries; block by block, of which each query is in one.
     pub(crate) opened: Vec<Range<usize>>,
     /// The samples, in the order of the proof.
     pub(crate) sampled: Range<usize>,
@@ -84,7 +84,11 @@ impl<Q: Queue> Answers<Q> {
         let [mut elements, mut secure, mut digests, mut words] = [const { Row(0) }; 4];
         let inputs = shape.components.iter();
         let places = Places {
-            opened: shape.trees.iter().map(|tree| elements.place(tree.columns.len() * queries)).collect(),
+            opened: shape
+                .trees
+                .iter()
+                .map(|tree| elements.place(shape.blocks() * tree.columns.len() * queries))
+                .collect(),
             sampled: secure.place(samples),
             claimed_sums: secure.place(claimed_sums),
             parameter: secure.place(1),

@@ -88,8 +88,13 @@ impl<Q: StarkOps> Prover<Q> {
     fn open_tree(&self, read: &Read, tree: usize, queries: &[(u32, usize)]) -> (Vec<Vec<M31>>, Decommitment) {
         let (places, shape) = (&self.memory.answers.places, &self.shape.trees[tree]);
         let (count, levels) = (places.positions.len(), shape.height as usize);
-        let columns = read.elements[places.opened[tree].clone()].chunks(count).take(shape.columns.len());
-        let columns = columns.map(|column| queries.iter().map(|&(_, query)| column[query]).collect()).collect();
+        let opened = &read.elements[places.opened[tree].clone()];
+        let (columns, log_block) = (shape.columns.len(), self.shape.log_size - self.shape.log_blocks);
+        let value = |column: usize, &(position, query): &(u32, usize)| {
+            let block = (position >> log_block) as usize;
+            opened[(block * columns + column) * count + query]
+        };
+        let columns = (0..columns).map(|column| queries.iter().map(|query| value(column, query)).collect()).collect();
         let paths = &read.digests[places.tree_paths[tree].clone()];
         // In a lower tree two queries may meet in one leaf, and need not come in its order.
         let leaf = |&(position, query): &(u32, usize)| (lifted(position, self.shape.log_size, shape.height), query);

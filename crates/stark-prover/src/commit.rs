@@ -3,7 +3,7 @@
 use backend_api::{
     BackendError, Buffer as _,
     ops::{
-        circle::CircleLde,
+        circle::{CircleInterpolate, CircleLde},
         merkle::{MerkleLeaves, MerkleOps, MerkleTree},
     },
 };
@@ -11,7 +11,7 @@ use core_types::{
     blake2s::Digest,
     field::M31,
     params::{
-        circle::CircleExtendParams,
+        circle::{CircleExtendParams, CircleFftParams},
         columns::ColumnAt,
         merkle::{MerkleLeavesParams, MerkleTreeParams},
     },
@@ -49,6 +49,17 @@ impl<Q: StarkOps> Prover<Q> {
             let rows = shape.coefficients();
             q.copy(self.memory.coefficients.slice(rows.clone())?, look_ups.rows.slice_mut(rows)?)?;
         }
+        if self.shape.log_blocks > 0 {
+            for run in &shape.runs {
+                let params = CircleFftParams { log_size: run.log_rows, columns: run.columns };
+                q.circle_interpolate(CircleInterpolate {
+                    params: &params,
+                    inverse_twiddles: self.twiddles.inverse(CanonicDomain::new(run.log_rows)?)?,
+                    columns: self.memory.coefficients.slice_mut(run.coefficients.clone())?,
+                })?;
+            }
+            return self.hash(q, tree);
+        }
         for run in &shape.runs {
             let log_size = run.log_rows + self.shape.log_blowup;
             let (small, large) = (CanonicDomain::new(run.log_rows)?, CanonicDomain::new(log_size)?);
@@ -64,11 +75,27 @@ impl<Q: StarkOps> Prover<Q> {
         self.hash(q, tree)
     }
 
-    /// Builds the Merkle tree of a tree's committed values.
+    /// Builds the Merkle tree of a tree's committed values, block by block if they are not in memory.
     pub(crate) fn hash(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
-        let shape = &self.shape.trees[tree];
-        let nodes = &mut self.memory.trees[tree];
-        Ok(build_tree(q, shape.height, &shape.leaf_columns(), &self.memory.values, nodes)?)
+        let height = self.shape.trees[tree].height;
+        if self.shape.trees[tree].columns.is_empty() || self.shape.log_blocks == 0 {
+            let columns = self.shape.trees[tree].leaf_columns(|column| column);
+            return Ok(build_tree(q, height, &columns, &self.memory.values, &mut self.memory.trees[tree])?);
+        }
+        let columns = self.shape.trees[tree].leaf_columns(|column| self.shape.in_block(column));
+        let log_leaves = height - self.shape.log_blocks;
+        for block in 0..self.shape.blocks() {
+            self.extend_block(q, tree, block)?;
+            let leaves = block << log_leaves..(block + 1) << log_leaves;
+            q.merkle_leaves(MerkleLeaves {
+                params: &MerkleLeavesParams { log_leaves },
+                columns: &columns,
+                values: self.memory.values.view(),
+                leaves: self.memory.trees[tree].slice_mut(leaves)?,
+            })?;
+        }
+        let nodes = self.memory.trees[tree].view_mut();
+        Ok(q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves: height }, nodes })?)
     }
 }
 

@@ -37,7 +37,14 @@ impl<Q: StarkOps> Prover<Q> {
         }
         q.clear(memory.coefficients.slice_mut(whole.clone())?)?;
         for index in 0..self.components.len() {
-            self.add_constraints(q, index)?;
+            self.read_challenges(q, index)?;
+        }
+        if self.shape.log_blocks == 0 {
+            for index in 0..self.components.len() {
+                self.add_constraints(q, index)?;
+            }
+        } else {
+            self.add_constraints_by_blocks(q)?;
         }
         self.lift_sums(q)?;
 
@@ -50,7 +57,8 @@ impl<Q: StarkOps> Prover<Q> {
             columns: memory.coefficients.slice_mut(whole.clone())?,
         })?;
         let values = self.shape.composition().runs.iter().map(|run| run.values.clone());
-        for values in values {
+        // Blocks are extended as they are hashed.
+        for values in values.filter(|_| self.shape.log_blocks == 0) {
             q.circle_extend(CircleExtend {
                 params: &CircleExtendParams { log_coefficients: log_rows, log_size: domain.log_size(), columns: 8 },
                 twiddles: self.twiddles.forward(domain)?,
@@ -70,16 +78,22 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
+    /// Copies the challenges that a component reads to its own place.
+    fn read_challenges(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
+        let memory = &mut self.memory;
+        // The mean, if there is one, is already in its slot.
+        let slots = self.components[index].air.challenges() as usize;
+        let challenges = memory.answers.places.inputs[index].clone();
+        let own = challenges.start..challenges.start + slots;
+        Ok(q.copy(memory.challenges.slice(0..slots)?, memory.answers.secure.slice_mut(own)?)?)
+    }
+
     /// Adds the constraints of a component to the sums of its height.
     fn add_constraints(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
         let (air, inputs) = (&self.components[index].air, &self.inputs[index]);
         let (program, log_rows) = (air.constraint_program(), air.log_rows());
         let memory = &mut self.memory;
-        // The mean, if there is one, is already in its slot.
-        let slots = air.challenges() as usize;
         let challenges = memory.answers.places.inputs[index].clone();
-        let own = challenges.start..challenges.start + slots;
-        q.copy(memory.challenges.slice(0..slots)?, memory.answers.secure.slice_mut(own)?)?;
         let first = self.shape.components[index].first_constraint;
         let params =
             AirParams { log_rows, log_size: log_rows + 1, registers: program.registers(), outputs: program.outputs() };

@@ -58,22 +58,12 @@ impl<Q: StarkOps> Prover<Q> {
             factors: memory.factors.view_mut(),
             lines: memory.lines.view_mut(),
         })?;
-        let columns = self.shape.all_values();
-        let mut first = 0;
-        for batches in samples.batches.chunk_by(|a, b| a.log_size == b.log_size) {
-            let log_size = batches[0].log_size;
-            let words = (4 * batches.len()) << log_size;
-            q.deep_numerators(DeepNumerators {
-                params: &DeepNumeratorsParams { log_size },
-                columns: &columns,
-                terms: &samples.terms,
-                batches,
-                values: memory.values.view(),
-                factors: memory.factors.view(),
-                numerators: memory.numerators.slice_mut(first..first + words)?,
-            })?;
-            first += words;
+        if self.shape.log_blocks == 0 {
+            self.add_numerators(q)?;
+        } else {
+            self.add_numerators_by_blocks(q)?;
         }
+        let (memory, samples) = (&mut self.memory, &self.samples);
         let domain = CanonicDomain::new(self.shape.log_size)?;
         let (log_size, log_domain) = (self.shape.log_degree, self.shape.log_size);
         q.deep_quotients(DeepQuotients {
@@ -95,6 +85,28 @@ impl<Q: StarkOps> Prover<Q> {
             coefficients: memory.quotients.view(),
             values: memory.layers[0].values.view_mut(),
         })?;
+        Ok(())
+    }
+
+    /// Adds up the numerators of all batches.
+    fn add_numerators(&mut self, q: &Q) -> Result<(), ProverError> {
+        let (memory, samples) = (&mut self.memory, &self.samples);
+        let columns = self.shape.all_values();
+        let mut first = 0;
+        for batches in samples.heights() {
+            let log_size = batches[0].log_size;
+            let words = (4 * batches.len()) << log_size;
+            q.deep_numerators(DeepNumerators {
+                params: &DeepNumeratorsParams { log_size },
+                columns: &columns,
+                terms: &samples.terms,
+                batches,
+                values: memory.values.view(),
+                factors: memory.factors.view(),
+                numerators: memory.numerators.slice_mut(first..first + words)?,
+            })?;
+            first += words;
+        }
         Ok(())
     }
 }

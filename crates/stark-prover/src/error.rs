@@ -23,6 +23,16 @@ pub enum ProverError {
         /// The most that a prover does.
         most: u32,
     },
+    /// The domains of a statement cannot be cut into so many blocks.
+    #[error("expected a power of two of blocks, {least} to {most}, got {got}")]
+    Blocks {
+        /// The least blocks.
+        least: u32,
+        /// The most blocks.
+        most: u32,
+        /// Blocks asked for.
+        got: u32,
+    },
     /// The trees were not committed to in their order.
     #[error("expected a commitment to tree {expected}, got one to tree {got}")]
     Tree {

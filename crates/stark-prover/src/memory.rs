@@ -11,7 +11,7 @@ use core_types::{
 };
 use stark_verifier::PcsConfig;
 
-use crate::{Component, answers::Answers, layer::LayerForm, samples::Samples, shape::Shape};
+use crate::{Component, answers::Answers, layer::LayerForm, neighbours::Neighbours, samples::Samples, shape::Shape};
 
 /// A layer of FRI.
 pub(crate) struct Layer<Q: Queue> {
@@ -32,12 +32,24 @@ pub(crate) struct LookUps<Q: Queue> {
     pub(crate) sums: Vec<Q::Buf<QM31>>,
 }
 
+/// What is there beside the values of a block.
+pub(crate) struct BlockMemory<Q: Queue> {
+    /// The columns that are read beside the row at hand, where constraints are evaluated.
+    pub(crate) planes: Q::Buf<M31>,
+    /// For each step, the position that it leads to from each where constraints are evaluated.
+    pub(crate) keys: Vec<Q::Buf<M31>>,
+    /// Sums of constraints, or numerators, on the block.
+    pub(crate) sums: Q::Buf<M31>,
+}
+
 /// All memory of a prover.
 pub(crate) struct Memory<Q: Queue> {
     /// Another one since any of it was replaced.
     pub(crate) identity: Arc<()>,
     pub(crate) coefficients: Q::Buf<M31>,
+    /// Committed values: of all positions, or of a block of them and gathered neighbours behind it.
     pub(crate) values: Q::Buf<M31>,
+    pub(crate) blocks: Option<BlockMemory<Q>>,
     /// The nodes of each commitment tree.
     pub(crate) trees: Vec<Q::Buf<Digest>>,
     pub(crate) look_ups: Option<LookUps<Q>>,
@@ -75,6 +87,7 @@ impl<Q: Queue> Memory<Q> {
         config: &PcsConfig,
         shape: &Shape,
         samples: &Samples,
+        neighbours: &Neighbours,
         components: &[Component],
     ) -> Result<Self, BackendError> {
         let trees = shape.trees.iter().map(|tree| q.alloc(nodes(tree.height)));
@@ -96,7 +109,8 @@ impl<Q: Queue> Memory<Q> {
         Ok(Self {
             identity: Arc::default(),
             coefficients: q.alloc(shape.coefficients)?,
-            values: q.alloc(shape.values)?,
+            values: q.alloc(shape.values_in_memory() + neighbours.gathered)?,
+            blocks: BlockMemory::new(q, shape, samples, neighbours)?,
             trees: trees.collect::<Result<_, BackendError>>()?,
             look_ups,
             channel: q.alloc(1)?,
@@ -151,6 +165,23 @@ impl<Q: Queue> LookUps<Q> {
             rows: q.alloc(rows)?,
             fractions: q.alloc(fractions)?,
             sums: components.iter().map(|_| q.zeros(2)).collect::<Result<_, _>>()?,
+        }))
+    }
+}
+
+impl<Q: Queue> BlockMemory<Q> {
+    /// The memory of blocks, if one is in memory at a time.
+    fn new(q: &Q, shape: &Shape, samples: &Samples, neighbours: &Neighbours) -> Result<Option<Self>, BackendError> {
+        if shape.log_blocks == 0 {
+            return Ok(None);
+        }
+        let numerators = samples.heights().map(|batches| (4 * batches.len()) << shape.log_block(batches[0].log_size));
+        let constraints = 4 << shape.log_block(shape.log_rows);
+        let keys = neighbours.steps.iter().map(|step| q.alloc(1 << step.log_positions()));
+        Ok(Some(Self {
+            planes: q.alloc(neighbours.words)?,
+            keys: keys.collect::<Result<_, _>>()?,
+            sums: q.alloc(numerators.fold(constraints, usize::max))?,
         }))
     }
 }

@@ -5,8 +5,10 @@ use core_types::field::Twiddle;
 use stark_verifier::PcsConfig;
 
 use crate::{
-    Component, ProverError,
+    Component, ProverError, Residency,
     memory::Memory,
+    neighbours::Neighbours,
+    outline::Outline,
     planned::{Nowhere, Planned},
     samples::Samples,
     shape::Shape,
@@ -27,7 +29,7 @@ pub struct MemoryPlan {
 pub struct MemoryParts {
     /// Coefficients of all columns.
     pub coefficients: u64,
-    /// Committed values of all columns.
+    /// Committed values of all columns, or of a block of them with what is read around it.
     pub values: u64,
     /// Nodes of all commitment trees.
     pub trees: u64,
@@ -44,33 +46,44 @@ pub struct MemoryParts {
 }
 
 impl MemoryPlan {
-    /// That of a prover of `components` with parameters `config`, and preprocessed columns of `2^log_rows` rows each.
+    /// That of a prover of `components` with parameters `config`, preprocessed columns of `2^log_rows` rows each, and this
+    /// residency.
     ///
     /// # Errors
-    /// [`ProverError::Statement`] if there are no such proofs.
-    pub fn new(config: &PcsConfig, preprocessed: &[u32], components: &[Component]) -> Result<Self, ProverError> {
+    /// [`ProverError::Statement`] if there are no such proofs, [`ProverError::Blocks`] if the statement cannot be cut into so many
+    /// blocks.
+    pub fn new(
+        config: &PcsConfig,
+        preprocessed: &[u32],
+        components: &[Component],
+        residency: Residency,
+    ) -> Result<Self, ProverError> {
         let shape = Shape::new(config, preprocessed, components)?;
-        Ok(Self::of(config, &shape, &Samples::new(&shape), components)?)
+        Ok(Outline::new(config, shape, components, residency)?.plan)
     }
 
     pub(crate) fn of(
         config: &PcsConfig,
         shape: &Shape,
         samples: &Samples,
+        neighbours: &Neighbours,
         components: &[Component],
     ) -> Result<Self, BackendError> {
         let planned = Planned::new();
-        let memory = Memory::new(&planned, config, shape, samples, components)?;
+        let memory = Memory::new(&planned, config, shape, samples, neighbours, components)?;
         let twiddles = (1 << shape.largest_domain()) / 2;
         let [forward, inverse] = [planned.alloc::<Twiddle>(twiddles)?, planned.alloc::<Twiddle>(twiddles)?];
         let trees = memory.trees.iter().map(bytes).sum();
         let look_ups = memory.look_ups.as_ref().map_or(0, |look_ups| {
             bytes(&look_ups.rows) + bytes(&look_ups.fractions) + look_ups.sums.iter().map(bytes).sum::<u64>()
         });
+        let blocks = memory.blocks.as_ref().map_or(0, |blocks| {
+            bytes(&blocks.planes) + bytes(&blocks.sums) + blocks.keys.iter().map(bytes).sum::<u64>()
+        });
         let layers = memory.layers.iter().map(|layer| bytes(&layer.values) + bytes(&layer.nodes));
         let mut parts = MemoryParts {
             coefficients: bytes(&memory.coefficients),
-            values: bytes(&memory.values),
+            values: bytes(&memory.values) + blocks,
             trees,
             look_ups,
             quotients: bytes(&memory.numerators) + bytes(&memory.quotients),

@@ -25,7 +25,7 @@ impl<Q: StarkOps> Prover<Q> {
     /// Works, draws the queries, and gathers what opens each tree at each of them, equal ones too, and the roots; packs all answers.
     pub(crate) fn open(&mut self, q: &Q) -> Result<(), ProverError> {
         let (memory, log_from) = (&mut self.memory, self.shape.log_size);
-        let Answers { elements, secure, digests, words, places } = &mut memory.answers;
+        let Answers { words, places, .. } = &mut memory.answers;
         let (nonce, drawn_positions) = (places.nonce.clone(), places.positions.clone());
         let queries = self.config.fri_config.n_queries as u32; // a valid number of queries fits a word
         q.channel_grind(ChannelGrind {
@@ -43,16 +43,13 @@ impl<Q: StarkOps> Prover<Q> {
             channel: memory.channel.view_mut(),
             positions: words.slice_mut(drawn_positions.clone())?,
         })?;
+        for tree in 0..self.shape.trees.len() {
+            self.open_values(q, tree)?;
+        }
+        let memory = &mut self.memory;
+        let Answers { secure, digests, words, places, .. } = &mut memory.answers;
         for (tree, (shape, nodes)) in self.shape.trees.iter().zip(&memory.trees).enumerate() {
-            let columns: Vec<ColumnAt> = shape.columns.iter().map(|column| column.values).collect();
             let log_leaves = shape.height;
-            q.open_columns(OpenColumns {
-                params: &OpenColumnsParams { log_from, log_leaves, queries },
-                columns: &columns,
-                values: memory.values.view(),
-                positions: words.slice(drawn_positions.clone())?,
-                opened: elements.slice_mut(places.opened[tree].clone())?,
-            })?;
             q.merkle_paths(MerklePaths {
                 params: &MerklePathsParams { log_leaves, log_from, first_level: 0, queries, folded: 0 },
                 nodes: nodes.view(),
@@ -78,5 +75,36 @@ impl<Q: StarkOps> Prover<Q> {
             q.copy(nodes.slice(root(nodes.len()))?, digests.slice_mut(places.layer_roots[index].clone())?)?;
         }
         Ok(memory.answers.pack(q, memory.challenges.view())?)
+    }
+
+    /// Gathers the values of a tree's columns at the queries, block by block if they are not in memory.
+    fn open_values(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
+        let shape = &self.shape.trees[tree];
+        if shape.columns.is_empty() {
+            return Ok(());
+        }
+        let columns: Vec<ColumnAt> = shape.columns.iter().map(|column| self.shape.in_block(column.values)).collect();
+        let queries = self.config.fri_config.n_queries;
+        // Positions count modulo the block: of a query in another block, what is gathered is not read.
+        let params = OpenColumnsParams {
+            log_from: self.shape.log_size - self.shape.log_blocks,
+            log_leaves: shape.height - self.shape.log_blocks,
+            queries: queries as u32, // a valid number of queries fits a word
+        };
+        let all = self.memory.answers.places.opened[tree].clone();
+        let words = columns.len() * queries;
+        for (block, first) in all.step_by(words.max(1)).enumerate() {
+            self.extend_block(q, tree, block)?;
+            let memory = &mut self.memory;
+            let Answers { elements, words: positions, places, .. } = &mut memory.answers;
+            q.open_columns(OpenColumns {
+                params: &params,
+                columns: &columns,
+                values: memory.values.view(),
+                positions: positions.slice(places.positions.clone())?,
+                opened: elements.slice_mut(first..first + words)?,
+            })?;
+        }
+        Ok(())
     }
 }

@@ -4,13 +4,15 @@ use core::fmt;
 
 use backend_api::Buffer as _;
 use core_types::{blake2s::Digest as Words, circle::double_x, field::M31, params::air::MaskAt};
-use stark_air::{MaskSource, Program};
+use stark_air::{MaskRead, Program};
 use stark_fft::{CanonicDomain, TwiddleTree};
 use stark_verifier::{Digest, PcsConfig, Protocol};
 
 use crate::{
-    Component, MemoryPlan, ProverError, StarkOps, answers,
+    Component, ProverError, Residency, StarkOps, answers,
     memory::Memory,
+    neighbours::{Neighbours, masks_in_block},
+    outline::Outline,
     samples::Samples,
     shape::{Column, Shape},
 };
@@ -27,8 +29,10 @@ pub struct Prover<Q: StarkOps> {
     pub(crate) config: PcsConfig,
     pub(crate) components: Vec<Component>,
     pub(crate) inputs: Vec<ComponentInputs>,
+    pub(crate) residency: Residency,
     pub(crate) shape: Shape,
     pub(crate) samples: Samples,
+    pub(crate) neighbours: Neighbours,
     pub(crate) twiddles: TwiddleTree<Q>,
     pub(crate) memory: Memory<Q>,
     /// Whether a trace lies in place of the coefficients of its tree.
@@ -48,7 +52,8 @@ pub(crate) struct ComponentInputs {
 
 impl<Q: StarkOps> Prover<Q> {
     /// The prover of `components`, in this order, with parameters `config`. `preprocessed` are the rows of the columns that
-    /// belong to the statement, in stored order.
+    /// belong to the statement, in stored order. All committed values are kept in memory if the budget of `q` has room for
+    /// them, and else as few blocks are made of them as it has room for.
     ///
     /// # Errors
     /// [`ProverError::Statement`] if there are no such proofs, [`ProverError::Work`] if they ask for too much work, [`ProverError::Backend`] if memory is short; nothing is left
@@ -60,32 +65,79 @@ impl<Q: StarkOps> Prover<Q> {
         preprocessed: &[&[M31]],
         components: Vec<Component>,
     ) -> Result<Self, ProverError> {
-        let log_rows = preprocessed.iter().enumerate().map(|(column, rows)| {
-            let got = rows.len();
-            if got.is_power_of_two() {
-                return Ok(got.ilog2());
+        let shape = shape(&config, preprocessed, &components)?;
+        let outline = |residency| Outline::new(&config, shape.clone(), &components, residency);
+        let mut least = outline(Residency::Full)?;
+        for residency in Residency::all(&shape).skip(1) {
+            if q.budget().reserve(least.plan.bytes_on(q)).is_ok() {
+                break;
             }
-            Err(ProverError::Rows { tree: 0, column, expected: got.next_power_of_two(), got })
-        });
-        if config.pow_bits > MOST_WORK {
-            return Err(ProverError::Work { got: config.pow_bits, most: MOST_WORK });
+            let next = outline(residency)?;
+            if next.plan.bytes_on(q) < least.plan.bytes_on(q) {
+                least = next;
+            }
         }
-        let shape = Shape::new(&config, &log_rows.collect::<Result<Vec<_>, _>>()?, &components)?;
-        let samples = Samples::new(&shape);
+        Self::outlined(q, protocol, config, preprocessed, components, least)
+    }
+
+    /// As [`new`](Self::new), with the residency that the caller chooses.
+    ///
+    /// # Errors
+    /// [`ProverError::Blocks`] if the statement cannot be cut into so many blocks, and as [`new`](Self::new).
+    pub fn with_residency(
+        q: &Q,
+        protocol: Protocol,
+        config: PcsConfig,
+        preprocessed: &[&[M31]],
+        components: Vec<Component>,
+        residency: Residency,
+    ) -> Result<Self, ProverError> {
+        let shape = shape(&config, preprocessed, &components)?;
+        let outline = Outline::new(&config, shape, &components, residency)?;
+        Self::outlined(q, protocol, config, preprocessed, components, outline)
+    }
+
+    fn outlined(
+        q: &Q,
+        protocol: Protocol,
+        config: PcsConfig,
+        preprocessed: &[&[M31]],
+        components: Vec<Component>,
+        outline: Outline,
+    ) -> Result<Self, ProverError> {
+        // Without room for the prover, nothing is begun.
+        drop(q.budget().reserve(outline.plan.bytes_on(q))?);
+        let Outline { residency, shape, samples, neighbours, .. } = outline;
         let inputs = components
             .iter()
             .enumerate()
             .map(|(index, component)| ComponentInputs::new(&shape, index, component))
             .collect::<Result<_, _>>()?;
-        // Without room for the prover, nothing is begun.
-        let plan = MemoryPlan::of(&config, &shape, &samples, &components)?;
-        drop(q.budget().reserve(plan.bytes_on(q))?);
         let twiddles = TwiddleTree::new(q, CanonicDomain::new(shape.largest_domain())?)?;
-        let memory = Memory::new(q, &config, &shape, &samples, &components)?;
-        let mut prover = Self { protocol, config, components, inputs, shape, samples, twiddles, memory, loaded: false };
+        let memory = Memory::new(q, &config, &shape, &samples, &neighbours, &components)?;
+        let mut prover = Self {
+            protocol,
+            config,
+            components,
+            inputs,
+            residency,
+            shape,
+            samples,
+            neighbours,
+            twiddles,
+            memory,
+            loaded: false,
+        };
+        prover.upload_keys(q)?;
         prover.upload(q, 0, preprocessed)?;
         prover.commit(q, 0)?;
         Ok(prover)
+    }
+
+    /// Where committed values are.
+    #[must_use]
+    pub const fn residency(&self) -> Residency {
+        self.residency
     }
 
     /// The parameters.
@@ -115,6 +167,21 @@ impl<Q: StarkOps> Prover<Q> {
     }
 }
 
+/// What a statement implies, if there are proofs of it that do not ask for too much.
+fn shape(config: &PcsConfig, preprocessed: &[&[M31]], components: &[Component]) -> Result<Shape, ProverError> {
+    let log_rows = preprocessed.iter().enumerate().map(|(column, rows)| {
+        let got = rows.len();
+        if got.is_power_of_two() {
+            return Ok(got.ilog2());
+        }
+        Err(ProverError::Rows { tree: 0, column, expected: got.next_power_of_two(), got })
+    });
+    if config.pow_bits > MOST_WORK {
+        return Err(ProverError::Work { got: config.pow_bits, most: MOST_WORK });
+    }
+    Ok(Shape::new(config, &log_rows.collect::<Result<Vec<_>, _>>()?, components)?)
+}
+
 /// A digest as a verifier has it.
 pub(crate) fn digest(words: Words) -> Digest {
     let mut bytes = [0; 32];
@@ -126,23 +193,19 @@ pub(crate) fn digest(words: Words) -> Digest {
 
 impl ComponentInputs {
     fn new(shape: &Shape, index: usize, component: &Component) -> Result<Self, ProverError> {
-        let (air, places) = (&component.air, &shape.components[index]);
-        let column = |source: &MaskSource| -> &Column {
-            match *source {
-                MaskSource::Preprocessed { slot } => &shape.trees[0].columns[component.preprocessed[slot as usize]],
-                MaskSource::Column { tree, column } => {
-                    let tree = tree.0 as usize;
-                    &shape.trees[tree].columns[places.columns[tree].start + column as usize]
-                }
-            }
-        };
+        let air = &component.air;
         let masks = |program: &Program, first: fn(&Column) -> u64| -> Vec<MaskAt> {
-            let mask = |read: &stark_air::MaskRead| MaskAt {
-                first: first(column(&read.source)),
+            let mask = |read: &MaskRead| MaskAt {
+                first: first(shape.column(index, component, &read.source)),
                 offset: read.offset,
                 reserved: 0,
             };
             program.masks().iter().map(mask).collect()
+        };
+        let constraint_masks = if shape.log_blocks == 0 {
+            masks(air.constraint_program(), |column| column.values.first)
+        } else {
+            masks_in_block(shape, index, component)
         };
         let log_rows = air.log_rows();
         let domain = CanonicDomain::new(log_rows + shape.log_blowup)?;
@@ -152,7 +215,7 @@ impl ComponentInputs {
             (1..log_rows).fold(x, |x, _| double_x(x)).inverse().unwrap_or(M31::ZERO)
         });
         Ok(Self {
-            constraint_masks: masks(air.constraint_program(), |column| column.values.first),
+            constraint_masks,
             fraction_masks: air
                 .fraction_program()
                 .map_or_else(Vec::new, |program| masks(program, |column| column.coefficients.first)),

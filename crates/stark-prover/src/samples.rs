@@ -76,6 +76,11 @@ impl Samples {
         Self { points: points.list, samples, terms, batches }
     }
 
+    /// The batches of each height that follow each other.
+    pub(crate) fn heights(&self) -> impl Iterator<Item = &[DeepBatch]> {
+        self.batches.chunk_by(|a, b| a.log_size == b.log_size)
+    }
+
     /// Words of all numerators.
     pub(crate) fn numerators(&self) -> usize {
         self.batches.iter().map(|batch| 4 << batch.log_size).sum()

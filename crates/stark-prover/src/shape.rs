@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use core_types::{air::Tree, params::columns::ColumnAt};
+use stark_air::MaskSource;
 use stark_verifier::{MAX_LOG_SIZE, PcsConfig, StatementError};
 
 use crate::Component;
@@ -46,9 +47,9 @@ pub(crate) struct TreeShape {
 }
 
 impl TreeShape {
-    /// Where the committed values are, the smallest columns first, as the leaves take them.
-    pub(crate) fn leaf_columns(&self) -> Vec<ColumnAt> {
-        let mut columns: Vec<ColumnAt> = self.columns.iter().map(|column| column.values).collect();
+    /// Where the committed values in memory are, the smallest columns first, as the leaves take them.
+    pub(crate) fn leaf_columns(&self, in_block: impl Fn(ColumnAt) -> ColumnAt) -> Vec<ColumnAt> {
+        let mut columns: Vec<ColumnAt> = self.columns.iter().map(|column| in_block(column.values)).collect();
         columns.sort_by_key(|column| column.log_len);
         columns
     }
@@ -90,6 +91,8 @@ pub(crate) struct Shape {
     /// Words of the coefficients and of the committed values of all columns.
     pub(crate) coefficients: usize,
     pub(crate) values: usize,
+    /// Log of the number of blocks of which one is in memory at a time; 0 if all values are.
+    pub(crate) log_blocks: u32,
 }
 
 impl Shape {
@@ -140,7 +143,44 @@ impl Shape {
             folds,
             coefficients,
             values,
+            log_blocks: 0,
         })
+    }
+
+    /// Blocks of which one is in memory at a time.
+    pub(crate) const fn blocks(&self) -> usize {
+        1 << self.log_blocks
+    }
+
+    /// Log of the number of values that a column of `2^log_rows` rows has in a block.
+    pub(crate) const fn log_block(&self, log_rows: u32) -> u32 {
+        log_rows + self.log_blowup - self.log_blocks
+    }
+
+    /// Where the values of a column are that lie in the block in memory.
+    pub(crate) const fn in_block(&self, column: ColumnAt) -> ColumnAt {
+        ColumnAt::new(column.first >> self.log_blocks, column.log_len - self.log_blocks)
+    }
+
+    /// Where the values of a run are that lie in the block in memory.
+    pub(crate) const fn run_in_block(&self, run: &Run) -> Range<usize> {
+        run.values.start >> self.log_blocks..run.values.end >> self.log_blocks
+    }
+
+    /// Words of the values in memory.
+    pub(crate) const fn values_in_memory(&self) -> usize {
+        self.values >> self.log_blocks
+    }
+
+    /// The column that component `index` names.
+    pub(crate) fn column(&self, index: usize, component: &Component, source: &MaskSource) -> &Column {
+        match *source {
+            MaskSource::Preprocessed { slot } => &self.trees[0].columns[component.preprocessed[slot as usize]],
+            MaskSource::Column { tree, column } => {
+                let tree = tree.0 as usize;
+                &self.trees[tree].columns[self.components[index].columns[tree].start + column as usize]
+            }
+        }
     }
 
     /// Trees before the composition polynomial's.
@@ -159,9 +199,9 @@ impl Shape {
         &self.trees[self.trace_trees()]
     }
 
-    /// Where the committed values of all columns of all trees are.
+    /// Where the committed values in memory of all columns of all trees are.
     pub(crate) fn all_values(&self) -> Vec<ColumnAt> {
-        self.trees.iter().flat_map(|tree| &tree.columns).map(|column| column.values).collect()
+        self.trees.iter().flat_map(|tree| &tree.columns).map(|column| self.in_block(column.values)).collect()
     }
 
     /// Where the coefficients of all columns of all trees are.

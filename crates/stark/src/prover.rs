@@ -9,7 +9,8 @@ use core_types::{
 use stark_air::{RecordError, RecordedGenerator};
 use stark_airs::{Columns, Statement, Visitor, Witness, WitnessVisitor};
 use stark_prover::{
-    Component, Generated, MemoryPlan, ProofGraph, Prover, ProverError, Record, Session, Stage, StarkOps, Submitted,
+    Component, Generated, MemoryPlan, ProofGraph, Prover, ProverError, Record, Residency, Session, Stage, StarkOps,
+    Submitted,
 };
 use stark_verifier::{Digest, PcsConfig, Protocol};
 use thiserror::Error;
@@ -144,13 +145,19 @@ impl<'w> WitnessVisitor<'w> for Generators<'w> {
     }
 }
 
-/// The device memory that a [`StatementProver`] of `statement` with parameters `config` holds. Nothing is allocated to know it.
+/// The device memory that a [`StatementProver`] of `statement` with parameters `config` and this residency holds. Nothing is
+/// allocated to know it.
 ///
 /// # Errors
-/// [`ProveError::Record`] for an AIR that cannot be recorded, [`ProveError::Prover`] if there are no such proofs.
-pub fn memory_plan<S: Statement>(config: &PcsConfig, statement: &S) -> Result<MemoryPlan, ProveError> {
+/// [`ProveError::Record`] for an AIR that cannot be recorded, [`ProveError::Prover`] if there are no such proofs or the statement
+/// cannot be cut into so many blocks.
+pub fn memory_plan<S: Statement>(
+    config: &PcsConfig,
+    statement: &S,
+    residency: Residency,
+) -> Result<MemoryPlan, ProveError> {
     let preprocessed: Vec<u32> = statement.preprocessed().iter().map(|column| column.log_rows).collect();
-    Ok(MemoryPlan::new(config, &preprocessed, &recorded(statement)?)?)
+    Ok(MemoryPlan::new(config, &preprocessed, &recorded(statement)?, residency)?)
 }
 
 /// The components of a statement, recorded.
@@ -161,19 +168,49 @@ fn recorded<S: Statement>(statement: &S) -> Result<Vec<Component>, ProveError> {
 }
 
 impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
-    /// The prover of `statement` with these parameters.
+    /// The prover of `statement` with these parameters. All committed values are kept in memory if the budget of `q` has room
+    /// for them, and else as few blocks are made of them as it has room for.
     ///
     /// # Errors
     /// [`ProveError::Relations`] for relations whose slots do not follow each other, [`ProveError::Record`] for an AIR that cannot be
     /// recorded, [`ProveError::Prover`] if there are no such proofs or memory is short.
     pub fn new(q: &Q, protocol: Protocol, config: PcsConfig, statement: &'s S) -> Result<Self, ProveError> {
+        Self::made(statement, |preprocessed, components| Prover::new(q, protocol, config, preprocessed, components))
+    }
+
+    /// As [`new`](Self::new), with the residency that the caller chooses.
+    ///
+    /// # Errors
+    /// [`ProverError::Blocks`] if the statement cannot be cut into so many blocks, and as [`new`](Self::new).
+    pub fn with_residency(
+        q: &Q,
+        protocol: Protocol,
+        config: PcsConfig,
+        statement: &'s S,
+        residency: Residency,
+    ) -> Result<Self, ProveError> {
+        Self::made(statement, |preprocessed, components| {
+            Prover::with_residency(q, protocol, config, preprocessed, components, residency)
+        })
+    }
+
+    fn made(
+        statement: &'s S,
+        make: impl FnOnce(&[&[M31]], Vec<Component>) -> Result<Prover<Q>, ProverError>,
+    ) -> Result<Self, ProveError> {
         if let Some((expected, got)) = misplaced(statement.relations()) {
             return Err(ProveError::Relations { expected, got });
         }
         let components = recorded(statement)?;
         let preprocessed = statement.preprocessed_values();
-        let prover = Prover::new(q, protocol, config, &slices(&preprocessed), components)?;
+        let prover = make(&slices(&preprocessed), components)?;
         Ok(Self { statement, prover })
+    }
+
+    /// Where committed values are.
+    #[must_use]
+    pub const fn residency(&self) -> Residency {
+        self.prover.residency()
     }
 
     /// The components of the statement, recorded.

@@ -20,7 +20,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use runtime::{Choice, Domain, Settings};
 use sha2::{Digest as _, Sha256};
-use stark::{Columns, PcsConfig, Protocol, StarkOps, StatementProver};
+use stark::{Columns, PcsConfig, Protocol, ProveError, ProverError, Residency, StarkOps, StatementProver, memory_plan};
 
 use crate::{
     fingerprint::Fingerprint,
@@ -45,14 +45,27 @@ fn height(line: &Line) -> u32 {
 struct Proven<'a, Q> {
     q: &'a Q,
     config: PcsConfig,
+    /// Blocks that values are cut into, by a number among those that there may be; without it all are in memory.
+    blocks: Option<u32>,
+}
+
+/// Of the residencies by blocks that a statement may have, that with this number, counted around: of the first seven, which
+/// are all for small statements.
+fn in_blocks<S: stark::Statement>(config: &PcsConfig, statement: &S, number: u32) -> Residency {
+    let none = memory_plan(config, statement, Residency::Blocks(0)).unwrap_err();
+    let ProveError::Prover(ProverError::Blocks { least, most, got: 0 }) = none else { panic!("{none:?}") };
+    Residency::Blocks(least << (number % ((most / least).ilog2().min(6) + 1)))
 }
 
 impl<Q: StarkOps> Use for Proven<'_, Q> {
     type Out = (usize, String);
 
     fn with<S: stark::Statement>(self, statement: &S, trace: &[Columns]) -> (usize, String) {
-        let mut prover = StatementProver::new(self.q, Protocol::V2_3, self.config, statement).unwrap();
-        let proof = postcard::to_allocvec(&prover.prove(self.q, trace).unwrap().proof).unwrap();
+        let Self { q, config, blocks } = self;
+        let residency = blocks.map_or(Residency::Full, |number| in_blocks(&config, statement, number));
+        let mut prover = StatementProver::with_residency(q, Protocol::V2_3, config, statement, residency).unwrap();
+        assert_eq!(prover.residency(), residency);
+        let proof = postcard::to_allocvec(&prover.prove(q, trace).unwrap().proof).unwrap();
         (proof.len(), Sha256::digest(&proof).iter().map(|byte| format!("{byte:02x}")).collect())
     }
 }
@@ -60,8 +73,19 @@ impl<Q: StarkOps> Use for Proven<'_, Q> {
 /// Proves what each line says, and compares.
 fn hold<Q: StarkOps>(q: &Q, lines: &[Line]) {
     for line in lines {
-        let (bytes, sha256) = with(&line.statement, line.seed, Proven { q, config: line.config });
-        assert_eq!((bytes, &sha256), (line.bytes, &line.sha256), "{line:?}");
+        hold_line(q, line, None);
+    }
+}
+
+fn hold_line<Q: StarkOps>(q: &Q, line: &Line, blocks: Option<u32>) {
+    let (bytes, sha256) = with(&line.statement, line.seed, Proven { q, config: line.config, blocks });
+    assert_eq!((bytes, &sha256), (line.bytes, &line.sha256), "{line:?}, {blocks:?}");
+}
+
+/// Proves what each line says in blocks, of another number each.
+fn hold_in_blocks<Q: StarkOps>(q: &Q, lines: &[Line]) {
+    for (number, line) in (0..).zip(lines) {
+        hold_line(q, line, Some(number));
     }
 }
 
@@ -77,6 +101,21 @@ fn proofs_over_the_grid_on_the_simulated_device_are_those_of_stwo() {
     lines.retain(is_small);
     assert_eq!(lines.iter().map(height).collect::<BTreeSet<_>>(), (1..=12).collect());
     hold(&q, &lines);
+}
+
+#[test]
+fn proofs_in_blocks_over_the_grid_are_those_of_stwo() {
+    let mut lines = grid();
+    lines.retain(|line| height(line) <= 14);
+    hold_in_blocks(&runtime::cpu().unwrap(), &lines);
+}
+
+#[test]
+fn proofs_in_blocks_on_the_simulated_device_are_those_of_stwo() {
+    let q = runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(Choice::Sim)).unwrap().0;
+    let mut lines = grid();
+    lines.retain(|line| is_small(line) && height(line) <= 8);
+    hold_in_blocks(&q, &lines);
 }
 
 /// Whether the simulated device, which executes each instruction, proves it in about a second.

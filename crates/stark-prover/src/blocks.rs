@@ -1,0 +1,191 @@
+//! Work on one block of positions after the other, where committed values are not in memory.
+
+use backend_api::{
+    Buffer as _,
+    ops::{
+        air::{AirEvaluate, GatherColumn},
+        circle::CircleRestrict,
+        deep::DeepNumerators,
+    },
+};
+use core_types::params::{
+    air::{AirParams, GatherColumnParams},
+    circle::CircleRestrictParams,
+    deep::{DeepBatch, DeepNumeratorsParams},
+};
+use stark_fft::CanonicDomain;
+
+use crate::{Prover, ProverError, StarkOps, memory::BlockMemory, neighbours::Gather};
+
+/// Keys that are uploaded at once.
+const KEYS: u32 = 1 << 20;
+
+impl<Q: StarkOps> Prover<Q> {
+    /// Computes the values of a tree's columns on a block. Nothing where all values are in memory.
+    pub(crate) fn extend_block(&mut self, q: &Q, tree: usize, block: usize) -> Result<(), ProverError> {
+        if self.shape.log_blocks == 0 {
+            return Ok(());
+        }
+        for run in &self.shape.trees[tree].runs {
+            let log_domain = run.log_rows + self.shape.log_blowup;
+            let params = CircleRestrictParams {
+                log_coefficients: run.log_rows,
+                log_domain,
+                log_block: self.shape.log_block(run.log_rows),
+                block: block as u32, // below 2^30, the number of blocks
+                columns: run.columns,
+            };
+            q.circle_restrict(CircleRestrict {
+                params: &params,
+                twiddles: self.twiddles.forward(CanonicDomain::new(log_domain)?)?,
+                coefficients: self.memory.coefficients.slice(run.coefficients.clone())?,
+                values: self.memory.values.slice_mut(self.shape.run_in_block(run))?,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Uploads where each position's neighbours are.
+    pub(crate) fn upload_keys(&mut self, q: &Q) -> Result<(), ProverError> {
+        let Some(blocks) = &mut self.memory.blocks else { return Ok(()) };
+        for (step, keys) in self.neighbours.steps.iter().zip(&mut blocks.keys) {
+            let end = 1 << step.log_positions();
+            for first in (0..end).step_by(KEYS as usize) {
+                let positions = first..end.min(first + KEYS);
+                let place = positions.start as usize..positions.end as usize;
+                q.write(&step.keys(positions), keys.slice_mut(place)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the constraints of all components to the sums of their heights.
+    pub(crate) fn add_constraints_by_blocks(&mut self, q: &Q) -> Result<(), ProverError> {
+        self.extend_planes(q)?;
+        let log_copies = self.shape.log_blocks - self.shape.log_blowup;
+        for block in 0..2 << log_copies {
+            for tree in 0..self.shape.trace_trees() {
+                self.extend_block(q, tree, block)?;
+            }
+            for index in 0..self.components.len() {
+                self.gather_neighbours(q, index, block)?;
+                self.add_constraints_on_block(q, index, block)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes the columns that are read beside the row at hand wherever constraints are evaluated.
+    fn extend_planes(&mut self, q: &Q) -> Result<(), ProverError> {
+        let Some(blocks) = &mut self.memory.blocks else { return Ok(()) };
+        for plane in &self.neighbours.planes {
+            let log_rows = plane.coefficients.log_len;
+            let log_domain = log_rows + self.shape.log_blowup;
+            let (log_block, first) = (log_rows + 1, plane.coefficients.first as usize);
+            let params =
+                CircleRestrictParams { log_coefficients: log_rows, log_domain, log_block, block: 0, columns: 1 };
+            q.circle_restrict(CircleRestrict {
+                params: &params,
+                twiddles: self.twiddles.forward(CanonicDomain::new(log_domain)?)?,
+                coefficients: self.memory.coefficients.slice(first..first + (1 << log_rows))?,
+                values: blocks.planes.slice_mut(plane.first..plane.first + (1 << log_block))?,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Gathers what a component reads beside the rows of a block.
+    fn gather_neighbours(&mut self, q: &Q, index: usize, block: usize) -> Result<(), ProverError> {
+        let Some(blocks) = &self.memory.blocks else { return Ok(()) };
+        let log_block = self.shape.log_block(self.components[index].air.log_rows());
+        let mut first = self.shape.values_in_memory();
+        for &Gather { plane, step } in &self.neighbours.gathers[index] {
+            let plane = &self.neighbours.planes[plane];
+            let words = 2 << plane.coefficients.log_len;
+            q.gather_column(GatherColumn {
+                params: &GatherColumnParams { log_rows: log_block, words },
+                keys: blocks.keys[step].slice(block << log_block..(block + 1) << log_block)?,
+                table: blocks.planes.slice(plane.first..plane.first + words as usize)?,
+                column: self.memory.values.slice_mut(first..first + (1 << log_block))?,
+            })?;
+            first += 1 << log_block;
+        }
+        Ok(())
+    }
+
+    /// Adds the constraints of a component on the block in memory to the sums of its height.
+    fn add_constraints_on_block(&mut self, q: &Q, index: usize, block: usize) -> Result<(), ProverError> {
+        let (air, inputs) = (&self.components[index].air, &self.inputs[index]);
+        let (program, log_rows) = (air.constraint_program(), air.log_rows());
+        let log_block = self.shape.log_block(log_rows);
+        let memory = &mut self.memory;
+        let Some(BlockMemory { sums: on_block, .. }) = &mut memory.blocks else { return Ok(()) };
+        let (sums, start) = match memory.sums.iter_mut().find(|(height, _)| *height == log_rows) {
+            Some((_, sums)) => (sums, 0),
+            None => (&mut memory.coefficients, self.shape.composition().coefficients().start),
+        };
+        // The block of each plane of the sums, and of each plane on the block.
+        let planes = (0..4).map(|plane| {
+            let first = start + ((2 * plane) << log_rows) + (block << log_block);
+            (first..first + (1 << log_block), plane << log_block..(plane + 1) << log_block)
+        });
+        for (whole, part) in planes.clone() {
+            q.copy(sums.slice(whole)?, on_block.slice_mut(part)?)?;
+        }
+        let first = self.shape.components[index].first_constraint;
+        // The block is among positions where the vanishing polynomial has one value: to the program they are a trace.
+        let copy = block >> (self.shape.log_blocks - self.shape.log_blowup);
+        let (registers, outputs) = (program.registers(), program.outputs());
+        let challenges = memory.answers.places.inputs[index].clone();
+        q.air_evaluate(AirEvaluate {
+            params: &AirParams { log_rows: log_block, log_size: log_block, registers, outputs },
+            instructions: program.instructions(),
+            masks: &inputs.constraint_masks,
+            constants: program.constants(),
+            vanishing_inverses: &inputs.vanishing_inverses[copy..=copy],
+            values: memory.values.view(),
+            challenges: memory.answers.secure.slice(challenges)?,
+            powers: memory.composition_powers.slice(first..first + air.constraints())?,
+            sums: on_block.slice_mut(0..4 << log_block)?,
+        })?;
+        for (whole, part) in planes {
+            q.copy(on_block.slice(part)?, sums.slice_mut(whole)?)?;
+        }
+        Ok(())
+    }
+
+    /// Adds up the numerators of all batches.
+    pub(crate) fn add_numerators_by_blocks(&mut self, q: &Q) -> Result<(), ProverError> {
+        let columns = self.shape.all_values();
+        for block in 0..1 << (self.shape.log_blocks - self.shape.log_blowup) {
+            for tree in 0..self.shape.trees.len() {
+                self.extend_block(q, tree, block)?;
+            }
+            let (memory, samples) = (&mut self.memory, &self.samples);
+            let Some(BlockMemory { sums: on_block, .. }) = &mut memory.blocks else { return Ok(()) };
+            let mut start = 0;
+            for batches in samples.heights() {
+                let log_rows = batches[0].log_size;
+                let log_size = self.shape.log_block(log_rows);
+                let batches: Vec<DeepBatch> = batches.iter().map(|batch| DeepBatch { log_size, ..*batch }).collect();
+                let planes = 4 * batches.len();
+                q.deep_numerators(DeepNumerators {
+                    params: &DeepNumeratorsParams { log_size },
+                    columns: &columns,
+                    terms: &samples.terms,
+                    batches: &batches,
+                    values: memory.values.view(),
+                    factors: memory.factors.view(),
+                    numerators: on_block.slice_mut(0..planes << log_size)?,
+                })?;
+                for plane in 0..planes {
+                    let first = start + (plane << log_rows) + (block << log_size);
+                    let part = on_block.slice(plane << log_size..(plane + 1) << log_size)?;
+                    q.copy(part, memory.numerators.slice_mut(first..first + (1 << log_size))?)?;
+                }
+                start += planes << log_rows;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,31 @@
+//! What follows from a statement and the residency of its values, before any memory is taken.
+
+use stark_verifier::PcsConfig;
+
+use crate::{Component, MemoryPlan, ProverError, Residency, neighbours::Neighbours, samples::Samples, shape::Shape};
+
+/// What follows from a statement and the residency of its values.
+#[derive(Clone, Debug)]
+pub(crate) struct Outline {
+    pub(crate) residency: Residency,
+    pub(crate) shape: Shape,
+    pub(crate) samples: Samples,
+    pub(crate) neighbours: Neighbours,
+    pub(crate) plan: MemoryPlan,
+}
+
+impl Outline {
+    /// `shape` is that of the statement with all values in memory.
+    pub(crate) fn new(
+        config: &PcsConfig,
+        mut shape: Shape,
+        components: &[Component],
+        residency: Residency,
+    ) -> Result<Self, ProverError> {
+        shape.log_blocks = residency.log_blocks(&shape)?;
+        let samples = Samples::new(&shape);
+        let neighbours = Neighbours::new(&shape, components);
+        let plan = MemoryPlan::of(config, &shape, &samples, &neighbours, components)?;
+        Ok(Self { residency, shape, samples, neighbours, plan })
+    }
+}

@@ -1,0 +1,41 @@
+//! Where committed values are while a proof is made.
+
+use crate::{ProverError, shape::Shape};
+
+/// Where the committed values of all columns are while a proof is made. Proofs do not depend on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Residency {
+    /// All are in memory, from their commitment to the end of the proof.
+    #[default]
+    Full,
+    /// Every domain is cut into so many blocks of positions, a power of two, of which one is in memory at a time. Commitments,
+    /// constraints, quotients and openings each compute the blocks that they read from the coefficients.
+    Blocks(u32),
+}
+
+impl Residency {
+    /// Log of the number of blocks; 0 if all values are in memory.
+    pub(crate) fn log_blocks(self, shape: &Shape) -> Result<u32, ProverError> {
+        let Self::Blocks(got) = self else { return Ok(0) };
+        let (least, most) = bounds(shape);
+        if got.is_power_of_two() && (least..=most).contains(&got.ilog2()) {
+            return Ok(got.ilog2());
+        }
+        Err(ProverError::Blocks { least: 1 << least, most: 1 << most, got })
+    }
+
+    /// All that provers of a statement can have, those that take most memory for values first.
+    pub(crate) fn all(shape: &Shape) -> impl Iterator<Item = Self> {
+        let (least, most) = bounds(shape);
+        core::iter::once(Self::Full).chain((least..=most).map(|log_blocks| Self::Blocks(1 << log_blocks)))
+    }
+}
+
+/// Logs of the least and the most blocks. One lies among the positions where the vanishing polynomial has one value, and has two
+/// values of each column at least.
+fn bounds(shape: &Shape) -> (u32, u32) {
+    let columns = shape.trees.iter().flat_map(|tree| &tree.columns);
+    let smallest = columns.map(|column| column.values.log_len).min();
+    // There is the composition polynomial's column at least, of two rows or more.
+    (shape.log_blowup, smallest.map_or(shape.log_blowup, |log_len| log_len - 1))
+}
