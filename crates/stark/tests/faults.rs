@@ -6,7 +6,9 @@ use std::{collections::BTreeMap, sync::OnceLock};
 use backend_api::{BackendError, Queue as _};
 use cuda_sim::driver::{self, Rule, Simulation};
 use runtime::{AnyQueue, Choice, Domain, Settings};
-use stark::{M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, StatementProof, StatementProver};
+use stark::{
+    M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, StatementProof, StatementProver,
+};
 use stark_airs::StateMachine;
 
 type Prover<'s> = StatementProver<'s, AnyQueue, StateMachine>;
@@ -31,7 +33,11 @@ fn machine() -> StateMachine {
 }
 
 fn new<'s>(q: &AnyQueue, machine: &'s StateMachine) -> Result<Prover<'s>, ProveError> {
-    StatementProver::new(q, Protocol::V2_3, PcsConfig::default(), machine)
+    with_residency(q, machine, Residency::Full)
+}
+
+fn with_residency<'s>(q: &AnyQueue, machine: &'s StateMachine, residency: Residency) -> Result<Prover<'s>, ProveError> {
+    StatementProver::with_residency(q, Protocol::V2_3, PcsConfig::default(), machine, residency)
 }
 
 /// What the device refused.
@@ -114,14 +120,19 @@ impl Proving<'_> {
 
 #[test]
 fn whatever_call_is_refused_there_is_the_right_proof_or_a_typed_error() {
+    refuse_each_call(Residency::Full, &WAYS);
+    refuse_each_call(Residency::Blocks(2), &[Way::Graph(0), Way::Graph(2)]);
+}
+
+fn refuse_each_call(residency: Residency, ways: &[Way]) {
     let (session, machine) = (simulate(), machine());
     let q = open(Choice::Sim, None);
-    let mut prover = new(&q, &machine).unwrap();
+    let mut prover = with_residency(&q, &machine, residency).unwrap();
     let expected = prover.prove(&q, &machine.trace()).unwrap();
     let live = q.budget().live_bytes();
     let mut proving = Proving { session: &session, q, machine: &machine, prover };
     let mut refused = BTreeMap::new();
-    for way in WAYS {
+    for &way in ways {
         for (call, count) in proving.calls(way) {
             for (code, turn) in turns(way, count) {
                 let rule = format!("fail={code}@{call}:{turn}");
@@ -151,7 +162,7 @@ fn whatever_call_is_refused_there_is_the_right_proof_or_a_typed_error() {
     for call in
         ["cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemsetD8Async"]
     {
-        assert!(refused.get(call).is_some_and(|&times| times >= 5), "{call}: {refused:?}");
+        assert!(refused.get(call).is_some_and(|&times| times >= ways.len()), "{call}: {refused:?}");
     }
     assert!(refused.contains_key("cuGraphLaunch") && refused.contains_key("cuEventSynchronize"), "{refused:?}");
     let Proving { q, prover, .. } = proving;

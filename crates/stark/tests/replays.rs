@@ -4,7 +4,8 @@
 use backend_api::{Counted as _, Queue as _, Submissions};
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use stark::{
-    Columns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Statement, StatementProver, Witness,
+    Columns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, Statement, StatementProver,
+    Witness,
 };
 use stark_airs::{Circuit, Plonk, StateMachine, WideFibonacci};
 
@@ -23,7 +24,15 @@ fn fibonacci(air: &WideFibonacci, rows: u32, seed: u32) -> (Vec<Columns>, impl W
 }
 
 fn prover<'s, S: Statement>(q: &AnyQueue, statement: &'s S) -> StatementProver<'s, AnyQueue, S> {
-    StatementProver::new(q, Protocol::V2_3, PcsConfig::default(), statement).unwrap()
+    prover_with(q, statement, Residency::Full)
+}
+
+fn prover_with<'s, S: Statement>(
+    q: &AnyQueue,
+    statement: &'s S,
+    residency: Residency,
+) -> StatementProver<'s, AnyQueue, S> {
+    StatementProver::with_residency(q, Protocol::V2_3, PcsConfig::default(), statement, residency).unwrap()
 }
 
 /// What `run` hands to the driver.
@@ -36,7 +45,18 @@ fn counted<T>(q: &AnyQueue, run: impl FnOnce() -> T) -> (T, Submissions) {
 
 /// Proves each trace op by op and replayed, from its columns and from its witness, twice; holds the counts of the driver's calls.
 fn hold<S: Statement, W: Witness>(q: &AnyQueue, statement: &S, traces: &[(Vec<Columns>, W)]) {
-    let mut prover = prover(q, statement);
+    for residency in [Residency::Full, Residency::Blocks(4)] {
+        hold_with(q, statement, residency, traces);
+    }
+}
+
+fn hold_with<S: Statement, W: Witness>(
+    q: &AnyQueue,
+    statement: &S,
+    residency: Residency,
+    traces: &[(Vec<Columns>, W)],
+) {
+    let mut prover = prover_with(q, statement, residency);
     let mut graph = ProofGraph::new();
     for (round, (trace, witness)) in traces.iter().chain(traces).enumerate() {
         let (expected, eager) = counted(q, || prover.prove(q, trace).unwrap());

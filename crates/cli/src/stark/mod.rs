@@ -10,6 +10,7 @@ mod npy;
 mod number;
 mod plan;
 mod prove;
+mod residency;
 mod stages;
 mod trace;
 mod verify;

@@ -4,10 +4,13 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use clap::Args;
-use stark::{MemoryParts, MemoryPlan, PcsConfig, ProveError, Statement, UseStatement, memory_plan};
+use stark::{
+    KnownStatement, MemoryParts, MemoryPlan, PcsConfig, ProveError, ProverError, Residency, Statement, UseStatement,
+    memory_plan,
+};
 
-use super::{check::check, config::ConfigArgs, known::AirArgs};
-use crate::output::print;
+use super::{check::check, config::ConfigArgs, known::AirArgs, residency::ResidencyArgs};
+use crate::{exit::Usage, output::print};
 
 /// Say what device memory a proof takes, without making it.
 ///
@@ -19,15 +22,27 @@ pub(crate) struct PlanArgs {
     air: AirArgs,
     #[command(flatten)]
     config: ConfigArgs,
+    #[command(flatten)]
+    residency: ResidencyArgs,
 }
 
-struct Planning(PcsConfig);
+struct Planning(PcsConfig, Residency);
 
 impl UseStatement for Planning {
     type Out = Result<MemoryPlan, ProveError>;
 
     fn with<S: Statement>(self, statement: &S) -> Self::Out {
-        memory_plan(&self.0, statement)
+        memory_plan(&self.0, statement, self.1)
+    }
+}
+
+/// The memory of a proof.
+pub(super) fn planned(statement: &KnownStatement, config: PcsConfig, residency: Residency) -> Result<MemoryPlan> {
+    match statement.with(Planning(config, residency))? {
+        Err(ProveError::Prover(error @ ProverError::Blocks { .. })) => {
+            Err(Usage(format!("`--blocks`: {error}")).into())
+        }
+        planned => Ok(planned?),
     }
 }
 
@@ -35,12 +50,12 @@ impl UseStatement for Planning {
 pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     let (statement, config) = (args.air.outline()?, args.config.config());
     check(&statement, config)?;
-    let parts = statement.with(Planning(config))??.parts();
+    let parts = planned(&statement, config, args.residency.chosen().unwrap_or_default())?.parts();
     let all = parts.bytes();
     let MemoryParts { coefficients, values, trees, look_ups, quotients, fri, twiddles, rest } = parts;
     let lines = [
         (coefficients, "coefficients of all columns"),
-        (values, "committed values of all columns"),
+        (values, "committed values"),
         (trees, "nodes of the trees"),
         (look_ups, "rows and fractions of look-ups"),
         (quotients, "quotients"),

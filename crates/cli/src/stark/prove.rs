@@ -12,8 +12,8 @@ use clap::Args;
 use core_types::air::stored_position;
 use runtime::{AnyQueue, Choice, Domain};
 use stark::{
-    Component, M31, PcsConfig, ProofFile, Protocol, QM31, Statement, StatementProof, StatementProver, UseStatement,
-    verify,
+    Component, M31, PcsConfig, ProofFile, Protocol, QM31, Residency, Statement, StatementProof, StatementProver,
+    UseStatement, verify,
 };
 use stark_air::{HostTrace, check_trace};
 use stark_airs::WideFibonacci;
@@ -24,6 +24,8 @@ use super::{
     file,
     known::{AirArgs, AirName, check_memory},
     npy,
+    plan::planned,
+    residency::ResidencyArgs,
     stages::Stages,
     trace::Trace,
 };
@@ -40,13 +42,16 @@ use crate::{
 ///
 /// A file appears when it is whole and replaces what was there; a pipe or a device is written to as it is. With `--out
 /// /dev/stdout` the facts go to standard error. TREFOIL_MEM_LIMIT bounds the memory of the device, and that of the
-/// trace on the host.
+/// trace on the host. Without `--blocks`, all committed values are kept if there is room for them, and else as few blocks are
+/// made of them as there is room for.
 #[derive(Args, Debug)]
 pub(crate) struct ProveArgs {
     #[command(flatten)]
     air: AirArgs,
     #[command(flatten)]
     config: ConfigArgs,
+    #[command(flatten)]
+    residency: ResidencyArgs,
     /// Take the trace of wide-fibonacci from a NumPy file, an array `[rows][columns]` of integers in 0..=2147483646.
     #[arg(long, value_name = "FILE", conflicts_with = "seed")]
     trace_npy: Option<PathBuf>,
@@ -77,12 +82,14 @@ struct Made {
     peak_bytes: u64,
     columns: usize,
     cells: usize,
+    residency: Residency,
 }
 
 /// Makes a proof and verifies it.
 struct Making<'a> {
     q: &'a AnyQueue,
     config: PcsConfig,
+    residency: Option<Residency>,
     trace: &'a Trace,
     stages: Stages,
 }
@@ -91,9 +98,12 @@ impl UseStatement for Making<'_> {
     type Out = Result<Made>;
 
     fn with<S: Statement>(self, statement: &S) -> Result<Made> {
-        let Self { q, config, trace, mut stages } = self;
+        let Self { q, config, residency, trace, mut stages } = self;
         stages.begin("set up");
-        let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement)?;
+        let mut prover = match residency {
+            Some(residency) => StatementProver::with_residency(q, Protocol::V2_3, config, statement, residency)?,
+            None => StatementProver::new(q, Protocol::V2_3, config, statement)?,
+        };
         q.finish()?;
         let proof = trace.prove(&mut prover, q, Some(&mut |stage| stages.begin(stage)))?;
         let root = prover.preprocessed_root(q)?;
@@ -103,7 +113,8 @@ impl UseStatement for Making<'_> {
         let sizes = airs.map(|air| (air.columns().get(1).map_or(0, Vec::len), air.log_rows()));
         let (columns, cells) =
             sizes.fold((0, 0), |(columns, cells), (more, log)| (columns + more, cells + (more << log)));
-        Ok(Made { proof, times: stages.end(), peak_bytes: q.budget().peak_bytes(), columns, cells })
+        let residency = prover.residency();
+        Ok(Made { proof, times: stages.end(), peak_bytes: q.budget().peak_bytes(), columns, cells, residency })
     }
 }
 
@@ -117,6 +128,9 @@ pub(crate) fn run(args: &ProveArgs) -> Result<()> {
     let (outline, config) = (args.air.outline()?, args.config.config());
     check(&outline, config)?;
     check_file(&outline, config)?;
+    let residency = args.residency.chosen();
+    // Refused before a trace is made.
+    planned(&outline, config, residency.unwrap_or_default())?;
     let output = Output::begin_public(&args.out)?;
     let html = args.html.as_deref().map(Output::begin_public).transpose()?;
     let tell = if [Some(&output), html.as_ref()].into_iter().flatten().any(Output::is_stdout) { note } else { print };
@@ -127,11 +141,15 @@ pub(crate) fn run(args: &ProveArgs) -> Result<()> {
         Some(path) => (outline, from_file(path, &args.air, q.budget())?),
     };
     let stages = Stages::new("prove")?;
-    let made = statement.with(Making { q: &q, config, trace: &trace, stages })??;
+    let made = statement.with(Making { q: &q, config, residency, trace: &trace, stages })??;
     let size = format!("{} columns, {} cells", made.columns, made.cells);
     let file = ProofFile { statement, proof: made.proof };
     let json = file::to_bytes(&file)?;
-    let facts = facts(&q, &file, &config, size, json.len(), made.peak_bytes);
+    let memory = match made.residency {
+        Residency::Full => format!("{} MiB", made.peak_bytes.div_ceil(1 << 20)),
+        Residency::Blocks(blocks) => format!("{} MiB, {blocks} blocks", made.peak_bytes.div_ceil(1 << 20)),
+    };
+    let facts = facts(&q, &file, &config, size, json.len(), memory);
     output.finish(&json)?;
     let mut text = String::new();
     for (stage, time) in &made.times {
@@ -176,7 +194,7 @@ fn facts(
     config: &PcsConfig,
     trace: String,
     bytes: usize,
-    peak_bytes: u64,
+    memory: String,
 ) -> Vec<(String, String)> {
     let caps = q.caps();
     let fact = |name: &str, value: String| (name.to_owned(), value);
@@ -185,7 +203,7 @@ fn facts(
         fact("trace", trace),
         fact("security", format!("{} bits, conjectured", security(config))),
         fact("proof", format!("{} KiB of JSON", bytes.div_ceil(1024))),
-        fact("peak device memory", format!("{} MiB", peak_bytes.div_ceil(1 << 20))),
+        fact("peak device memory", memory),
         fact("device", format!("{} ({}, {} threads)", caps.device, caps.path, caps.threads)),
     ]
 }

@@ -145,20 +145,50 @@ fn a_benchmark_counts_what_a_proof_hands_to_a_driver() {
 
 #[test]
 fn memory_is_planned_without_a_proof() {
-    let plan = |columns: &str, log_rows: &str| {
+    let plan = |blocks: &[&str]| {
         let mut command = trefoil();
-        command.args(["stark", "plan", "--air", "wide-fibonacci", "--columns", columns, "--log-rows", log_rows]);
+        command.args(["stark", "plan", "--air", "wide-fibonacci", "--columns", "188", "--log-rows", "25"]).args(blocks);
         let told = text(&command.assert().success().get_output().stdout);
         let of = |what: &str| -> f64 {
             let line = told.lines().find(|line| line.ends_with(what)).unwrap_or_else(|| panic!("{what}: {told}"));
             line.split_whitespace().next().unwrap().parse().unwrap()
         };
-        (of("committed values of all columns"), of("whole proof"))
+        (of("committed values"), of("whole proof"))
     };
     // 188 columns of the trace and 8 of the composition polynomial, at blowup 2.
-    let (values, all) = plan("188", "25");
+    let (values, all) = plan(&[]);
     let expected = (196u64 << (25 + 1 + 2)) as f64 / 1e6;
     assert!((values - expected).abs() < 0.001 && all > values && all < 2.0 * values, "{values}, {all}");
+    let (in_blocks, less) = plan(&["--blocks", "8"]);
+    // A block of them, and one of four coordinates of sums.
+    let expected = expected / 8.0 + (4u64 << (25 + 1 - 3 + 2)) as f64 / 1e6;
+    assert!((in_blocks - expected).abs() < 0.001 && less < all - 0.8 * values, "{in_blocks}, {less}");
+}
+
+#[test]
+fn proofs_in_blocks_are_the_same_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let prove = |blocks: &[&str], limit: Option<&str>| {
+        let out = folder.path().join("proof.json");
+        let mut command = trefoil();
+        command.args(["stark", "prove", "--air", "wide-fibonacci", "--columns", "40", "--log-rows", "12"]).args(blocks);
+        if let Some(limit) = limit {
+            command.env("TREFOIL_MEM_LIMIT", limit);
+        }
+        let told = text(&command.arg("--out").arg(&out).assert().success().get_output().stdout);
+        (told, fs::read(out).unwrap())
+    };
+    let (told, expected) = prove(&[], None);
+    assert!(!told.contains(" blocks"), "{told}");
+    for blocks in ["2", "8", "4096"] {
+        let (told, proof) = prove(&["--blocks", blocks], None);
+        assert!(told.contains(&format!(" MiB, {blocks} blocks")), "{told}");
+        assert!(proof == expected, "{blocks}");
+    }
+    let mut refused = trefoil();
+    refused.args(["stark", "prove", "--air", "wide-fibonacci", "--columns", "4", "--log-rows", "3", "--blocks", "3"]);
+    let error = refused.arg("--out").arg(folder.path().join("none")).assert().code(2).get_output().stderr.clone();
+    assert!(text(&error).contains("`--blocks`: expected a power of two of blocks, 2 to 8, got 3"), "{}", text(&error));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! This prover's side of the statements.
 
 use core_types::field::{M31, QM31};
-use stark_prover::{Component, PcsConfig, Proof, Protocol, Prover, ProverError, StarkOps};
+use stark_prover::{Component, PcsConfig, Proof, Protocol, Prover, ProverError, Residency, StarkOps};
 
 use crate::{
     airs::{Cubes, Neighbours, PAIR, Selected, StateMachine, TRIPLE, WideFibonacci, XorTable, XorUse},
@@ -49,6 +49,18 @@ pub(crate) fn prover<Q: StarkOps>(
     Prover::new(q, Protocol::V2_3, config, &preprocessed, components(statement))
 }
 
+/// As [`prover`], with this residency.
+fn prover_with<Q: StarkOps>(
+    q: &Q,
+    statement: &Statement,
+    config: PcsConfig,
+    residency: Residency,
+    traces: &Traces,
+) -> Result<Prover<Q>, ProverError> {
+    let preprocessed: Vec<&[M31]> = traces.preprocessed.iter().map(|column| &column[..]).collect();
+    Prover::with_residency(q, Protocol::V2_3, config, &preprocessed, components(statement), residency)
+}
+
 /// Drives a session as the statement says.
 pub(crate) fn finish<Q: StarkOps>(
     q: &Q,
@@ -77,9 +89,10 @@ pub(crate) fn prove<Q: StarkOps>(
     q: &Q,
     statement: &Statement,
     config: PcsConfig,
+    residency: Residency,
     seed: u64,
 ) -> Result<(Proof, Vec<QM31>), ProverError> {
     let traces = traces(statement, seed);
-    let mut prover = prover(q, statement, config, &traces)?;
+    let mut prover = prover_with(q, statement, config, residency, &traces)?;
     finish(q, &mut prover, statement, &traces)
 }

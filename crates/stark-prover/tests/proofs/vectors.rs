@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use runtime::{AnyQueue, Choice, Domain, Settings};
-use stark_prover::{PcsConfig, Proof, StarkOps};
+use stark_prover::{PcsConfig, Proof, ProverError, Residency, StarkOps};
 
 use crate::{
     prove::prove,
@@ -36,12 +36,16 @@ pub(crate) fn simulated() -> AnyQueue {
     runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(Choice::Sim)).unwrap().0
 }
 
-/// Proves what a vector proves, from the traces that its program tries one after the other.
-fn check<Q: StarkOps>(q: &Q, seed: u64, vector: &Vector) {
+/// Proves what a vector proves, from the traces that its program tries one after the other. Whether it can be cut into such blocks.
+fn check<Q: StarkOps>(q: &Q, seed: u64, vector: &Vector, residency: Residency) -> bool {
     let expected = file(&format!("{}.bin", vector.name));
     let theirs: Proof = postcard::from_bytes(&expected).unwrap();
     for attempt in 0..1000 {
-        let (ours, sums) = prove(q, &vector.statement, vector.config, seed + 1000 * attempt).unwrap();
+        let made = prove(q, &vector.statement, vector.config, residency, seed + 1000 * attempt);
+        if matches!(made, Err(ProverError::Blocks { .. })) {
+            return false;
+        }
+        let (ours, sums) = made.unwrap();
         if ours.commitments[1] != theirs.commitments[1] && attempt < 999 {
             continue;
         }
@@ -52,16 +56,33 @@ fn check<Q: StarkOps>(q: &Q, seed: u64, vector: &Vector) {
         assert_eq!(ours.fri_proof, theirs.fri_proof, "{}", vector.name);
         assert_eq!(ours.proof_of_work, theirs.proof_of_work, "{}", vector.name);
         assert_eq!(postcard::to_allocvec(&ours).unwrap(), expected, "{}", vector.name);
-        return;
+        return true;
     }
+    false
+}
+
+/// Blocks of a vector: so many times the least.
+fn blocks(vector: &Vector, times: u32) -> Residency {
+    Residency::Blocks(times << vector.config.fri_config.log_blowup_factor)
 }
 
 #[test]
 fn proofs_are_those_of_stwo() {
     let q = runtime::cpu().unwrap();
     for (seed, vector) in &vectors() {
-        check(&q, *seed, vector);
+        assert!(check(&q, *seed, vector, Residency::Full), "{}", vector.name);
     }
+}
+
+#[test]
+fn proofs_in_blocks_are_those_of_stwo() {
+    let q = runtime::cpu().unwrap();
+    let mut made = 0;
+    for (seed, vector) in &vectors() {
+        assert!(check(&q, *seed, vector, blocks(vector, 1)), "{}", vector.name);
+        made += [2, 8].iter().filter(|&&times| check(&q, *seed, vector, blocks(vector, times))).count();
+    }
+    assert!(made >= 150, "{made}");
 }
 
 #[test]
@@ -74,6 +95,8 @@ fn proofs_on_the_simulated_device_are_those_of_stwo() {
         small.iter().map(|(_, vector)| vector.name.trim_end_matches(|end: char| end.is_ascii_digit())).collect();
     assert_eq!(kinds.len(), 8, "of every kind: {kinds:?}");
     for (seed, vector) in &small {
-        check(&q, *seed, vector);
+        for residency in [Residency::Full, blocks(vector, 1)] {
+            assert!(check(&q, *seed, vector, residency), "{}", vector.name);
+        }
     }
 }
