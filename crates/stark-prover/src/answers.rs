@@ -24,7 +24,7 @@ pub(crate) struct Places {
     pub(crate) composition_challenge: Range<usize>,
     /// The challenges that each component reads, and the mean of its claimed sum.
     pub(crate) inputs: Vec<Range<usize>>,
-    /// For each query the group of a layer that folds with it.
+    /// For each query the values of a layer that fold with it or open it.
     pub(crate) groups: Vec<Range<usize>>,
     pub(crate) last_coefficients: Range<usize>,
     /// The digests beside the paths of the queries, in each tree and each layer.
@@ -94,10 +94,10 @@ impl<Q: Queue> Answers<Q> {
             parameter: secure.place(1),
             composition_challenge: secure.place(1),
             inputs: inputs.map(|_| secure.place(shape.challenges + 1)).collect(),
-            groups: layers.iter().map(|layer| secure.place(queries << layer.fold)).collect(),
+            groups: layers.iter().map(|layer| secure.place(queries << layer.log_gathered())).collect(),
             last_coefficients: secure.place(coefficients),
             tree_paths: shape.trees.iter().map(|tree| digests.place(tree.height as usize * queries)).collect(),
-            layer_paths: layers.iter().map(|layer| digests.place(queries * layer.levels())).collect(),
+            layer_paths: layers.iter().map(|layer| digests.place(queries * layer.kept_levels())).collect(),
             tree_roots: shape.trees.iter().map(|_| digests.place(1)).collect(),
             layer_roots: layers.iter().map(|_| digests.place(1)).collect(),
             positions: words.place(queries),

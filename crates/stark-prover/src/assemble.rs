@@ -4,12 +4,13 @@ use core::ops::Range;
 
 use core_types::{
     air::lifted,
+    blake2s::{BLOCK_WORDS, Digest as Words, node, one_block},
     circle::CirclePoint,
     field::{M31, QM31},
 };
 use stark_verifier::{Decommitment, FriLayerProof, FriProof, LinePoly, Proof};
 
-use crate::{Prover, ProverError, StarkOps, answers::Read, out_of_domain, prover::digest};
+use crate::{Prover, ProverError, StarkOps, answers::Read, layer::LayerForm, out_of_domain, prover::digest};
 
 /// Distinct positions in ascending order, each with the first query that drew it.
 fn distinct(positions: &[u32]) -> Vec<(u32, usize)> {
@@ -109,7 +110,7 @@ impl<Q: StarkOps> Prover<Q> {
     fn open_layer(&self, read: &Read, layer: usize, queries: &[(u32, usize)]) -> FriLayerProof {
         let (places, form) = (&self.memory.answers.places, self.memory.layers[layer].form);
         let groups = &read.secure[places.groups[layer].clone()];
-        let shift = self.shape.log_size - form.log_size;
+        let (shift, log_gathered) = (self.shape.log_size - form.log_size, form.log_gathered());
         let mut positions: Vec<(u32, usize)> =
             queries.iter().map(|&(position, query)| (position >> shift, query)).collect();
         positions.dedup_by_key(|(position, _)| *position);
@@ -118,7 +119,8 @@ impl<Q: StarkOps> Prover<Q> {
         for queried in positions.chunk_by(|a, b| a.0 >> form.fold == b.0 >> form.fold) {
             let (first, query) = queried[0];
             let start = first >> form.fold << form.fold;
-            let values = &groups[query << form.fold..(query + 1) << form.fold];
+            let gathered = (query << log_gathered) + (start as usize & ((1 << log_gathered) - 1));
+            let values = &groups[gathered..gathered + (1 << form.fold)];
             let mut queried = queried.iter().peekable();
             for (position, &value) in (start..).zip(values) {
                 if queried.next_if(|(queried, _)| *queried == position).is_none() {
@@ -127,11 +129,40 @@ impl<Q: StarkOps> Prover<Q> {
             }
             nodes.push((first >> form.fold, query));
         }
-        let (paths, levels) = (&read.digests[places.layer_paths[layer].clone()], form.levels());
-        let hash_witness = witness(nodes, levels, |query, level| digest(paths[query * levels + level]));
+        let (paths, kept) = (&read.digests[places.layer_paths[layer].clone()], form.kept_levels());
+        let trimmed = form.levels() - kept;
+        let hash_witness = witness(nodes, form.levels(), |query, level| {
+            let Some(kept_level) = level.checked_sub(trimmed) else {
+                let gathered = &groups[query << log_gathered..(query + 1) << log_gathered];
+                let position = read.words[places.positions.clone()][query] >> shift;
+                return digest(beside(form, gathered, position, form.group_level() + level as u32));
+            };
+            digest(paths[query * kept + kept_level])
+        });
         let root = read.digests[places.layer_roots[layer].start];
         FriLayerProof { fri_witness, decommitment: Decommitment { hash_witness }, commitment: digest(root) }
     }
+}
+
+/// The digest beside the path of `position` at a level that is not kept, of the values of a layer that were gathered around it.
+fn beside(form: LayerForm, gathered: &[QM31], position: u32, level: u32) -> Words {
+    let log_values = form.log_packed + level;
+    let sibling = (position >> log_values ^ 1) as usize & ((gathered.len() >> log_values) - 1);
+    let below = &gathered[sibling << log_values..(sibling + 1) << log_values];
+    let mut nodes: Vec<Words> = below.chunks(1 << form.log_packed).map(leaf).collect();
+    while nodes.len() > 1 {
+        nodes = nodes.as_chunks().0.iter().map(|&[left, right]| node(left, right)).collect();
+    }
+    nodes[0]
+}
+
+/// A leaf of one value or of four.
+fn leaf(values: &[QM31]) -> Words {
+    let mut block = [0; BLOCK_WORDS];
+    for (place, word) in block.iter_mut().zip(values.iter().flat_map(|value| value.coordinates())) {
+        *place = word.word();
+    }
+    one_block(&block, 16 * values.len() as u32)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The layers of FRI: commitments, folds and the last layer.
 
+use core::ops::Range;
+
 use backend_api::{
     Buffer as _,
     ops::{
@@ -17,23 +19,18 @@ use stark_fft::CanonicDomain;
 use crate::{
     Prover, ProverError, StarkOps,
     answers::{Answers, root},
+    memory::{Layer, Memory},
 };
 
 impl<Q: StarkOps> Prover<Q> {
     /// Commits to each layer, draws its challenge and folds it to the next; then says the polynomial of the last one.
     pub(crate) fn commit_layers(&mut self, q: &Q) -> Result<(), ProverError> {
-        let memory = &mut self.memory;
-        for index in 0..memory.layers.len() {
+        for index in 0..self.memory.layers.len() {
+            self.hash_layer(q, index)?;
+            let memory = &mut self.memory;
             let (layers, rest) = memory.layers.split_at_mut(index + 1);
             let layer = &mut layers[index];
             let form = layer.form;
-            let log_leaves = form.log_leaves();
-            q.merkle_secure_leaves(MerkleSecureLeaves {
-                params: &MerkleSecureLeavesParams { log_size: form.log_size, log_packed: form.log_packed },
-                values: layer.values.view(),
-                leaves: layer.nodes.slice_mut(0..1 << log_leaves)?,
-            })?;
-            q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes: layer.nodes.view_mut() })?;
             q.channel_mix_digests(ChannelMixDigests {
                 said: layer.nodes.slice(root(layer.nodes.len()))?,
                 channel: memory.channel.view_mut(),
@@ -50,6 +47,7 @@ impl<Q: StarkOps> Prover<Q> {
                 folded: folded.view_mut(),
             })?;
         }
+        let memory = &mut self.memory;
         let Answers { secure, words, places, .. } = &mut memory.answers;
         let log_size = (memory.last_values.len() / 4).ilog2();
         let log_bound = self.config.fri_config.log_last_layer_degree_bound;
@@ -68,4 +66,47 @@ impl<Q: StarkOps> Prover<Q> {
         })?;
         Ok(())
     }
+
+    /// Builds the tree of a layer: of parts of its values one after the other, if not all of its levels are kept.
+    fn hash_layer(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
+        let Memory { layers, blocks, .. } = &mut self.memory;
+        let Layer { form, values, nodes, .. } = &mut layers[index];
+        let (log_leaves, log_kept, log_part) = (form.log_leaves(), form.log_kept(), form.log_part);
+        let Some(blocks) = blocks else {
+            q.merkle_secure_leaves(MerkleSecureLeaves {
+                params: &MerkleSecureLeavesParams { log_size: form.log_size, log_packed: form.log_packed },
+                values: values.view(),
+                leaves: nodes.slice_mut(0..1 << log_leaves)?,
+            })?;
+            q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes: nodes.view_mut() })?;
+            return Ok(());
+        };
+        let log_size = log_part + form.log_packed;
+        let lowest_kept = level(log_part, form.trimmed);
+        for part in 0..1 << (log_leaves - log_part) {
+            for plane in 0..4 {
+                let first = (plane << form.log_size) + (part << log_size);
+                let values = values.slice(first..first + (1 << log_size))?;
+                q.copy(values, blocks.sums.slice_mut(plane << log_size..(plane + 1) << log_size)?)?;
+            }
+            q.merkle_secure_leaves(MerkleSecureLeaves {
+                params: &MerkleSecureLeavesParams { log_size, log_packed: form.log_packed },
+                values: blocks.sums.slice(0..form.part_words())?,
+                leaves: blocks.nodes.slice_mut(0..1 << log_part)?,
+            })?;
+            let tree = blocks.nodes.slice_mut(0..(2 << log_part) - 1)?;
+            q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves: log_part }, nodes: tree })?;
+            let len = lowest_kept.len();
+            q.copy(blocks.nodes.slice(lowest_kept.clone())?, nodes.slice_mut(part * len..(part + 1) * len)?)?;
+        }
+        let params = MerkleTreeParams { log_leaves: log_kept };
+        q.merkle_tree(MerkleTree { params: &params, nodes: nodes.view_mut() })?;
+        Ok(())
+    }
+}
+
+/// Where the nodes of a level are in a tree of `2^log_leaves` leaves.
+const fn level(log_leaves: u32, level: u32) -> Range<usize> {
+    let end = (2 << log_leaves) - (1 << (log_leaves - level));
+    end - (1 << (log_leaves - level))..end
 }

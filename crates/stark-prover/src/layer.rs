@@ -5,6 +5,10 @@ use crate::shape::Shape;
 /// Log of how many values share a leaf, in layers that fold more than two to one.
 const LOG_PACKED: u32 = 2;
 
+/// Levels of a tree that are not kept where values are cut into blocks: what opens them is computed from the values around the
+/// queries, 2^4 leaves for each.
+const TRIMMED: u32 = 4;
+
 /// How a layer of FRI is cut.
 #[derive(Clone, Copy)]
 pub(crate) struct LayerForm {
@@ -13,6 +17,10 @@ pub(crate) struct LayerForm {
     pub(crate) fold: u32,
     /// Log of how many values share a leaf.
     pub(crate) log_packed: u32,
+    /// Levels of the tree that are not kept.
+    pub(crate) trimmed: u32,
+    /// Log of the leaves that are hashed at a time.
+    pub(crate) log_part: u32,
 }
 
 impl LayerForm {
@@ -20,7 +28,12 @@ impl LayerForm {
     pub(crate) fn all(shape: &Shape) -> Vec<Self> {
         let of = |(log_size, &fold): (u32, &u32)| {
             let log_packed = if fold > 1 && log_size >= LOG_PACKED { LOG_PACKED } else { 0 };
-            Self { log_size, fold, log_packed }
+            let log_leaves = log_size - log_packed;
+            let (trimmed, log_part) = match shape.log_blocks {
+                0 => (0, log_leaves),
+                log_blocks => (TRIMMED.min(log_leaves), log_leaves.min(TRIMMED.max(shape.log_size - log_blocks))),
+            };
+            Self { log_size, fold, log_packed, trimmed, log_part }
         };
         shape.layers().into_iter().zip(&shape.folds).map(of).collect()
     }
@@ -35,8 +48,35 @@ impl LayerForm {
         self.fold - self.log_packed
     }
 
-    /// Levels from there to the root.
+    /// Log of the number of nodes of the lowest level that is kept.
+    pub(crate) const fn log_kept(self) -> u32 {
+        self.log_leaves() - self.trimmed
+    }
+
+    /// The first level of what opens a group, among those that are kept.
+    pub(crate) const fn first_kept(self) -> u32 {
+        self.group_level().saturating_sub(self.trimmed)
+    }
+
+    /// Kept levels of what opens a group.
+    pub(crate) const fn kept_levels(self) -> usize {
+        (self.log_kept() - self.first_kept()) as usize
+    }
+
+    /// Levels of what opens a group.
     pub(crate) const fn levels(self) -> usize {
         (self.log_size - self.fold) as usize
+    }
+
+    /// Log of the number of values that are gathered for a query: those that fold with it, and those that open it below the levels
+    /// that are kept.
+    pub(crate) const fn log_gathered(self) -> u32 {
+        let opening = self.trimmed + self.log_packed;
+        if opening > self.fold { opening } else { self.fold }
+    }
+
+    /// Words of the values of a part.
+    pub(crate) const fn part_words(self) -> usize {
+        4 << (self.log_part + self.log_packed)
     }
 }

@@ -38,8 +38,10 @@ pub(crate) struct BlockMemory<Q: Queue> {
     pub(crate) planes: Q::Buf<M31>,
     /// For each step, the position that it leads to from each where constraints are evaluated.
     pub(crate) keys: Vec<Q::Buf<M31>>,
-    /// Sums of constraints, or numerators, on the block.
+    /// Sums of constraints, or numerators, on the block; values of a part of a layer.
     pub(crate) sums: Q::Buf<M31>,
+    /// The tree of a part of a layer.
+    pub(crate) nodes: Q::Buf<Digest>,
 }
 
 /// All memory of a prover.
@@ -92,7 +94,7 @@ impl<Q: Queue> Memory<Q> {
     ) -> Result<Self, BackendError> {
         let trees = shape.trees.iter().map(|tree| q.alloc(nodes(tree.height)));
         let layers = LayerForm::all(shape).into_iter().map(|form| {
-            let (values, nodes) = (q.alloc(4 << form.log_size)?, q.alloc(nodes(form.log_leaves()))?);
+            let (values, nodes) = (q.alloc(4 << form.log_size)?, q.alloc(nodes(form.log_kept()))?);
             Ok(Layer { form, values, nodes, challenge: q.alloc(1)? })
         });
         let mut heights: Vec<u32> = components.iter().map(|component| component.air.log_rows()).collect();
@@ -177,11 +179,15 @@ impl<Q: Queue> BlockMemory<Q> {
         }
         let numerators = samples.heights().map(|batches| (4 * batches.len()) << shape.log_block(batches[0].log_size));
         let constraints = 4 << shape.log_block(shape.log_rows);
+        let layers = LayerForm::all(shape);
+        let part_words = layers.iter().map(|form| form.part_words());
+        let part_nodes = layers.iter().map(|form| nodes(form.log_part)).max();
         let keys = neighbours.steps.iter().map(|step| q.alloc(1 << step.log_positions()));
         Ok(Some(Self {
             planes: q.alloc(neighbours.words)?,
             keys: keys.collect::<Result<_, _>>()?,
-            sums: q.alloc(numerators.fold(constraints, usize::max))?,
+            sums: q.alloc(numerators.chain(part_words).fold(constraints, usize::max))?,
+            nodes: q.alloc(part_nodes.unwrap_or(0))?,
         }))
     }
 }

@@ -80,6 +80,7 @@ impl MemoryPlan {
         let blocks = memory.blocks.as_ref().map_or(0, |blocks| {
             bytes(&blocks.planes) + bytes(&blocks.sums) + blocks.keys.iter().map(bytes).sum::<u64>()
         });
+        let part_nodes = memory.blocks.as_ref().map_or(0, |blocks| bytes(&blocks.nodes));
         let layers = memory.layers.iter().map(|layer| bytes(&layer.values) + bytes(&layer.nodes));
         let mut parts = MemoryParts {
             coefficients: bytes(&memory.coefficients),
@@ -87,7 +88,7 @@ impl MemoryPlan {
             trees,
             look_ups,
             quotients: bytes(&memory.numerators) + bytes(&memory.quotients),
-            fri: layers.sum::<u64>() + bytes(&memory.last_values),
+            fri: layers.sum::<u64>() + bytes(&memory.last_values) + part_nodes,
             twiddles: bytes(&forward) + bytes(&inverse),
             rest: 0,
         };

@@ -60,12 +60,17 @@ impl<Q: StarkOps> Prover<Q> {
         }
         for (index, Layer { form, values, nodes, .. }) in memory.layers.iter().enumerate() {
             q.open_groups(OpenGroups {
-                params: &OpenGroupsParams { log_size: form.log_size, log_from, log_group: form.fold, queries },
+                params: &OpenGroupsParams {
+                    log_size: form.log_size,
+                    log_from,
+                    log_group: form.log_gathered(),
+                    queries,
+                },
                 values: values.view(),
                 positions: words.slice(drawn_positions.clone())?,
                 opened: secure.slice_mut(places.groups[index].clone())?,
             })?;
-            let (log_leaves, first_level) = (form.log_leaves(), form.group_level());
+            let (log_leaves, first_level) = (form.log_kept(), form.first_kept());
             q.merkle_paths(MerklePaths {
                 params: &MerklePathsParams { log_leaves, log_from, first_level, queries, folded: 1 },
                 nodes: nodes.view(),
