@@ -7,10 +7,8 @@ use stark_verifier::PcsConfig;
 use crate::{
     Component, ProverError, Residency,
     memory::Memory,
-    neighbours::Neighbours,
     outline::Outline,
     planned::{Nowhere, Planned},
-    samples::Samples,
     shape::Shape,
 };
 
@@ -59,16 +57,11 @@ impl MemoryPlan {
         residency: Residency,
     ) -> Result<Self, ProverError> {
         let shape = Shape::new(config, preprocessed, components)?;
-        Ok(Outline::new(config, shape, components, residency)?.plan)
+        Ok(Self::of(config, &Outline::new(shape, components, residency)?, components)?)
     }
 
-    pub(crate) fn of(
-        config: &PcsConfig,
-        shape: &Shape,
-        samples: &Samples,
-        neighbours: &Neighbours,
-        components: &[Component],
-    ) -> Result<Self, BackendError> {
+    pub(crate) fn of(config: &PcsConfig, outline: &Outline, components: &[Component]) -> Result<Self, BackendError> {
+        let Outline { shape, samples, neighbours, .. } = outline;
         let planned = Planned::new();
         let memory = Memory::new(&planned, config, shape, samples, neighbours, components)?;
         let twiddles = (1 << shape.largest_domain()) / 2;

@@ -1,8 +1,6 @@
 //! What follows from a statement and the residency of its values, before any memory is taken.
 
-use stark_verifier::PcsConfig;
-
-use crate::{Component, MemoryPlan, ProverError, Residency, neighbours::Neighbours, samples::Samples, shape::Shape};
+use crate::{Component, ProverError, Residency, neighbours::Neighbours, samples::Samples, shape::Shape};
 
 /// What follows from a statement and the residency of its values.
 #[derive(Clone, Debug)]
@@ -11,21 +9,14 @@ pub(crate) struct Outline {
     pub(crate) shape: Shape,
     pub(crate) samples: Samples,
     pub(crate) neighbours: Neighbours,
-    pub(crate) plan: MemoryPlan,
 }
 
 impl Outline {
     /// `shape` is that of the statement with all values in memory.
-    pub(crate) fn new(
-        config: &PcsConfig,
-        mut shape: Shape,
-        components: &[Component],
-        residency: Residency,
-    ) -> Result<Self, ProverError> {
+    pub(crate) fn new(mut shape: Shape, components: &[Component], residency: Residency) -> Result<Self, ProverError> {
         shape.log_blocks = residency.log_blocks(&shape)?;
         let samples = Samples::new(&shape);
         let neighbours = Neighbours::new(&shape, components);
-        let plan = MemoryPlan::of(config, &shape, &samples, &neighbours, components)?;
-        Ok(Self { residency, shape, samples, neighbours, plan })
+        Ok(Self { residency, shape, samples, neighbours })
     }
 }

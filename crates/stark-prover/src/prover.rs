@@ -9,7 +9,7 @@ use stark_fft::{CanonicDomain, TwiddleTree};
 use stark_verifier::{Digest, PcsConfig, Protocol};
 
 use crate::{
-    Component, ProverError, Residency, StarkOps, answers,
+    Component, MemoryPlan, ProverError, Residency, StarkOps, answers,
     memory::Memory,
     neighbours::{Neighbours, masks_in_block},
     outline::Outline,
@@ -66,18 +66,22 @@ impl<Q: StarkOps> Prover<Q> {
         components: Vec<Component>,
     ) -> Result<Self, ProverError> {
         let shape = shape(&config, preprocessed, &components)?;
-        let outline = |residency| Outline::new(&config, shape.clone(), &components, residency);
-        let mut least = outline(Residency::Full)?;
+        let planned = |residency| {
+            let outline = Outline::new(shape.clone(), &components, residency)?;
+            let bytes = MemoryPlan::of(&config, &outline, &components)?.bytes_on(q);
+            Ok::<_, ProverError>((outline, bytes))
+        };
+        let (mut outline, mut least) = planned(Residency::Full)?;
         for residency in Residency::all(&shape).skip(1) {
-            if q.budget().reserve(least.plan.bytes_on(q)).is_ok() {
+            if q.budget().reserve(least).is_ok() {
                 break;
             }
-            let next = outline(residency)?;
-            if next.plan.bytes_on(q) < least.plan.bytes_on(q) {
-                least = next;
+            let (next, bytes) = planned(residency)?;
+            if bytes < least {
+                (outline, least) = (next, bytes);
             }
         }
-        Self::outlined(q, protocol, config, preprocessed, components, least)
+        Self::outlined(q, protocol, config, preprocessed, components, outline)
     }
 
     /// As [`new`](Self::new), with the residency that the caller chooses.
@@ -93,7 +97,7 @@ impl<Q: StarkOps> Prover<Q> {
         residency: Residency,
     ) -> Result<Self, ProverError> {
         let shape = shape(&config, preprocessed, &components)?;
-        let outline = Outline::new(&config, shape, &components, residency)?;
+        let outline = Outline::new(shape, &components, residency)?;
         Self::outlined(q, protocol, config, preprocessed, components, outline)
     }
 
@@ -106,7 +110,8 @@ impl<Q: StarkOps> Prover<Q> {
         outline: Outline,
     ) -> Result<Self, ProverError> {
         // Without room for the prover, nothing is begun.
-        drop(q.budget().reserve(outline.plan.bytes_on(q))?);
+        let plan = MemoryPlan::of(&config, &outline, &components)?;
+        drop(q.budget().reserve(plan.bytes_on(q))?);
         let Outline { residency, shape, samples, neighbours, .. } = outline;
         let inputs = components
             .iter()
