@@ -3,7 +3,7 @@
 
 use backend_api::Queue as _;
 use runtime::{AnyQueue, Choice, Domain, Settings};
-use stark::{M31, PcsConfig, ProofGraph, Protocol, StatementProver, verify};
+use stark::{M31, PcsConfig, ProofGraph, Protocol, Residency, StatementProver, verify};
 use stark_airs::WideFibonacci;
 
 const PROOFS: u32 = 1000;
@@ -24,10 +24,10 @@ fn usage(q: &AnyQueue) -> [u64; 5] {
 }
 
 /// Proves in each way in turn, and verifies all of it.
-fn soak(choice: Choice) {
+fn soak(choice: Choice, residency: Residency) {
     let (q, _) = runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(choice)).unwrap();
     let (air, config) = (WideFibonacci::new(2, 4).unwrap(), PcsConfig::default());
-    let mut prover = StatementProver::new(&q, Protocol::V2_3, config, &air).unwrap();
+    let mut prover = StatementProver::with_residency(&q, Protocol::V2_3, config, &air, residency).unwrap();
     let root = prover.preprocessed_root(&q).unwrap();
     let (mut graph, mut before) = (ProofGraph::new(), [0; 5]);
     for index in 0..PROOFS {
@@ -51,10 +51,15 @@ fn soak(choice: Choice) {
 
 #[test]
 fn the_processor_holds_what_it_held_after_the_first_proofs() {
-    soak(Choice::Cpu);
+    soak(Choice::Cpu, Residency::Full);
 }
 
 #[test]
 fn the_simulated_device_holds_what_it_held_after_the_first_proofs() {
-    soak(Choice::Sim);
+    soak(Choice::Sim, Residency::Full);
+}
+
+#[test]
+fn blocks_on_the_simulated_device_take_what_they_took_for_the_first_proofs() {
+    soak(Choice::Sim, Residency::Blocks(4));
 }

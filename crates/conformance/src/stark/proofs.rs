@@ -4,7 +4,8 @@ use backend_api::ops::StarkOps;
 use core_types::field::{M31, P};
 use sha2::{Digest as _, Sha256};
 use stark::{
-    FriConfig, PcsConfig, Protocol, ProveError, ProverError, Statement, StatementProof, StatementProver, verify,
+    FriConfig, PcsConfig, Protocol, ProveError, ProverError, Residency, Statement, StatementProof, StatementProver,
+    verify,
 };
 use stark_airs::{AirError, Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
@@ -44,11 +45,12 @@ type Way<'w, 's, Q, S> = &'w dyn Fn(&mut StatementProver<'s, Q, S>) -> Result<St
 fn hold<'s, Q: StarkOps, S: Statement>(
     q: &Q,
     config: PcsConfig,
+    residency: Residency,
     statement: &'s S,
     expected: &str,
     ways: &[Way<'_, 's, Q, S>],
 ) -> Result<(), Failure> {
-    let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement)?;
+    let mut prover = StatementProver::with_residency(q, Protocol::V2_3, config, statement, residency)?;
     for way in ways.iter().chain(ways) {
         let proof = way(&mut prover)?;
         let bytes = postcard::to_allocvec(&proof.proof).map_err(|error| Failure::Broken(error.to_string()))?;
@@ -83,14 +85,14 @@ fn steps<Q: StarkOps + 'static>(
     name: &str,
     log_steps: [u32; 2],
     first: [u32; 2],
-    config: PcsConfig,
+    (config, residency): (PcsConfig, Residency),
     expected: &'static str,
 ) -> Case<Q> {
     Case::new(name, move |q: &Q| {
         let machine = StateMachine::new(log_steps, first.map(M31::from_u32))?;
         let ways: [Way<'_, '_, Q, _>; 2] =
             [&|prover| prover.prove(q, &machine.trace()), &|prover| prover.prove_from(q, &machine)];
-        hold(q, config, &machine, expected, &ways)
+        hold(q, config, residency, &machine, expected, &ways)
     })
 }
 
@@ -107,6 +109,7 @@ fn plonk<Q: StarkOps + 'static>(
         hold(
             q,
             config,
+            Residency::Full,
             &plonk,
             expected,
             &[&|prover| prover.prove(q, &plonk.trace()), &|prover| prover.prove_from(q, &wires)],
@@ -120,14 +123,21 @@ pub(super) fn prove<Q: StarkOps + 'static>() -> OpSpec<Q> {
             "state machine, two components of one height",
             [4, 4],
             [3, 5],
-            config([1, 1, 0, 3, 5], None),
+            (config([1, 1, 0, 3, 5], None), Residency::Full),
             "6a51f961498a5a481f9ee7f8ec7fc82aaab30236f1adffe3d6f688f7f5b33f29",
         ),
         steps(
             "state machine, two components of two heights",
             [4, 6],
             [1, 1 << 30],
-            config([2, 2, 1, 3, 0], None),
+            (config([2, 2, 1, 3, 0], None), Residency::Full),
+            "d83df35193dad1ef68397208454c6a76ebfc59311b070b68fed6df42b729d5c8",
+        ),
+        steps(
+            "state machine, two components of two heights, in blocks",
+            [4, 6],
+            [1, 1 << 30],
+            (config([2, 2, 1, 3, 0], None), Residency::Blocks(8)),
             "d83df35193dad1ef68397208454c6a76ebfc59311b070b68fed6df42b729d5c8",
         ),
         plonk(
@@ -152,6 +162,7 @@ pub(super) fn prove<Q: StarkOps + 'static>() -> OpSpec<Q> {
             hold(
                 q,
                 config([1, 2, 1, 2, 4], None),
+                Residency::Full,
                 &air,
                 "ff4d2114be898a7abf1c911640dcc831d4b487082d7490d9fe94bd0f4e1c5b84",
                 &[&|prover| prover.prove(q, &trace), &|prover| prover.prove_from(q, &given)],
@@ -164,6 +175,7 @@ pub(super) fn prove<Q: StarkOps + 'static>() -> OpSpec<Q> {
             hold(
                 q,
                 config([1, 1, 0, 2, 5], None),
+                Residency::Full,
                 &chain,
                 "dd8f03fe013adfd129a3996f7e3a8aa26fd6af09b63a5b5fe950f5f1c656ec3d",
                 &[&|prover| prover.prove(q, &trace), &|prover| prover.prove_from(q, &states)],
@@ -176,6 +188,7 @@ pub(super) fn prove<Q: StarkOps + 'static>() -> OpSpec<Q> {
             hold(
                 q,
                 config([1, 1, 0, 2, 5], None),
+                Residency::Full,
                 &hash,
                 "9bdd0498c3ab20764740c4d1d7dfdf5470c2584d5f4a7807abe64a6a835b6bfe",
                 &[&|prover| prover.prove(q, &trace), &|prover| prover.prove_from(q, &states)],
