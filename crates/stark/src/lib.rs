@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod file;
+mod many;
 mod proof;
 mod prover;
 mod relations;
@@ -25,6 +26,7 @@ mod verify;
 
 pub use core_types::field::{M31, QM31};
 pub use file::{FileError, KnownStatement, ProofFile, UseStatement};
+pub use many::{Share, prove_many};
 pub use proof::StatementProof;
 pub use prover::{ProveError, StatementProver, memory_plan};
 pub use stark_air::RecordedGenerator;
