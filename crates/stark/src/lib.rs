@@ -26,7 +26,7 @@ mod verify;
 
 pub use core_types::field::{M31, QM31};
 pub use file::{FileError, KnownStatement, ProofFile, UseStatement};
-pub use many::{Share, prove_many};
+pub use many::ManyProofs;
 pub use proof::StatementProof;
 pub use prover::{ProveError, StatementProver, memory_plan};
 pub use stark_air::RecordedGenerator;

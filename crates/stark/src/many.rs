@@ -1,10 +1,7 @@
 //! Proofs of many traces, on several devices at once.
 
-use std::{
-    mem,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
-    thread,
-};
+use core::{fmt, iter::Fuse, mem};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use stark_airs::{Columns, Statement};
 use stark_prover::{ProofGraph, ProverError, Record, StarkOps};
@@ -12,13 +9,39 @@ use stark_verifier::{PcsConfig, Protocol};
 
 use crate::{ProveError, StatementProof, StatementProver};
 
-/// What a queue did of many proofs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Share {
-    /// Traces that it was done with.
-    pub traces: usize,
-    /// Why it took no more of them, if it failed.
-    pub failure: Option<ProveError>,
+/// Proofs of a statement with many traces, on several devices at once.
+///
+/// Each queue proves on a thread of the caller's, with a [`StatementProver`] of its own and one submission for a proof where it
+/// can record. It takes the next trace as soon as it is done with one, so fast ones prove more; a trace is asked for when it is
+/// taken, so there is one in memory for each queue. What a device that fails was at is proven by others.
+///
+/// ```
+/// use std::{sync::Mutex, thread};
+///
+/// use stark::{M31, ManyProofs, PcsConfig, Protocol};
+/// use stark_airs::WideFibonacci;
+///
+/// let queues = [runtime::cpu()?, runtime::cpu()?]; // or one for each device
+/// let air = WideFibonacci::new(4, 10)?;
+/// let trace = |seed| air.trace(&[[1, seed].map(M31::from_u32); 16]);
+/// let traces = (0..5).map(trace).collect::<Result<Vec<_>, _>>()?;
+///
+/// let many = ManyProofs::new(Protocol::V2_3, PcsConfig::default(), &air, traces);
+/// let proofs = Mutex::new(vec![None; 5]);
+/// thread::scope(|scope| {
+///     for q in &queues {
+///         scope.spawn(|| many.prove_on(q, |number, proof| proofs.lock().unwrap()[number] = proof.ok()));
+///     }
+/// });
+/// assert!(proofs.into_inner()?.iter().all(Option::is_some));
+/// assert_eq!(many.into_rest().count(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct ManyProofs<'s, S, T> {
+    protocol: Protocol,
+    config: PcsConfig,
+    statement: &'s S,
+    deal: Deal<T>,
 }
 
 /// The traces that are left.
@@ -92,89 +115,55 @@ impl<T: Iterator<Item = Vec<Columns>>> Drop for Begun<'_, T> {
     }
 }
 
-/// Proves `statement` with each of `traces` on all queues at once, each by a thread and a [`StatementProver`] of its own, and with
-/// one submission for a proof where it can record. A queue takes the next trace as soon as it is done with one, so fast ones prove
-/// more; a trace is asked for when it is taken, so there is one in memory for each queue.
-///
-/// `each` gets the number of the trace and its proof, or why that trace has none, as they come. A queue whose device fails
-/// takes no more traces, and others prove the one that it was at. The shares are in the order of the queues.
-///
-/// ```
-/// use stark::{M31, PcsConfig, Protocol, prove_many};
-/// use stark_airs::WideFibonacci;
-///
-/// let queues = [runtime::cpu()?, runtime::cpu()?]; // or one for each device
-/// let air = WideFibonacci::new(4, 10)?;
-/// let trace = |seed| air.trace(&[[1, seed].map(M31::from_u32); 16]);
-/// let traces = (0..5).map(trace).collect::<Result<Vec<_>, _>>()?;
-/// let mut proofs = vec![None; 5];
-/// let shares = prove_many(&queues, Protocol::V2_3, PcsConfig::default(), &air, traces, |number, proof| {
-///     proofs[number] = proof.ok();
-/// })?;
-/// assert!(proofs.iter().all(Option::is_some));
-/// assert_eq!(shares.iter().map(|share| share.traces).sum::<usize>(), 5);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// [`ProveError::NoQueue`] without a queue, and why a queue failed if all did before the last trace was proven.
-pub fn prove_many<Q, S, T, E>(
-    queues: &[Q],
-    protocol: Protocol,
-    config: PcsConfig,
-    statement: &S,
-    traces: T,
-    each: E,
-) -> Result<Vec<Share>, ProveError>
-where
-    Q: StarkOps + Record + Sync,
-    S: Statement + Sync,
-    T: IntoIterator<Item = Vec<Columns>, IntoIter: Send>,
-    E: FnMut(usize, Result<StatementProof, ProveError>) + Send,
-{
-    let traces = traces.into_iter().fuse();
-    let deal =
-        Deal { left: Mutex::new(Left { traces, taken: 0, returned: Vec::new(), begun: 0 }), ended: Condvar::new() };
-    let each = Mutex::new(each);
-    let work = |q: &Q| {
-        let mut share = Share::default();
-        share.failure = prove_share(q, protocol, config, statement, &deal, |number, proof| {
-            share.traces += 1;
-            (each.lock().unwrap_or_else(PoisonError::into_inner))(number, proof);
-        })
-        .err();
-        share
-    };
-    let shares: Vec<Share> = thread::scope(|scope| {
-        let workers: Vec<_> = queues.iter().map(|q| scope.spawn(|| work(q))).collect();
-        let joined = workers.into_iter().map(thread::ScopedJoinHandle::join);
-        joined.map(|share| share.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    });
-    if deal.lock().next().is_none() {
-        return Ok(shares);
+impl<'s, S: Statement, T: Iterator<Item = Vec<Columns>>> ManyProofs<'s, S, Fuse<T>> {
+    /// Proofs of `statement` with these parameters and each of `traces`, the columns of each component in stored order.
+    pub fn new(
+        protocol: Protocol,
+        config: PcsConfig,
+        statement: &'s S,
+        traces: impl IntoIterator<Item = Vec<Columns>, IntoIter = T>,
+    ) -> Self {
+        let traces = traces.into_iter().fuse();
+        let left = Mutex::new(Left { traces, taken: 0, returned: Vec::new(), begun: 0 });
+        Self { protocol, config, statement, deal: Deal { left, ended: Condvar::new() } }
     }
-    Err(shares.into_iter().rev().find_map(|share| share.failure).unwrap_or(ProveError::NoQueue))
+
+    /// Proves on this queue until no trace is left, and says how many it was done with. `each` gets the number of a trace and its
+    /// proof, or why that trace has none.
+    ///
+    /// While other queues are at their last traces it waits, since they may fail.
+    ///
+    /// # Errors
+    /// As [`StatementProver::new`], and [`ProverError::Backend`] if the device fails: the trace that it was at is left to others.
+    pub fn prove_on<Q: StarkOps + Record>(
+        &self,
+        q: &Q,
+        mut each: impl FnMut(usize, Result<StatementProof, ProveError>),
+    ) -> Result<usize, ProveError> {
+        let mut prover = StatementProver::new(q, self.protocol, self.config, self.statement)?;
+        let (mut graph, mut done) = (ProofGraph::new(), 0);
+        while let Some(mut begun) = self.deal.next() {
+            match prover.prove_replayed(q, &mut graph, &begun.trace) {
+                Err(failure @ ProveError::Prover(ProverError::Backend(_))) => {
+                    begun.is_returned = true;
+                    return Err(failure);
+                }
+                proven => each(begun.number, proven),
+            }
+            done += 1;
+        }
+        Ok(done)
+    }
+
+    /// The traces that no queue proved, with their numbers: some if all devices failed.
+    pub fn into_rest(self) -> impl Iterator<Item = (usize, Vec<Columns>)> {
+        let mut left = self.deal.left.into_inner().unwrap_or_else(PoisonError::into_inner);
+        core::iter::from_fn(move || left.next())
+    }
 }
 
-/// Proves traces on one queue, until none is left or its device fails.
-fn prove_share<Q: StarkOps + Record, S: Statement, T: Iterator<Item = Vec<Columns>>>(
-    q: &Q,
-    protocol: Protocol,
-    config: PcsConfig,
-    statement: &S,
-    deal: &Deal<T>,
-    mut each: impl FnMut(usize, Result<StatementProof, ProveError>),
-) -> Result<(), ProveError> {
-    let mut prover = StatementProver::new(q, protocol, config, statement)?;
-    let mut graph = ProofGraph::new();
-    while let Some(mut begun) = deal.next() {
-        match prover.prove_replayed(q, &mut graph, &begun.trace) {
-            Err(failure @ ProveError::Prover(ProverError::Backend(_))) => {
-                begun.is_returned = true;
-                return Err(failure);
-            }
-            proven => each(begun.number, proven),
-        }
+impl<S: fmt::Debug, T> fmt::Debug for ManyProofs<'_, S, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ManyProofs").field("statement", &self.statement).finish_non_exhaustive()
     }
-    Ok(())
 }

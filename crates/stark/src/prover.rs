@@ -48,9 +48,6 @@ pub enum ProveError {
     /// The claimed sums do not add up to what the statement says: what is used is not what is yielded.
     #[error("what look-ups use is not what they yield")]
     Sums,
-    /// Traces were to be proven on no queue at all.
-    #[error("expected a queue to prove on, got none")]
-    NoQueue,
     /// The prover refused, or the device failed.
     #[error(transparent)]
     Prover(#[from] ProverError),

@@ -1,14 +1,15 @@
 //! Many proofs on several queues are those of one, whatever device fails.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
-use std::sync::OnceLock;
+use std::{
+    sync::{Mutex, OnceLock},
+    thread,
+};
 
 use backend_api::{BackendError, Queue as _};
 use cuda_sim::driver::{self, Rule, Simulation};
 use runtime::{AnyQueue, Choice, Domain, Settings};
-use stark::{
-    Columns, M31, PcsConfig, Protocol, ProveError, ProverError, Share, StatementProof, StatementProver, prove_many,
-};
+use stark::{Columns, M31, ManyProofs, PcsConfig, Protocol, ProveError, ProverError, StatementProof, StatementProver};
 use stark_airs::WideFibonacci;
 
 type Proven = Result<StatementProof, ProveError>;
@@ -46,13 +47,29 @@ fn expected(traces: &[Vec<Columns>]) -> Vec<Proven> {
     traces.iter().map(|trace| prover.prove(&q, trace)).collect()
 }
 
-/// What each trace leads to, on several queues.
-fn many(queues: &[AnyQueue], traces: Vec<Vec<Columns>>) -> (Vec<Option<Proven>>, Result<Vec<Share>, ProveError>) {
-    let mut proven = vec![None; traces.len()];
-    let shares = prove_many(queues, Protocol::V2_3, PcsConfig::default(), &air(), traces, |number, proof| {
-        assert!(proven[number].replace(proof).is_none(), "{number} was proven before");
+/// What several queues made of many traces.
+struct Made {
+    /// What each trace led to.
+    proven: Vec<Option<Proven>>,
+    /// How many traces each queue was done with, or why it failed.
+    queues: Vec<Result<usize, ProveError>>,
+    /// The numbers of the traces that are left.
+    rest: Vec<usize>,
+}
+
+fn many(queues: &[AnyQueue], traces: Vec<Vec<Columns>>) -> Made {
+    let proven = Mutex::new(vec![None; traces.len()]);
+    let air = air();
+    let many = ManyProofs::new(Protocol::V2_3, PcsConfig::default(), &air, traces);
+    let keep = |number: usize, proof: Proven| {
+        let before = proven.lock().unwrap()[number].replace(proof);
+        assert!(before.is_none(), "{number} was proven before");
+    };
+    let queues = thread::scope(|scope| {
+        let workers: Vec<_> = queues.iter().map(|q| scope.spawn(|| many.prove_on(q, keep))).collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
     });
-    (proven, shares)
+    Made { proven: proven.into_inner().unwrap(), queues, rest: many.into_rest().map(|(number, _)| number).collect() }
 }
 
 #[test]
@@ -65,19 +82,17 @@ fn every_trace_is_proven_once_and_a_wrong_one_alone_has_no_proof() {
     assert_eq!(expected[11], Err(ProveError::Components { expected: 1, got: 0 }));
     for queues in [1, 2, 5] {
         let queues: Vec<_> = (0..queues).map(|_| open(Choice::Cpu, 0)).collect();
-        let (proven, shares) = many(&queues, traces.clone());
-        assert!(proven.into_iter().map(Option::unwrap).eq(expected.iter().cloned()), "{} queues", queues.len());
-        let shares = shares.unwrap();
-        assert_eq!(shares.iter().map(|share| share.traces).sum::<usize>(), 30);
-        assert!(shares.len() == queues.len() && shares.iter().all(|share| share.failure.is_none()));
+        let made = many(&queues, traces.clone());
+        assert!(made.proven.into_iter().map(Option::unwrap).eq(expected.iter().cloned()), "{} queues", queues.len());
+        assert_eq!(made.queues.into_iter().map(Result::unwrap).sum::<usize>(), 30);
+        assert!(made.rest.is_empty());
         assert!(queues.iter().all(|q| q.budget().live_bytes() == 0));
     }
 }
 
 #[test]
-fn without_queues_nothing_is_proven() {
-    assert_eq!(many(&[], traces(1)), (vec![None], Err(ProveError::NoQueue)));
-    assert_eq!(many(&[], vec![]), (vec![], Ok(vec![])));
+fn without_queues_all_traces_are_left() {
+    assert_eq!(many(&[], traces(3)).rest, [0, 1, 2]);
 }
 
 #[test]
@@ -88,14 +103,13 @@ fn a_device_that_is_lost_leaves_its_trace_to_the_other() {
         let session = two_devices();
         let queues = [0, 1].map(|device| open(Choice::Sim, device));
         session.inject(format!("fail=700@cuLaunchKernel:{launch}").parse::<Rule>().unwrap());
-        let (proven, shares) = many(&queues, traces.clone());
-        assert!(proven.into_iter().map(Option::unwrap).eq(expected.iter().cloned()), "launch {launch}");
-        let shares = shares.unwrap();
-        assert_eq!(shares.iter().map(|share| share.traces).sum::<usize>(), 9);
-        let failures: Vec<_> = shares.iter().filter_map(|share| share.failure.as_ref()).collect();
-        let [ProveError::Prover(ProverError::Backend(BackendError::DeviceLost { .. }))] = failures[..] else {
-            panic!("launch {launch}: {failures:?}");
+        let made = many(&queues, traces.clone());
+        assert!(made.proven.into_iter().map(Option::unwrap).eq(expected.iter().cloned()), "launch {launch}");
+        assert!(made.rest.is_empty());
+        let [(Ok(_), Err(failure)) | (Err(failure), Ok(_))] = [(&made.queues[0], &made.queues[1])] else {
+            panic!("launch {launch}: {:?}", made.queues);
         };
+        assert!(is_loss(failure), "launch {launch}: {failure:?}");
         assert!(queues.iter().all(|q| q.budget().live_bytes() == 0));
     }
 }
@@ -110,10 +124,18 @@ fn when_all_devices_are_lost_the_caller_has_what_was_proven_before_and_why_the_r
     for launch in [1, 2] {
         session.inject(format!("fail=700@cuGraphLaunch:{launch}").parse::<Rule>().unwrap());
     }
-    let (proven, shares) = many(&queues, traces);
-    let made: Vec<_> = proven.iter().zip(&expected).filter(|(proven, _)| proven.is_some()).collect();
-    assert!(made.len() <= 2, "{}", made.len());
-    assert!(made.iter().all(|(proven, expected)| proven.as_ref() == Some(expected)));
-    let lost = matches!(shares, Err(ProveError::Prover(ProverError::Backend(BackendError::DeviceLost { .. }))));
-    assert!(lost, "{shares:?}");
+    let made = many(&queues, traces);
+    assert!(made.queues.iter().all(|queue| queue.as_ref().is_err_and(is_loss)), "{:?}", made.queues);
+    let numbers = made.proven.iter().enumerate().filter(|(_, proven)| proven.is_some()).map(|(number, _)| number);
+    let mut numbers: Vec<usize> = numbers.collect();
+    assert!(
+        numbers.len() <= 2 && numbers.iter().all(|&number| made.proven[number].as_ref() == Some(&expected[number]))
+    );
+    numbers.extend(made.rest);
+    numbers.sort_unstable();
+    assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+}
+
+fn is_loss(failure: &ProveError) -> bool {
+    matches!(failure, ProveError::Prover(ProverError::Backend(BackendError::DeviceLost { .. })))
 }
