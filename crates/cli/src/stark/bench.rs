@@ -9,11 +9,12 @@ use anyhow::{Context as _, Result};
 use backend_api::{Counted as _, Queue as _, Submissions};
 use clap::Args;
 use runtime::{AnyQueue, Choice, Domain};
-use stark::{
-    PcsConfig, ProofGraph, Protocol, ProveError, Statement, StatementProof, StatementProver, UseStatement, verify,
-};
+use stark::{PcsConfig, ProofGraph, Protocol, ProveError, Statement, StatementProof, UseStatement, verify};
 
-use super::{check::check, config::ConfigArgs, known::AirArgs, number::whole, stages::Stages, trace::Trace};
+use super::{
+    check::check, config::ConfigArgs, known::AirArgs, number::whole, plan::planned, residency::ResidencyArgs,
+    stages::Stages, trace::Trace,
+};
 use crate::{output::print, queue::open};
 
 /// Time proofs by one prover: the medians of each stage, and of the whole without a wait in between, op by op and, where the device
@@ -24,6 +25,8 @@ pub(crate) struct BenchArgs {
     air: AirArgs,
     #[command(flatten)]
     config: ConfigArgs,
+    #[command(flatten)]
+    residency: ResidencyArgs,
     /// Proofs to time of each kind, 1..=1000: watched, op by op, and as one graph.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = whole(1..=1000))]
     rounds: u32,
@@ -36,6 +39,7 @@ pub(crate) struct BenchArgs {
 struct Timing<'a> {
     q: &'a AnyQueue,
     config: PcsConfig,
+    residency: ResidencyArgs,
     trace: &'a Trace,
     rounds: u32,
 }
@@ -79,8 +83,8 @@ impl UseStatement for Timing<'_> {
     type Out = Result<Timed>;
 
     fn with<S: Statement>(self, statement: &S) -> Result<Timed> {
-        let Self { q, config, trace, rounds } = self;
-        let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement)?;
+        let Self { q, config, residency, trace, rounds } = self;
+        let mut prover = residency.prover(q, config, statement)?;
         let root = prover.preprocessed_root(q)?;
         let mut watched = Vec::new();
         for round in 0..=rounds {
@@ -119,10 +123,14 @@ fn milliseconds(time: Duration) -> f64 {
 /// Runs the command.
 pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let config = args.config.config();
-    check(&args.air.outline()?, config)?;
+    let outline = args.air.outline()?;
+    check(&outline, config)?;
+    // Refused before a trace is made.
+    planned(&outline, config, args.residency.chosen().unwrap_or_default())?;
     let q = open(Domain::Stark, args.backend)?;
     let (statement, trace) = args.air.make(q.budget()).context("making the trace")?;
-    let timed = statement.with(Timing { q: &q, config, trace: &trace, rounds: args.rounds })??;
+    let timed =
+        statement.with(Timing { q: &q, config, residency: args.residency, trace: &trace, rounds: args.rounds })??;
     let mut text = String::new();
     let mut proving = Duration::ZERO;
     for (stage, (name, _)) in timed.stages[0].iter().enumerate() {

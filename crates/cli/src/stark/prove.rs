@@ -12,8 +12,7 @@ use clap::Args;
 use core_types::air::stored_position;
 use runtime::{AnyQueue, Choice, Domain};
 use stark::{
-    Component, M31, PcsConfig, ProofFile, Protocol, QM31, Residency, Statement, StatementProof, StatementProver,
-    UseStatement, verify,
+    Component, M31, PcsConfig, ProofFile, Protocol, QM31, Residency, Statement, StatementProof, UseStatement, verify,
 };
 use stark_air::{HostTrace, check_trace};
 use stark_airs::WideFibonacci;
@@ -89,7 +88,7 @@ struct Made {
 struct Making<'a> {
     q: &'a AnyQueue,
     config: PcsConfig,
-    residency: Option<Residency>,
+    residency: ResidencyArgs,
     trace: &'a Trace,
     stages: Stages,
 }
@@ -100,10 +99,7 @@ impl UseStatement for Making<'_> {
     fn with<S: Statement>(self, statement: &S) -> Result<Made> {
         let Self { q, config, residency, trace, mut stages } = self;
         stages.begin("set up");
-        let mut prover = match residency {
-            Some(residency) => StatementProver::with_residency(q, Protocol::V2_3, config, statement, residency)?,
-            None => StatementProver::new(q, Protocol::V2_3, config, statement)?,
-        };
+        let mut prover = residency.prover(q, config, statement)?;
         q.finish()?;
         let proof = trace.prove(&mut prover, q, Some(&mut |stage| stages.begin(stage)))?;
         let root = prover.preprocessed_root(q)?;
@@ -128,9 +124,8 @@ pub(crate) fn run(args: &ProveArgs) -> Result<()> {
     let (outline, config) = (args.air.outline()?, args.config.config());
     check(&outline, config)?;
     check_file(&outline, config)?;
-    let residency = args.residency.chosen();
     // Refused before a trace is made.
-    planned(&outline, config, residency.unwrap_or_default())?;
+    planned(&outline, config, args.residency.chosen().unwrap_or_default())?;
     let output = Output::begin_public(&args.out)?;
     let html = args.html.as_deref().map(Output::begin_public).transpose()?;
     let tell = if [Some(&output), html.as_ref()].into_iter().flatten().any(Output::is_stdout) { note } else { print };
@@ -141,7 +136,7 @@ pub(crate) fn run(args: &ProveArgs) -> Result<()> {
         Some(path) => (outline, from_file(path, &args.air, q.budget())?),
     };
     let stages = Stages::new("prove")?;
-    let made = statement.with(Making { q: &q, config, residency, trace: &trace, stages })??;
+    let made = statement.with(Making { q: &q, config, residency: args.residency, trace: &trace, stages })??;
     let size = format!("{} columns, {} cells", made.columns, made.cells);
     let file = ProofFile { statement, proof: made.proof };
     let json = file::to_bytes(&file)?;

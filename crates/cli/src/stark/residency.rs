@@ -1,7 +1,7 @@
 //! Where committed values are, on the command line.
 
 use clap::Args;
-use stark::Residency;
+use stark::{PcsConfig, Protocol, ProveError, Residency, StarkOps, Statement, StatementProver};
 
 /// Where committed values are while a proof is made. Proofs do not depend on it.
 #[derive(Args, Clone, Copy, Debug)]
@@ -15,5 +15,18 @@ impl ResidencyArgs {
     /// What was asked for.
     pub(super) fn chosen(self) -> Option<Residency> {
         self.blocks.map(Residency::Blocks)
+    }
+
+    /// A prover with what was asked for, or with the fewest blocks that fit.
+    pub(super) fn prover<'s, Q: StarkOps, S: Statement>(
+        self,
+        q: &Q,
+        config: PcsConfig,
+        statement: &'s S,
+    ) -> Result<StatementProver<'s, Q, S>, ProveError> {
+        match self.chosen() {
+            Some(residency) => StatementProver::with_residency(q, Protocol::V2_3, config, statement, residency),
+            None => StatementProver::new(q, Protocol::V2_3, config, statement),
+        }
     }
 }
