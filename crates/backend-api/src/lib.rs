@@ -11,6 +11,7 @@
 mod budget;
 mod buffer;
 mod caps;
+mod collective;
 mod counted;
 mod element;
 mod error;
@@ -25,6 +26,7 @@ mod timed;
 pub use budget::{Budget, Reservation};
 pub use buffer::{Buffer, BufferMut, BufferRef};
 pub use caps::{BackendKind, Caps};
+pub use collective::{Collective, CollectiveError, Ranks};
 pub use counted::{Counted, Submissions};
 pub use element::{Element, as_words, from_words, words_of};
 pub use error::BackendError;

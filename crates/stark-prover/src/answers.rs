@@ -6,6 +6,7 @@ use backend_api::{BackendError, Buffer as _, BufferRef as _, Element, Queue, Ref
 use core_types::{
     blake2s::Digest,
     field::{M31, QM31},
+    params::channel::ChannelState,
 };
 
 use crate::{layer::LayerForm, shape::Shape};
@@ -27,15 +28,20 @@ pub(crate) struct Places {
     /// For each query the values of a layer that fold with it or open it.
     pub(crate) groups: Vec<Range<usize>>,
     pub(crate) last_coefficients: Range<usize>,
-    /// The digests beside the paths of the queries, in each tree and each layer.
+    /// The digests beside the paths of the queries, in each tree and each layer; of a tree, in one part after the other, of which each
+    /// query is in one.
     pub(crate) tree_paths: Vec<Range<usize>>,
     pub(crate) layer_paths: Vec<Range<usize>>,
+    /// The nodes above the parts of each tree; nothing without other ranks.
+    pub(crate) tree_tops: Vec<Range<usize>>,
     /// The root of each tree, and of each layer.
     pub(crate) tree_roots: Vec<Range<usize>>,
     pub(crate) layer_roots: Vec<Range<usize>>,
     pub(crate) positions: Range<usize>,
     pub(crate) nonce: Range<usize>,
     pub(crate) excess: Range<usize>,
+    /// The state of the transcript that each rank has in the end; nothing without other ranks.
+    pub(crate) states: Range<usize>,
     /// Where, among the words, everything else begins as words.
     packed: usize,
 }
@@ -83,6 +89,7 @@ impl<Q: Queue> Answers<Q> {
         let layers = LayerForm::all(shape);
         let [mut elements, mut secure, mut digests, mut words] = [const { Row(0) }; 4];
         let inputs = shape.components.iter();
+        let states = if shape.place.is_alone() { 0 } else { shape.place.ranks() * words_of::<ChannelState>() };
         let places = Places {
             opened: shape
                 .trees
@@ -96,13 +103,26 @@ impl<Q: Queue> Answers<Q> {
             inputs: inputs.map(|_| secure.place(shape.challenges + 1)).collect(),
             groups: layers.iter().map(|layer| secure.place(queries << layer.log_gathered())).collect(),
             last_coefficients: secure.place(coefficients),
-            tree_paths: shape.trees.iter().map(|tree| digests.place(tree.height as usize * queries)).collect(),
+            tree_paths: shape
+                .trees
+                .iter()
+                .map(|tree| {
+                    let log_parts = shape.log_parts(tree);
+                    digests.place(((tree.height - log_parts) as usize * queries) << log_parts)
+                })
+                .collect(),
+            tree_tops: shape
+                .trees
+                .iter()
+                .map(|tree| digests.place(if shape.place.is_alone() { 0 } else { (2 << shape.log_parts(tree)) - 1 }))
+                .collect(),
             layer_paths: layers.iter().map(|layer| digests.place(queries * layer.kept_levels())).collect(),
             tree_roots: shape.trees.iter().map(|_| digests.place(1)).collect(),
             layer_roots: layers.iter().map(|_| digests.place(1)).collect(),
             positions: words.place(queries),
             nonce: words.place(2),
             excess: words.place(1),
+            states: words.place(states),
             packed: words.0,
         };
         let packed = elements.0 + words_of::<QM31>() * (secure.0 + shape.challenges) + words_of::<Digest>() * digests.0;
@@ -158,4 +178,10 @@ fn take<T: Element>(words: &[u32], elements: usize) -> Result<(Vec<T>, &[u32]), 
 /// The root among the nodes of a tree: the last.
 pub(crate) const fn root(nodes: usize) -> Range<usize> {
     nodes - 1..nodes
+}
+
+/// Where the nodes of a level are in a tree of `2^log_leaves` leaves.
+pub(crate) const fn level(log_leaves: u32, level: u32) -> Range<usize> {
+    let end = (2 << log_leaves) - (1 << (log_leaves - level));
+    end - (1 << (log_leaves - level))..end
 }

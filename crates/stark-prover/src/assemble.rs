@@ -2,15 +2,23 @@
 
 use core::ops::Range;
 
+use backend_api::words_of;
 use core_types::{
     air::lifted,
     blake2s::{BLOCK_WORDS, Digest as Words, node, one_block},
     circle::CirclePoint,
     field::{M31, QM31},
+    params::channel::ChannelState,
 };
 use stark_verifier::{Decommitment, FriLayerProof, FriProof, LinePoly, Proof};
 
-use crate::{Prover, ProverError, StarkOps, answers::Read, layer::LayerForm, out_of_domain, prover::digest};
+use crate::{
+    Prover, ProverError, StarkOps,
+    answers::{Read, level as nodes_of},
+    layer::LayerForm,
+    out_of_domain,
+    prover::digest,
+};
 
 /// Distinct positions in ascending order, each with the first query that drew it.
 fn distinct(positions: &[u32]) -> Vec<(u32, usize)> {
@@ -47,6 +55,10 @@ impl<Q: StarkOps> Prover<Q> {
     pub(crate) fn assemble(&self, read: &Read) -> Result<Proof, ProverError> {
         let places = &self.memory.answers.places;
         let (secure, words) = (|place: &Range<usize>| &read.secure[place.clone()], &read.words);
+        let states = words[places.states.clone()].chunks_exact(words_of::<ChannelState>());
+        if let Some(rank) = states.clone().zip(states.skip(1)).position(|(before, state)| before != state) {
+            return Err(ProverError::Disagreement { rank: rank + 1 });
+        }
         let point = CirclePoint::from_parameter(secure(&places.parameter)[0]).ok_or(ProverError::Point)?;
         let sampled_values = self.by_column(secure(&places.sampled));
         let challenge = secure(&places.composition_challenge)[0];
@@ -88,7 +100,8 @@ impl<Q: StarkOps> Prover<Q> {
     /// The values of a tree's columns at the queries, and what proves them.
     fn open_tree(&self, read: &Read, tree: usize, queries: &[(u32, usize)]) -> (Vec<Vec<M31>>, Decommitment) {
         let (places, shape) = (&self.memory.answers.places, &self.shape.trees[tree]);
-        let (count, levels) = (places.positions.len(), shape.height as usize);
+        let (count, log_parts) = (places.positions.len(), self.shape.log_parts(shape));
+        let levels = (shape.height - log_parts) as usize;
         let opened = &read.elements[places.opened[tree].clone()];
         let (columns, log_block) = (shape.columns.len(), self.shape.log_size - self.shape.log_blocks);
         let value = |column: usize, &(position, query): &(u32, usize)| {
@@ -96,13 +109,23 @@ impl<Q: StarkOps> Prover<Q> {
             opened[(block * columns + column) * count + query]
         };
         let columns = (0..columns).map(|column| queries.iter().map(|query| value(column, query)).collect()).collect();
-        let paths = &read.digests[places.tree_paths[tree].clone()];
+        let (paths, top) =
+            (&read.digests[places.tree_paths[tree].clone()], &read.digests[places.tree_tops[tree].clone()]);
         // In a lower tree two queries may meet in one leaf, and need not come in its order.
         let leaf = |&(position, query): &(u32, usize)| (lifted(position, self.shape.log_size, shape.height), query);
         let mut leaves: Vec<(u32, usize)> = queries.iter().map(leaf).collect();
         leaves.sort_unstable();
         leaves.dedup_by_key(|(leaf, _)| *leaf);
-        let hash_witness = witness(leaves, levels, |query, level| digest(paths[query * levels + level]));
+        let position =
+            |query: usize| lifted(read.words[places.positions.clone()][query], self.shape.log_size, shape.height);
+        let hash_witness = witness(leaves, shape.height as usize, |query, level| {
+            let part = position(query) as usize >> levels;
+            let node = match level.checked_sub(levels) {
+                None => paths[(part * count + query) * levels + level],
+                Some(above) => top[nodes_of(log_parts, above as u32).start + (part >> above ^ 1)],
+            };
+            digest(node)
+        });
         (columns, Decommitment { hash_witness })
     }
 

@@ -15,7 +15,11 @@ use core_types::params::{
 };
 use stark_fft::CanonicDomain;
 
-use crate::{Prover, ProverError, StarkOps, memory::BlockMemory, neighbours::Gather};
+use crate::{
+    Prover, ProverError, StarkOps,
+    memory::{BlockMemory, Memory},
+    neighbours::Gather,
+};
 
 /// Keys that are uploaded at once.
 const KEYS: u32 = 1 << 20;
@@ -63,13 +67,26 @@ impl<Q: StarkOps> Prover<Q> {
     pub(crate) fn add_constraints_by_blocks(&mut self, q: &Q) -> Result<(), ProverError> {
         self.extend_planes(q)?;
         let log_copies = self.shape.log_blocks - self.shape.log_blowup;
-        for block in 0..2 << log_copies {
+        let blocks = 2 << log_copies;
+        for block in self.shape.place.share(blocks) {
             for tree in 0..self.shape.trace_trees() {
                 self.extend_block(q, tree, block)?;
             }
             for index in 0..self.components.len() {
                 self.gather_neighbours(q, index, block)?;
                 self.add_constraints_on_block(q, index, block)?;
+            }
+        }
+        let Memory { sums, coefficients, .. } = &mut self.memory;
+        let heights = sums.iter_mut().map(|(log_rows, sums)| (*log_rows, sums, 0));
+        let composition = (self.shape.log_rows, coefficients, self.shape.composition().coefficients().start);
+        for (log_rows, sums, start) in heights.chain([composition]) {
+            let log_block = self.shape.log_block(log_rows);
+            for plane in 0..4 {
+                let first = start + ((2 * plane) << log_rows);
+                let shares = self.shape.place.shares(blocks);
+                let words = shares.map(|blocks| first + (blocks.start << log_block)..first + (blocks.end << log_block));
+                self.group.all_gather(q, sums, words)?;
             }
         }
         Ok(())
@@ -157,7 +174,8 @@ impl<Q: StarkOps> Prover<Q> {
     /// Adds up the numerators of all batches.
     pub(crate) fn add_numerators_by_blocks(&mut self, q: &Q) -> Result<(), ProverError> {
         let columns = self.shape.all_values();
-        for block in 0..1 << (self.shape.log_blocks - self.shape.log_blowup) {
+        let blocks = 1 << (self.shape.log_blocks - self.shape.log_blowup);
+        for block in self.shape.place.share(blocks) {
             for tree in 0..self.shape.trees.len() {
                 self.extend_block(q, tree, block)?;
             }
@@ -185,6 +203,16 @@ impl<Q: StarkOps> Prover<Q> {
                 }
                 start += planes << log_rows;
             }
+        }
+        let mut start = 0;
+        for batch in &self.samples.batches {
+            let log_block = self.shape.log_block(batch.log_size);
+            for first in (0..4).map(|plane| start + (plane << batch.log_size)) {
+                let shares = self.shape.place.shares(blocks);
+                let words = shares.map(|blocks| first + (blocks.start << log_block)..first + (blocks.end << log_block));
+                self.group.all_gather(q, &mut self.memory.numerators, words)?;
+            }
+            start += 4 << batch.log_size;
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ use core_types::{
 };
 use stark_fft::CanonicDomain;
 
-use crate::{Prover, ProverError, StarkOps};
+use crate::{Prover, ProverError, StarkOps, answers::root};
 
 impl<Q: StarkOps> Prover<Q> {
     /// Copies the rows of a tree's columns to the places of their coefficients.
@@ -37,7 +37,19 @@ impl<Q: StarkOps> Prover<Q> {
         let mut parts: Vec<_> = shape.columns.iter().map(|shape| shape.coefficients.first).zip(columns).collect();
         parts.sort_unstable_by_key(|(first, _)| *first);
         let parts: Vec<&[M31]> = parts.into_iter().map(|(_, rows)| *rows).collect();
-        Ok(q.write_parts(&parts, self.memory.coefficients.slice_mut(shape.coefficients())?)?)
+        if self.shape.place.is_alone() || self.memory.look_ups.is_some() {
+            return Ok(q.write_parts(&parts, self.memory.coefficients.slice_mut(shape.coefficients())?)?);
+        }
+        // Columns that other ranks interpolate come as coefficients.
+        let mut parts = &parts[..];
+        for run in &shape.runs {
+            let columns;
+            (columns, parts) = parts.split_at(run.columns as usize);
+            let own = self.shape.place.share(columns.len());
+            let words = run.words(own.clone());
+            q.write_parts(&columns[own], self.memory.coefficients.slice_mut(words)?)?;
+        }
+        Ok(())
     }
 
     /// Commits to the rows at the places of a tree's coefficients, which become coefficients.
@@ -51,12 +63,18 @@ impl<Q: StarkOps> Prover<Q> {
         }
         if self.shape.log_blocks > 0 {
             for run in &shape.runs {
-                let params = CircleFftParams { log_size: run.log_rows, columns: run.columns };
-                q.circle_interpolate(CircleInterpolate {
-                    params: &params,
-                    inverse_twiddles: self.twiddles.inverse(CanonicDomain::new(run.log_rows)?)?,
-                    columns: self.memory.coefficients.slice_mut(run.coefficients.clone())?,
-                })?;
+                let (place, columns) = (self.shape.place, run.columns as usize);
+                let own = place.share(columns);
+                if !own.is_empty() {
+                    let params = CircleFftParams { log_size: run.log_rows, columns: own.len() as u32 };
+                    q.circle_interpolate(CircleInterpolate {
+                        params: &params,
+                        inverse_twiddles: self.twiddles.inverse(CanonicDomain::new(run.log_rows)?)?,
+                        columns: self.memory.coefficients.slice_mut(run.words(own))?,
+                    })?;
+                }
+                let shares = place.shares(columns).map(|columns| run.words(columns));
+                self.group.all_gather(q, &mut self.memory.coefficients, shares)?;
             }
             return self.hash(q, tree);
         }
@@ -80,13 +98,15 @@ impl<Q: StarkOps> Prover<Q> {
         let height = self.shape.trees[tree].height;
         if self.shape.trees[tree].columns.is_empty() || self.shape.log_blocks == 0 {
             let columns = self.shape.trees[tree].leaf_columns(|column| column);
-            return Ok(build_tree(q, height, &columns, &self.memory.values, &mut self.memory.trees[tree])?);
+            build_tree(q, height, &columns, &self.memory.values, &mut self.memory.trees[tree])?;
+            return self.hash_top(q, tree);
         }
         let columns = self.shape.trees[tree].leaf_columns(|column| self.shape.in_block(column));
         let log_leaves = height - self.shape.log_blocks;
-        for block in 0..self.shape.blocks() {
+        let own = self.shape.place.share(self.shape.blocks());
+        for (number, block) in own.enumerate() {
             self.extend_block(q, tree, block)?;
-            let leaves = block << log_leaves..(block + 1) << log_leaves;
+            let leaves = number << log_leaves..(number + 1) << log_leaves;
             q.merkle_leaves(MerkleLeaves {
                 params: &MerkleLeavesParams { log_leaves },
                 columns: &columns,
@@ -95,7 +115,21 @@ impl<Q: StarkOps> Prover<Q> {
             })?;
         }
         let nodes = self.memory.trees[tree].view_mut();
-        Ok(q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves: height }, nodes })?)
+        let log_leaves = height - self.shape.place.log_ranks;
+        q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes })?;
+        self.hash_top(q, tree)
+    }
+
+    /// Builds the top of a tree on the roots of the parts that the ranks hashed. Nothing without other ranks.
+    fn hash_top(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
+        let log_leaves = self.shape.log_parts(&self.shape.trees[tree]);
+        let Some(top) = self.memory.tops.get_mut(tree) else { return Ok(()) };
+        let (part, own) = (&self.memory.trees[tree], if log_leaves == 0 { 0 } else { self.shape.place.rank });
+        q.copy(part.slice(root(part.len()))?, top.slice_mut(own..own + 1)?)?;
+        if log_leaves > 0 {
+            self.group.all_gather(q, top, (0..1 << log_leaves).map(|rank| rank..rank + 1))?;
+        }
+        Ok(q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes: top.view_mut() })?)
     }
 }
 

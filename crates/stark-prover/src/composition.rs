@@ -69,7 +69,8 @@ impl<Q: StarkOps> Prover<Q> {
         let tree = self.shape.trace_trees();
         self.hash(q, tree)?;
         let memory = &mut self.memory;
-        let (nodes, answers) = (&memory.trees[tree], &mut memory.answers);
+        let nodes = memory.tops.get(tree).unwrap_or(&memory.trees[tree]);
+        let answers = &mut memory.answers;
         q.channel_mix_digests(ChannelMixDigests {
             said: nodes.slice(root(nodes.len()))?,
             channel: memory.channel.view_mut(),

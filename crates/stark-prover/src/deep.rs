@@ -1,5 +1,7 @@
 //! Sampling outside the domain, and the quotients of what was sampled.
 
+use core::ops::Range;
+
 use backend_api::{
     Buffer as _,
     ops::{
@@ -28,13 +30,19 @@ impl<Q: StarkOps> Prover<Q> {
             parameter: secure.slice(places.parameter.clone())?,
             points: memory.points.view_mut(),
         })?;
-        q.circle_eval_at_points(CircleEvalAtPoints {
-            columns: &self.shape.all_coefficients(),
-            samples: &samples.samples,
-            coefficients: memory.coefficients.view(),
-            points: memory.points.view(),
-            sampled: secure.slice_mut(places.sampled.clone())?,
-        })?;
+        let (place, first) = (self.shape.place, places.sampled.start);
+        let of = |share: Range<usize>| first + share.start..first + share.end;
+        let own = place.share(samples.samples.len());
+        if !own.is_empty() {
+            q.circle_eval_at_points(CircleEvalAtPoints {
+                columns: &self.shape.all_coefficients(),
+                samples: &samples.samples[own.clone()],
+                coefficients: memory.coefficients.view(),
+                points: memory.points.view(),
+                sampled: secure.slice_mut(of(own))?,
+            })?;
+        }
+        self.group.all_gather(q, secure, place.shares(samples.samples.len()).map(of))?;
         q.channel_mix_felts(ChannelMixFelts {
             said: secure.slice(places.sampled.clone())?,
             channel: memory.channel.view_mut(),

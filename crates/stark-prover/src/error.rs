@@ -1,6 +1,6 @@
 //! Why there is no proof.
 
-use backend_api::BackendError;
+use backend_api::{BackendError, CollectiveError};
 use stark_fft::FftError;
 use stark_verifier::{Protocol, StatementError};
 use thiserror::Error;
@@ -32,6 +32,20 @@ pub enum ProverError {
         most: u32,
         /// Blocks asked for.
         got: u32,
+    },
+    /// The number of ranks that are to make a proof is not a power of two, or its domains cannot be cut into so many blocks.
+    #[error("expected a power of two of ranks, {most} at most, got {got}")]
+    Ranks {
+        /// The most ranks.
+        most: u32,
+        /// Ranks that there are.
+        got: usize,
+    },
+    /// Ranks that make a proof together were made for other statements, or their transcripts differ in the end.
+    #[error("rank {rank} does not make the proof of the rank before it")]
+    Disagreement {
+        /// The first rank that differs from the one before it.
+        rank: usize,
     },
     /// The trees were not committed to in their order.
     #[error("expected a commitment to tree {expected}, got one to tree {got}")]
@@ -138,9 +152,22 @@ pub enum ProverError {
     /// A transform was refused.
     #[error("a transform failed")]
     Fft(#[source] FftError),
+    /// The ranks that make a proof together do not go on.
+    #[error("the ranks do not go on together")]
+    Collective(#[source] CollectiveError),
     /// The device refused or failed.
     #[error("the device failed")]
     Backend(#[from] BackendError),
+}
+
+impl From<CollectiveError> for ProverError {
+    /// A device that failed in an exchange is a device that failed.
+    fn from(error: CollectiveError) -> Self {
+        match error {
+            CollectiveError::Backend(error) => Self::Backend(error),
+            error => Self::Collective(error),
+        }
+    }
 }
 
 impl From<FftError> for ProverError {

@@ -1,7 +1,5 @@
 //! The layers of FRI: commitments, folds and the last layer.
 
-use core::ops::Range;
-
 use backend_api::{
     Buffer as _,
     ops::{
@@ -18,7 +16,7 @@ use stark_fft::CanonicDomain;
 
 use crate::{
     Prover, ProverError, StarkOps,
-    answers::{Answers, root},
+    answers::{Answers, level, root},
     memory::{Layer, Memory},
 };
 
@@ -83,7 +81,10 @@ impl<Q: StarkOps> Prover<Q> {
         };
         let log_size = log_part + form.log_packed;
         let lowest_kept = level(log_part, form.trimmed);
-        for part in 0..1 << (log_leaves - log_part) {
+        let (parts, place) = (1 << (log_leaves - log_part), self.shape.place);
+        // Of few parts, all ranks hash all.
+        let is_shared = parts >= place.ranks();
+        for part in if is_shared { place.share(parts) } else { 0..parts } {
             for plane in 0..4 {
                 let first = (plane << form.log_size) + (part << log_size);
                 let values = values.slice(first..first + (1 << log_size))?;
@@ -99,14 +100,12 @@ impl<Q: StarkOps> Prover<Q> {
             let len = lowest_kept.len();
             q.copy(blocks.nodes.slice(lowest_kept.clone())?, nodes.slice_mut(part * len..(part + 1) * len)?)?;
         }
+        if is_shared {
+            let len = lowest_kept.len();
+            self.group.all_gather(q, nodes, place.shares(parts).map(|parts| parts.start * len..parts.end * len))?;
+        }
         let params = MerkleTreeParams { log_leaves: log_kept };
         q.merkle_tree(MerkleTree { params: &params, nodes: nodes.view_mut() })?;
         Ok(())
     }
-}
-
-/// Where the nodes of a level are in a tree of `2^log_leaves` leaves.
-const fn level(log_leaves: u32, level: u32) -> Range<usize> {
-    let end = (2 << log_leaves) - (1 << (log_leaves - level));
-    end - (1 << (log_leaves - level))..end
 }

@@ -71,7 +71,8 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
         // What fails below leaves nothing.
         let state = core::mem::replace(&mut self.state, State::New);
         let state = match state {
-            State::New if known => Self::record(prover, q, &make)?,
+            // What passes through the host is not recorded.
+            State::New if known && prover.shape.place.is_alone() => Self::record(prover, q, &make)?,
             state if known => state,
             _ => State::New,
         };

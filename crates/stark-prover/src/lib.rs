@@ -27,6 +27,7 @@ mod outline;
 mod planned;
 mod preprocessed;
 mod prover;
+mod ranks;
 mod residency;
 mod samples;
 mod session;
@@ -34,7 +35,7 @@ mod shape;
 mod stage;
 mod submitted;
 
-pub use backend_api::{Record, ops::StarkOps};
+pub use backend_api::{Collective, CollectiveError, Record, ops::StarkOps};
 pub use component::Component;
 pub use error::ProverError;
 pub use generate::Generated;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use backend_api::{BackendError, Buffer as _, Queue};
+use backend_api::{BackendError, Buffer as _, Queue, Ref};
 use core_types::{
     blake2s::Digest,
     field::{M31, QM31},
@@ -11,7 +11,14 @@ use core_types::{
 };
 use stark_verifier::PcsConfig;
 
-use crate::{Component, answers::Answers, layer::LayerForm, neighbours::Neighbours, samples::Samples, shape::Shape};
+use crate::{
+    Component,
+    answers::{Answers, root},
+    layer::LayerForm,
+    neighbours::Neighbours,
+    samples::Samples,
+    shape::Shape,
+};
 
 /// A layer of FRI.
 pub(crate) struct Layer<Q: Queue> {
@@ -52,8 +59,10 @@ pub(crate) struct Memory<Q: Queue> {
     /// Committed values: of all positions, or of a block of them and gathered neighbours behind it.
     pub(crate) values: Q::Buf<M31>,
     pub(crate) blocks: Option<BlockMemory<Q>>,
-    /// The nodes of each commitment tree.
+    /// The nodes of each commitment tree, or of the part of each that this rank hashes.
     pub(crate) trees: Vec<Q::Buf<Digest>>,
+    /// The nodes above the parts of each tree; nothing without other ranks.
+    pub(crate) tops: Vec<Q::Buf<Digest>>,
     pub(crate) look_ups: Option<LookUps<Q>>,
     pub(crate) channel: Q::Buf<ChannelState>,
     /// Challenges of relations, by slot: those that components read, and what relations have beside them.
@@ -79,7 +88,7 @@ pub(crate) struct Memory<Q: Queue> {
     pub(crate) answers: Answers<Q>,
 }
 
-const fn nodes(log_leaves: u32) -> usize {
+pub(crate) const fn nodes(log_leaves: u32) -> usize {
     (2 << log_leaves) - 1
 }
 
@@ -92,7 +101,9 @@ impl<Q: Queue> Memory<Q> {
         neighbours: &Neighbours,
         components: &[Component],
     ) -> Result<Self, BackendError> {
-        let trees = shape.trees.iter().map(|tree| q.alloc(nodes(tree.height)));
+        let trees = shape.trees.iter().map(|tree| q.alloc(nodes(tree.height - shape.log_parts(tree))));
+        let with_tops = shape.trees.iter().filter(|_| !shape.place.is_alone());
+        let tops = with_tops.map(|tree| q.alloc(nodes(shape.log_parts(tree))));
         let layers = LayerForm::all(shape).into_iter().map(|form| {
             let (values, nodes) = (q.alloc(4 << form.log_size)?, q.alloc(nodes(form.log_kept()))?);
             Ok(Layer { form, values, nodes, challenge: q.alloc(1)? })
@@ -114,6 +125,7 @@ impl<Q: Queue> Memory<Q> {
             values: q.alloc(shape.values_in_memory() + neighbours.gathered)?,
             blocks: BlockMemory::new(q, shape, samples, neighbours)?,
             trees: trees.collect::<Result<_, BackendError>>()?,
+            tops: tops.collect::<Result<_, BackendError>>()?,
             look_ups,
             channel: q.alloc(1)?,
             challenges: q.zeros(shape.challenges)?,
@@ -136,6 +148,12 @@ impl<Q: Queue> Memory<Q> {
 }
 
 impl<Q: Queue> Memory<Q> {
+    /// The root of a tree.
+    pub(crate) fn root(&self, tree: usize) -> Result<Ref<'_, Q, Digest>, BackendError> {
+        let nodes = self.tops.get(tree).unwrap_or(&self.trees[tree]);
+        nodes.slice(root(nodes.len()))
+    }
+
     /// Makes room for challenges up to slot `end`, of a relation of `size` slots, which may be wider than what components read.
     pub(crate) fn fit_relation(&mut self, q: &Q, end: usize, size: usize) -> Result<(), BackendError> {
         let read = self.challenges.len();

@@ -66,7 +66,7 @@ impl MemoryPlan {
         let memory = Memory::new(&planned, config, shape, samples, neighbours, components)?;
         let twiddles = (1 << shape.largest_domain()) / 2;
         let [forward, inverse] = [planned.alloc::<Twiddle>(twiddles)?, planned.alloc::<Twiddle>(twiddles)?];
-        let trees = memory.trees.iter().map(bytes).sum();
+        let trees = memory.trees.iter().chain(&memory.tops).map(bytes).sum();
         let look_ups = memory.look_ups.as_ref().map_or(0, |look_ups| {
             bytes(&look_ups.rows) + bytes(&look_ups.fractions) + look_ups.sums.iter().map(bytes).sum::<u64>()
         });

@@ -1,7 +1,9 @@
 //! Proof of work, queries, and the gathering of what opens the trees at them.
 
+use core::ops::Range;
+
 use backend_api::{
-    Buffer as _,
+    Buffer as _, BufferRef as _,
     ops::{
         channel::{ChannelGrind, ChannelMixWords, ChannelQueries},
         fri::{OpenColumns, OpenGroups},
@@ -49,13 +51,25 @@ impl<Q: StarkOps> Prover<Q> {
         let memory = &mut self.memory;
         let Answers { secure, digests, words, places, .. } = &mut memory.answers;
         for (tree, (shape, nodes)) in self.shape.trees.iter().zip(&memory.trees).enumerate() {
-            let log_leaves = shape.height;
+            let (log_parts, all) = (self.shape.log_parts(shape), places.tree_paths[tree].clone());
+            let len = all.len() >> log_parts;
+            let mut parts = all.clone().step_by(len.max(1)).map(|first| first..first + len);
+            let own = if log_parts == 0 { all } else { parts.clone().nth(self.shape.place.rank).unwrap_or(all) };
+            // Positions count modulo the part: of a query in another part, what is gathered is not read.
+            let (log_leaves, log_from) = (shape.height - log_parts, log_from - log_parts);
             q.merkle_paths(MerklePaths {
                 params: &MerklePathsParams { log_leaves, log_from, first_level: 0, queries, folded: 0 },
                 nodes: nodes.view(),
                 positions: words.slice(drawn_positions.clone())?,
-                paths: digests.slice_mut(places.tree_paths[tree].clone())?,
+                paths: digests.slice_mut(own)?,
             })?;
+            if log_parts > 0 {
+                self.group.all_gather(q, digests, parts.by_ref())?;
+            }
+            if let Some(top) = memory.tops.get(tree) {
+                q.copy(top.view(), digests.slice_mut(places.tree_tops[tree].clone())?)?;
+            }
+            let nodes = memory.tops.get(tree).unwrap_or(nodes);
             q.copy(nodes.slice(root(nodes.len()))?, digests.slice_mut(places.tree_roots[tree].clone())?)?;
         }
         for (index, Layer { form, values, nodes, .. }) in memory.layers.iter().enumerate() {
@@ -79,6 +93,13 @@ impl<Q: StarkOps> Prover<Q> {
             })?;
             q.copy(nodes.slice(root(nodes.len()))?, digests.slice_mut(places.layer_roots[index].clone())?)?;
         }
+        if !self.shape.place.is_alone() {
+            let state = q.words(memory.channel.view());
+            let (len, first) = (state.len(), places.states.start);
+            let of = |rank: usize| first + rank * len..first + (rank + 1) * len;
+            q.copy(state, words.slice_mut(of(self.shape.place.rank))?)?;
+            self.group.all_gather(q, words, (0..self.shape.place.ranks()).map(of))?;
+        }
         Ok(memory.answers.pack(q, memory.challenges.view())?)
     }
 
@@ -98,7 +119,9 @@ impl<Q: StarkOps> Prover<Q> {
         };
         let all = self.memory.answers.places.opened[tree].clone();
         let words = columns.len() * queries;
-        for (block, first) in all.step_by(words.max(1)).enumerate() {
+        let (place, blocks) = (self.shape.place, self.shape.blocks());
+        for block in place.share(blocks) {
+            let first = all.start + block * words;
             self.extend_block(q, tree, block)?;
             let memory = &mut self.memory;
             let Answers { elements, words: positions, places, .. } = &mut memory.answers;
@@ -110,6 +133,7 @@ impl<Q: StarkOps> Prover<Q> {
                 opened: elements.slice_mut(first..first + words)?,
             })?;
         }
-        Ok(())
+        let of = |blocks: Range<usize>| all.start + blocks.start * words..all.start + blocks.end * words;
+        Ok(self.group.all_gather(q, &mut self.memory.answers.elements, place.shares(blocks).map(of))?)
     }
 }

@@ -2,17 +2,19 @@
 
 use core::fmt;
 
-use backend_api::Buffer as _;
+use backend_api::Collective;
 use core_types::{blake2s::Digest as Words, circle::double_x, field::M31, params::air::MaskAt};
 use stark_air::{MaskRead, Program};
 use stark_fft::{CanonicDomain, TwiddleTree};
 use stark_verifier::{Digest, PcsConfig, Protocol};
 
 use crate::{
-    Component, MemoryPlan, ProverError, Residency, StarkOps, answers,
+    Component, MemoryPlan, ProverError, Residency, StarkOps,
     memory::Memory,
     neighbours::{Neighbours, masks_in_block},
     outline::Outline,
+    ranks::{Group, Place},
+    residency::bounds,
     samples::Samples,
     shape::{Column, Shape},
 };
@@ -35,6 +37,7 @@ pub struct Prover<Q: StarkOps> {
     pub(crate) neighbours: Neighbours,
     pub(crate) twiddles: TwiddleTree<Q>,
     pub(crate) memory: Memory<Q>,
+    pub(crate) group: Group<Q>,
     /// Whether a trace lies in place of the coefficients of its tree.
     pub(crate) loaded: bool,
 }
@@ -81,7 +84,57 @@ impl<Q: StarkOps> Prover<Q> {
                 (outline, least) = (next, bytes);
             }
         }
-        Self::outlined(q, protocol, config, preprocessed, components, outline)
+        Self::outlined(q, protocol, config, preprocessed, components, outline, Group::ALONE)
+    }
+
+    /// As [`new`](Self::new), of a prover that makes each proof together with those of the other ranks of `collective`, which are
+    /// given the same: all have the same proof in the end. A rank interpolates its share of the columns, and computes, hashes and
+    /// opens its share of the blocks of their values: as few blocks for all ranks as each has room for.
+    ///
+    /// Ranks make the same calls. One whose call fails, or that drops a session before the end of its proof, ends the others; another
+    /// group and other provers are needed then. Without look-ups, a rank uploads of a trace what it interpolates.
+    ///
+    /// # Errors
+    /// [`ProverError::Ranks`] if the statement cannot be shared among so many, [`ProverError::Disagreement`] if others
+    /// were given something else, [`ProverError::Collective`] if they do not go on, and as [`new`](Self::new).
+    pub fn sharded(
+        q: &Q,
+        collective: impl Collective<Q> + 'static,
+        protocol: Protocol,
+        config: PcsConfig,
+        preprocessed: &[&[M31]],
+        components: Vec<Component>,
+    ) -> Result<Self, ProverError> {
+        if collective.ranks() == 1 {
+            return Self::new(q, protocol, config, preprocessed, components);
+        }
+        let (rank, ranks) = (collective.rank(), collective.ranks());
+        let group = Group::new(collective);
+        let work = group.begin();
+        let mut shape = shape(&config, preprocessed, &components)?;
+        let (_, most) = bounds(&shape);
+        if !ranks.is_power_of_two() || ranks > 1 << most {
+            return Err(ProverError::Ranks { most: 1 << most, got: ranks });
+        }
+        shape.place = Place { rank, log_ranks: ranks.ilog2() };
+        // The fewest blocks that fit, if any do; and else those that take the least memory.
+        let mut chosen: Option<(u32, u64)> = None;
+        for log_blocks in bounds(&shape).0..=most {
+            let outline = Outline::new(shape.clone(), &components, Residency::Blocks(1 << log_blocks))?;
+            let bytes = MemoryPlan::of(&config, &outline, &components)?.bytes_on(q);
+            if chosen.is_none_or(|(_, least)| bytes < least) {
+                chosen = Some((log_blocks, bytes));
+            }
+            if q.budget().reserve(bytes).is_ok() {
+                break;
+            }
+        }
+        let log_blocks = chosen.map_or(most, |(log_blocks, _)| log_blocks);
+        let log_blocks = group.agree(q, shape.place, &shape.facts(&config), log_blocks)?;
+        let outline = Outline::new(shape, &components, Residency::Blocks(1 << log_blocks))?;
+        let prover = Self::outlined(q, protocol, config, preprocessed, components, outline, group)?;
+        work.complete();
+        Ok(prover)
     }
 
     /// As [`new`](Self::new), with the residency that the caller chooses.
@@ -98,7 +151,7 @@ impl<Q: StarkOps> Prover<Q> {
     ) -> Result<Self, ProverError> {
         let shape = shape(&config, preprocessed, &components)?;
         let outline = Outline::new(shape, &components, residency)?;
-        Self::outlined(q, protocol, config, preprocessed, components, outline)
+        Self::outlined(q, protocol, config, preprocessed, components, outline, Group::ALONE)
     }
 
     fn outlined(
@@ -108,6 +161,7 @@ impl<Q: StarkOps> Prover<Q> {
         preprocessed: &[&[M31]],
         components: Vec<Component>,
         outline: Outline,
+        group: Group<Q>,
     ) -> Result<Self, ProverError> {
         // Without room for the prover, nothing is begun.
         let plan = MemoryPlan::of(&config, &outline, &components)?;
@@ -131,6 +185,7 @@ impl<Q: StarkOps> Prover<Q> {
             neighbours,
             twiddles,
             memory,
+            group,
             loaded: false,
         };
         prover.upload_keys(q)?;
@@ -166,8 +221,7 @@ impl<Q: StarkOps> Prover<Q> {
     }
 
     pub(crate) fn root(&self, q: &Q, tree: usize) -> Result<Digest, ProverError> {
-        let nodes = &self.memory.trees[tree];
-        let root = q.read(nodes.slice(answers::root(nodes.len()))?)?;
+        let root = q.read(self.memory.root(tree)?)?;
         Ok(digest(root[0]))
     }
 }

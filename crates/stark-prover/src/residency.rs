@@ -32,10 +32,10 @@ impl Residency {
 }
 
 /// Logs of the least and the most blocks. One lies among the positions where the vanishing polynomial has one value, and has two
-/// values of each column at least.
-fn bounds(shape: &Shape) -> (u32, u32) {
+/// values of each column at least. Each rank has one at least.
+pub(crate) fn bounds(shape: &Shape) -> (u32, u32) {
     let columns = shape.trees.iter().flat_map(|tree| &tree.columns);
     let smallest = columns.map(|column| column.values.log_len).min();
     // There is the composition polynomial's column at least, of two rows or more.
-    (shape.log_blowup, smallest.map_or(shape.log_blowup, |log_len| log_len - 1))
+    (shape.log_blowup.max(shape.place.log_ranks), smallest.map_or(shape.log_blowup, |log_len| log_len - 1))
 }

@@ -19,6 +19,7 @@ use stark_verifier::{FriConfig, PcsConfig, Proof, Protocol};
 use crate::{
     Generated, Prover, ProverError, Stage, StarkOps, Submitted,
     answers::{Answers, root},
+    ranks::Work,
 };
 
 /// The tree of the trace.
@@ -38,6 +39,8 @@ pub struct Session<'p, Q: StarkOps> {
     committed: usize,
     /// Whether what it does may be done again for other traces: columns of the host are of one.
     is_for_graph: bool,
+    /// What all ranks do together.
+    work: Work<Q>,
 }
 
 impl<'p, Q: StarkOps> Session<'p, Q> {
@@ -53,7 +56,8 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
             }
             other => return Err(ProverError::Protocol(other)),
         };
-        let mut session = Self { prover, q, committed: 0, is_for_graph };
+        let work = prover.group.begin();
+        let mut session = Self { prover, q, committed: 0, is_for_graph, work };
         session.mix_felts(&words.map(|words| QM31::from_coordinates(words.map(M31::from_u32))))?;
         Ok(session)
     }
@@ -226,10 +230,11 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// # Errors
     /// [`ProverError::Unfinished`] if a tree is missing, and what the device reports.
     pub fn submit(self) -> Result<Submitted<'p, Q>, ProverError> {
-        let (prover, q) = self.complete()?;
+        let (prover, q, work) = self.complete()?;
         for (_, step) in Prover::STEPS {
             step(prover, q)?;
         }
+        work.complete();
         Ok(Submitted { prover, q })
     }
 
@@ -238,19 +243,24 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// # Errors
     /// As [`submit`](Self::submit).
     pub fn submit_watched(self, mut watch: impl FnMut(Stage)) -> Result<Submitted<'p, Q>, ProverError> {
-        let (prover, q) = self.complete()?;
+        let (prover, q, work) = self.complete()?;
         for (stage, step) in Prover::STEPS {
             q.finish()?;
             watch(stage);
             step(prover, q)?;
         }
+        work.complete();
         Ok(Submitted { prover, q })
     }
 
-    fn complete(self) -> Result<(&'p mut Prover<Q>, &'p Q), ProverError> {
-        let Self { prover, q, committed, .. } = self;
+    fn complete(self) -> Result<(&'p mut Prover<Q>, &'p Q, Work<Q>), ProverError> {
+        let Self { prover, q, committed, work, .. } = self;
         let expected = prover.shape.trace_trees();
-        if committed == expected { Ok((prover, q)) } else { Err(ProverError::Unfinished { expected, got: committed }) }
+        if committed == expected {
+            Ok((prover, q, work))
+        } else {
+            Err(ProverError::Unfinished { expected, got: committed })
+        }
     }
 
     fn expect_there(&self, tree: usize) -> Result<(), ProverError> {
@@ -270,7 +280,7 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// Reads the root of the tree that was just committed to into the transcript.
     fn mix_root(&mut self) -> Result<(), ProverError> {
         let memory = &mut self.prover.memory;
-        let nodes = &memory.trees[self.committed];
+        let nodes = memory.tops.get(self.committed).unwrap_or(&memory.trees[self.committed]);
         let said = nodes.slice(root(nodes.len()))?;
         let drawn = memory.drawn.slice_mut(0..0)?;
         self.q.channel_mix_digests(ChannelMixDigests { said, channel: memory.channel.view_mut(), drawn })?;

@@ -4,9 +4,9 @@ use core::ops::Range;
 
 use core_types::{air::Tree, params::columns::ColumnAt};
 use stark_air::MaskSource;
-use stark_verifier::{MAX_LOG_SIZE, PcsConfig, StatementError};
+use stark_verifier::{FriConfig, MAX_LOG_SIZE, PcsConfig, StatementError};
 
-use crate::Component;
+use crate::{Component, ranks::Place};
 
 /// Log of the number of parts that the composition polynomial is committed in.
 const LOG_COMPOSITION_PARTS: u32 = 1;
@@ -34,6 +34,14 @@ pub(crate) struct Run {
     pub(crate) columns: u32,
     pub(crate) coefficients: Range<usize>,
     pub(crate) values: Range<usize>,
+}
+
+impl Run {
+    /// Words of the coefficients of some of its columns.
+    pub(crate) const fn words(&self, columns: Range<usize>) -> Range<usize> {
+        let first = self.coefficients.start;
+        first + (columns.start << self.log_rows)..first + (columns.end << self.log_rows)
+    }
 }
 
 /// A tree.
@@ -93,6 +101,8 @@ pub(crate) struct Shape {
     pub(crate) values: usize,
     /// Log of the number of blocks of which one is in memory at a time; 0 if all values are.
     pub(crate) log_blocks: u32,
+    /// Which of the provers that make a proof together it is for.
+    pub(crate) place: Place,
 }
 
 impl Shape {
@@ -144,7 +154,23 @@ impl Shape {
             coefficients,
             values,
             log_blocks: 0,
+            place: Place::default(),
         })
+    }
+
+    /// What ranks have to have alike to make a proof together.
+    pub(crate) fn facts(&self, config: &PcsConfig) -> Vec<u32> {
+        let PcsConfig { pow_bits, fri_config, lifting_log_size } = *config;
+        let FriConfig { log_blowup_factor, log_last_layer_degree_bound, n_queries, fold_step } = fri_config;
+        let config = [pow_bits, log_blowup_factor, n_queries as u32, log_last_layer_degree_bound, fold_step];
+        let sizes = [self.log_size, self.constraints as u32, self.challenges as u32, lifting_log_size.unwrap_or(0)];
+        let runs = self.trees.iter().flat_map(|tree| tree.runs.iter().flat_map(|run| [run.log_rows, run.columns]));
+        config.into_iter().chain(sizes).chain(runs).collect()
+    }
+
+    /// Log of the number of ranks that each hash a part of a tree; a tree without columns is one part.
+    pub(crate) const fn log_parts(&self, tree: &TreeShape) -> u32 {
+        if tree.columns.is_empty() { 0 } else { self.place.log_ranks }
     }
 
     /// Blocks of which one is in memory at a time.

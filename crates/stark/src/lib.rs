@@ -32,7 +32,7 @@ pub use prover::{ProveError, StatementProver, memory_plan};
 pub use stark_air::RecordedGenerator;
 pub use stark_airs::{AirError, Columns, PreprocessedColumn, Statement, Visitor, Witness, WitnessVisitor};
 pub use stark_prover::{
-    Component, Generated, MemoryParts, MemoryPlan, ProofGraph, ProverError, Residency, Session, Stage, StarkOps,
+    Collective, CollectiveError, Component, Generated, MemoryParts, MemoryPlan, ProofGraph, ProverError, Residency, Session, Stage, StarkOps,
     preprocessed_root,
 };
 pub use stark_verifier::{Digest, FriConfig, PcsConfig, Proof, Protocol, StatementError, VerificationError};

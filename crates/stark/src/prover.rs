@@ -9,7 +9,7 @@ use core_types::{
 use stark_air::{RecordError, RecordedGenerator};
 use stark_airs::{Columns, Statement, Visitor, Witness, WitnessVisitor};
 use stark_prover::{
-    Component, Generated, MemoryPlan, ProofGraph, Prover, ProverError, Record, Residency, Session, Stage, StarkOps,
+    Collective, Component, Generated, MemoryPlan, ProofGraph, Prover, ProverError, Record, Residency, Session, Stage, StarkOps,
     Submitted,
 };
 use stark_verifier::{Digest, PcsConfig, Protocol};
@@ -191,6 +191,23 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     ) -> Result<Self, ProveError> {
         Self::made(statement, |preprocessed, components| {
             Prover::with_residency(q, protocol, config, preprocessed, components, residency)
+        })
+    }
+
+    /// As [`new`](Self::new), of a prover that makes each proof together with those of the other ranks of `collective`, which are
+    /// given the same: see [`Prover::sharded`].
+    ///
+    /// # Errors
+    /// As [`Prover::sharded`] and [`new`](Self::new).
+    pub fn sharded(
+        q: &Q,
+        collective: impl Collective<Q> + 'static,
+        protocol: Protocol,
+        config: PcsConfig,
+        statement: &'s S,
+    ) -> Result<Self, ProveError> {
+        Self::made(statement, |preprocessed, components| {
+            Prover::sharded(q, collective, protocol, config, preprocessed, components)
         })
     }
 

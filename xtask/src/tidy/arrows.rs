@@ -62,6 +62,7 @@ const ARROWS: &[Arrow] = &[
     Arrow { package: "core-types", normal: &[], dev: &[] },
     Arrow { package: "backend-api", normal: &["core-types"], dev: &[] },
     Arrow { package: "cpu-backend", normal: &["core-types", "backend-api"], dev: &[] },
+    Arrow { package: "collective", normal: &["backend-api"], dev: &["core-types", "runtime"] },
     Arrow { package: "ptx", normal: &[], dev: &[] },
     Arrow { package: "cuda-loader", normal: &[], dev: &[] },
     Arrow { package: "device-trials", normal: &[], dev: &[] },
@@ -76,7 +77,7 @@ const ARROWS: &[Arrow] = &[
     Arrow {
         package: "stark",
         normal: &["core-types", "stark-air", "stark-airs", "stark-prover", "stark-verifier"],
-        dev: &["backend-api", "cuda-sim", "runtime"],
+        dev: &["backend-api", "collective", "cuda-sim", "runtime"],
     },
     Arrow { package: "stark-air", normal: &["core-types"], dev: &[] },
     Arrow { package: "stark-fft", normal: &["core-types", "backend-api"], dev: &["runtime"] },

@@ -10,6 +10,7 @@ use super::{
 /// Crates that hold no `unsafe` at all, and say so at their roots.
 const SAFE_ROOTS: &[&str] = &[
     "crates/backend-api/src/lib.rs",
+    "crates/collective/src/lib.rs",
     "crates/pfss/src/lib.rs",
     "crates/stark/src/lib.rs",
     "crates/stark-air/src/lib.rs",

@@ -1,0 +1,136 @@
+//! Collectives that pass through host memory.
+
+use core::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use backend_api::{
+    BackendError, Buffer as _, BufferMut as _, BufferRef as _, Collective, CollectiveError, Element, Mut, Queue, Ranks,
+    Ref, as_words, from_words,
+};
+
+use crate::{Call, Message, Transport};
+
+/// A [`Collective`] over what carries messages between hosts or threads: a rank reads from its queue what it sends, and writes to it
+/// what it receives.
+#[derive(Debug)]
+pub struct Staged<T> {
+    transport: T,
+    sent: Vec<AtomicU64>,
+}
+
+impl<T: Transport> Staged<T> {
+    /// The collective over `transport`.
+    pub fn new(transport: T) -> Self {
+        let sent = (0..transport.ranks()).map(|_| AtomicU64::new(0)).collect();
+        Self { transport, sent }
+    }
+
+    fn exchange(&self, call: &Call, message: Message<'_>) -> Result<Vec<T::Received>, CollectiveError> {
+        let received = self.transport.exchange(call, message)?;
+        for (rank, sent) in self.sent.iter().enumerate().filter(|(rank, _)| *rank != self.transport.rank()) {
+            sent.fetch_add(size_of_val(message.to(rank)) as u64, Ordering::Relaxed);
+        }
+        Ok(received)
+    }
+
+    /// What a device that fails does to the group.
+    fn or_end<V>(&self, done: Result<V, BackendError>) -> Result<V, CollectiveError> {
+        done.map_err(|error| {
+            self.give_up();
+            error.into()
+        })
+    }
+}
+
+impl<T: Transport> Ranks for Staged<T> {
+    fn rank(&self) -> usize {
+        self.transport.rank()
+    }
+
+    fn ranks(&self) -> usize {
+        self.transport.ranks()
+    }
+
+    fn give_up(&self) {
+        self.transport.fail(CollectiveError::GaveUp { rank: self.transport.rank() });
+    }
+
+    fn sent_bytes(&self) -> Vec<u64> {
+        self.sent.iter().map(|sent| sent.load(Ordering::Relaxed)).collect()
+    }
+}
+
+impl<T: Transport, Q: Queue> Collective<Q> for Staged<T> {
+    fn all_gather<E: Element>(
+        &self,
+        q: &Q,
+        buffer: &mut Q::Buf<E>,
+        shares: &[Range<usize>],
+    ) -> Result<(), CollectiveError> {
+        let (ranks, own) = (self.transport.ranks(), self.transport.rank());
+        if shares.len() != ranks {
+            return Err(CollectiveError::Shares { expected: ranks, got: shares.len() });
+        }
+        let call = Call::new::<E>("all-gather", shares.iter().map(ExactSizeIterator::len).collect());
+        let read = self.or_end(buffer.slice(shares[own].clone()).and_then(|share| q.read(share)))?;
+        let received = self.exchange(&call, Message::Same(as_words(&read)))?;
+        for (rank, (share, words)) in shares.iter().zip(received).enumerate() {
+            if rank != own {
+                let mut write = |words: &[u32]| q.write(&from_words::<E>(words)?, buffer.slice_mut(share.clone())?);
+                self.or_end(write(&words))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn all_to_all<E: Element>(&self, q: &Q, src: Ref<'_, Q, E>, dst: Mut<'_, Q, E>) -> Result<(), CollectiveError> {
+        let (ranks, own) = (self.transport.ranks(), self.transport.rank());
+        let (src_len, dst_len) = (src.len(), dst.len());
+        if src_len != dst_len || !src_len.is_multiple_of(ranks) {
+            return Err(CollectiveError::Parts { ranks, src: src_len, dst: dst_len });
+        }
+        let part = src_len / ranks;
+        let call = Call::new::<E>("all-to-all", vec![part]);
+        let read = self.or_end(q.read(q.shorten(src)))?;
+        let parts: Vec<&[u32]> = (0..ranks).map(|rank| as_words(&read[rank * part..(rank + 1) * part])).collect();
+        let received = self.exchange(&call, Message::Each(&parts))?;
+        let elements = received.iter().map(|words| from_words::<E>(words)).collect::<Result<Vec<_>, _>>();
+        let write = |elements: Vec<Vec<E>>| {
+            let own_part = &read[own * part..(own + 1) * part];
+            let parts = elements.iter().enumerate().map(|(rank, came)| if rank == own { own_part } else { came });
+            q.write_parts(&parts.collect::<Vec<_>>(), dst)
+        };
+        self.or_end(elements.and_then(write))?;
+        Ok(())
+    }
+
+    fn broadcast<E: Element>(
+        &self,
+        q: &Q,
+        root: usize,
+        buffer: &mut Q::Buf<E>,
+        range: Range<usize>,
+    ) -> Result<(), CollectiveError> {
+        let (ranks, own) = (self.transport.ranks(), self.transport.rank());
+        if root >= ranks {
+            return Err(CollectiveError::Root { ranks, got: root });
+        }
+        let call = Call::new::<E>("broadcast", vec![root, range.len()]);
+        let sent = if own == root { range.clone() } else { 0..0 };
+        let read = self.or_end(buffer.slice(sent).and_then(|sent| q.read(sent)))?;
+        let received = self.exchange(&call, Message::Same(as_words(&read)))?;
+        if own != root {
+            let write = || q.write(&from_words::<E>(&received[root])?, buffer.slice_mut(range)?);
+            self.or_end(write())?;
+        }
+        Ok(())
+    }
+
+    fn barrier(&self, q: &Q) -> Result<(), CollectiveError> {
+        self.or_end(q.finish())?;
+        self.exchange(&Call::new::<u32>("barrier", vec![]), Message::Same(&[]))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,51 @@
+//! What carries messages between ranks.
+
+use core::ops::Deref;
+
+use backend_api::CollectiveError;
+
+use crate::Call;
+
+/// What a rank sends in one exchange. Nothing is sent to itself.
+#[derive(Clone, Copy, Debug)]
+pub enum Message<'a> {
+    /// The same words to every other rank.
+    Same(&'a [u32]),
+    /// Words for each rank; those for itself are left where they are.
+    Each(&'a [&'a [u32]]),
+}
+
+impl<'a> Message<'a> {
+    /// The words for a rank.
+    #[must_use]
+    pub fn to(self, rank: usize) -> &'a [u32] {
+        match self {
+            Self::Same(words) => words,
+            Self::Each(parts) => parts[rank],
+        }
+    }
+}
+
+/// What carries messages between ranks.
+///
+/// Once an exchange fails on one rank, every exchange of every rank fails.
+pub trait Transport: Send + Sync {
+    /// Words that came from a rank.
+    type Received: Deref<Target = [u32]>;
+
+    /// The number of this rank.
+    fn rank(&self) -> usize;
+
+    /// How many ranks there are.
+    fn ranks(&self) -> usize;
+
+    /// Sends a message, and returns what came from each rank; nothing is expected in the place of this rank. Returns when all
+    /// ranks have come to the exchange with the same `call`.
+    ///
+    /// # Errors
+    /// As [`CollectiveError`] says.
+    fn exchange(&self, call: &Call, message: Message<'_>) -> Result<Vec<Self::Received>, CollectiveError>;
+
+    /// Lets every exchange of every rank fail from now on with this error, if none has failed before.
+    fn fail(&self, why: CollectiveError);
+}

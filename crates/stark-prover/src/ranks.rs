@@ -1,0 +1,151 @@
+//! Provers on several devices that make one proof together.
+//!
+//! Every rank has all coefficients. Of what follows from them it does its share: it interpolates some of the columns, and computes and
+//! hashes some of the blocks of their values; what others need of that is gathered. The rest, which does not grow with the number of
+//! columns, all ranks do alike, so that their transcripts are one.
+
+use core::ops::Range;
+use std::sync::Arc;
+
+use backend_api::{Buffer as _, Collective, CollectiveError, Element, Queue, Ranks};
+use core_types::{
+    blake2s::Digest,
+    field::{M31, QM31},
+};
+
+use crate::ProverError;
+
+/// The place of a prover among those that make a proof together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place {
+    pub(crate) rank: usize,
+    pub(crate) log_ranks: u32,
+}
+
+impl Place {
+    pub(crate) const fn is_alone(self) -> bool {
+        self.log_ranks == 0
+    }
+
+    pub(crate) const fn ranks(self) -> usize {
+        1 << self.log_ranks
+    }
+
+    /// What this rank does of so many things.
+    pub(crate) const fn share(self, count: usize) -> Range<usize> {
+        share(count, self.rank, self.log_ranks)
+    }
+
+    /// What each rank does of so many things.
+    pub(crate) fn shares(self, count: usize) -> impl Iterator<Item = Range<usize>> {
+        (0..self.ranks()).map(move |rank| share(count, rank, self.log_ranks))
+    }
+}
+
+/// Shares follow each other, and differ by one at most.
+const fn share(count: usize, rank: usize, log_ranks: u32) -> Range<usize> {
+    rank * count >> log_ranks..(rank + 1) * count >> log_ranks
+}
+
+/// [`Collective::all_gather`] of one type.
+pub(crate) trait Gather<Q: Queue, T: Element> {
+    fn gather(&self, q: &Q, buffer: &mut Q::Buf<T>, shares: &[Range<usize>]) -> Result<(), CollectiveError>;
+}
+
+impl<Q: Queue, T: Element, C: Collective<Q>> Gather<Q, T> for C {
+    fn gather(&self, q: &Q, buffer: &mut Q::Buf<T>, shares: &[Range<usize>]) -> Result<(), CollectiveError> {
+        self.all_gather(q, buffer, shares)
+    }
+}
+
+/// What a proof asks of a [`Collective`].
+pub(crate) trait Exchange<Q: Queue>:
+    Ranks + Gather<Q, M31> + Gather<Q, QM31> + Gather<Q, Digest> + Gather<Q, u32>
+{
+}
+
+impl<Q: Queue, C: Collective<Q>> Exchange<Q> for C {}
+
+/// The ranks that make a proof together; none if a prover is alone.
+pub(crate) struct Group<Q>(Option<Arc<dyn Exchange<Q>>>);
+
+impl<Q: Queue> Group<Q> {
+    pub(crate) const ALONE: Self = Self(None);
+
+    pub(crate) fn new(collective: impl Collective<Q> + 'static) -> Self {
+        Self(Some(Arc::new(collective)))
+    }
+
+    /// Brings to this rank what each of the others has at its share of a buffer.
+    pub(crate) fn all_gather<T: Element>(
+        &self,
+        q: &Q,
+        buffer: &mut Q::Buf<T>,
+        shares: impl Iterator<Item = Range<usize>>,
+    ) -> Result<(), CollectiveError>
+    where
+        dyn Exchange<Q>: Gather<Q, T>,
+    {
+        match &self.0 {
+            Some(exchange) => exchange.gather(q, buffer, &shares.collect::<Vec<_>>()),
+            None => Ok(()),
+        }
+    }
+
+    /// Finds the most of what the ranks have as `number`, if they have the same `facts`.
+    pub(crate) fn agree(&self, q: &Q, place: Place, facts: &[u32], number: u32) -> Result<u32, ProverError> {
+        let len = facts.len() + 1;
+        let of = |rank: usize| rank * len..(rank + 1) * len;
+        let mut all = q.zeros::<u32>(len * place.ranks())?;
+        let own = [&[number], facts].concat();
+        q.write(&own, all.slice_mut(of(place.rank))?)?;
+        self.all_gather(q, &mut all, (0..place.ranks()).map(of))?;
+        let all = q.download(&all)?;
+        let rows = || all.chunks_exact(len);
+        match rows().zip(rows().skip(1)).position(|(before, row)| before[1..] != row[1..]) {
+            Some(rank) => Err(ProverError::Disagreement { rank: rank + 1 }),
+            None => Ok(rows().map(|row| row[0]).fold(number, u32::max)),
+        }
+    }
+
+    /// Work of all ranks: a rank that does not complete it ends the group.
+    pub(crate) fn begin(&self) -> Work<Q> {
+        Work(self.0.clone())
+    }
+}
+
+/// Work of all ranks. If it is dropped before it is complete, the other ranks do not wait for this one.
+pub(crate) struct Work<Q>(Option<Arc<dyn Exchange<Q>>>);
+
+impl<Q> Work<Q> {
+    pub(crate) fn complete(mut self) {
+        self.0 = None;
+    }
+}
+
+impl<Q> Drop for Work<Q> {
+    fn drop(&mut self) {
+        if let Some(exchange) = &self.0 {
+            exchange.give_up();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_cover_everything_once_and_differ_by_one_at_most() {
+        for (count, log_ranks) in (0..40).flat_map(|count| (0..=3).map(move |log_ranks| (count, log_ranks))) {
+            let shares: Vec<_> = Place { rank: 0, log_ranks }.shares(count).collect();
+            let all: Vec<usize> = shares.iter().cloned().flatten().collect();
+            assert_eq!(all, (0..count).collect::<Vec<_>>());
+            let lens = || shares.iter().map(ExactSizeIterator::len);
+            assert!(lens().max() <= lens().min().map(|len| len + 1));
+            for (rank, share) in shares.iter().enumerate() {
+                assert_eq!(Place { rank, log_ranks }.share(count), *share);
+            }
+        }
+    }
+}
