@@ -1,6 +1,7 @@
 //! Queues of several devices that work on one thing.
 
 use core::ops::Range;
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -64,6 +65,53 @@ pub trait Collective<Q: Queue>: Ranks {
     /// # Errors
     /// See [`CollectiveError`].
     fn barrier(&self, q: &Q) -> Result<(), CollectiveError>;
+}
+
+impl<C: Ranks + ?Sized> Ranks for Arc<C> {
+    fn rank(&self) -> usize {
+        C::rank(self)
+    }
+
+    fn ranks(&self) -> usize {
+        C::ranks(self)
+    }
+
+    fn give_up(&self) {
+        C::give_up(self);
+    }
+
+    fn sent_bytes(&self) -> Vec<u64> {
+        C::sent_bytes(self)
+    }
+}
+
+impl<Q: Queue, C: Collective<Q>> Collective<Q> for Arc<C> {
+    fn all_gather<T: Element>(
+        &self,
+        q: &Q,
+        buffer: &mut Q::Buf<T>,
+        shares: &[Range<usize>],
+    ) -> Result<(), CollectiveError> {
+        C::all_gather(self, q, buffer, shares)
+    }
+
+    fn all_to_all<T: Element>(&self, q: &Q, src: Ref<'_, Q, T>, dst: Mut<'_, Q, T>) -> Result<(), CollectiveError> {
+        C::all_to_all(self, q, src, dst)
+    }
+
+    fn broadcast<T: Element>(
+        &self,
+        q: &Q,
+        root: usize,
+        buffer: &mut Q::Buf<T>,
+        range: Range<usize>,
+    ) -> Result<(), CollectiveError> {
+        C::broadcast(self, q, root, buffer, range)
+    }
+
+    fn barrier(&self, q: &Q) -> Result<(), CollectiveError> {
+        C::barrier(self, q)
+    }
 }
 
 /// Why ranks do not go on together.

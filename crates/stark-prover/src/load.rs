@@ -13,7 +13,8 @@ impl<Q: StarkOps> Prover<Q> {
     /// reports.
     pub fn load(&mut self, q: &Q, trace: &[&[M31]]) -> Result<(), ProverError> {
         self.loaded = false;
-        self.upload(q, Tree::TRACE.0 as usize, trace)?;
+        let uploaded = self.upload(q, Tree::TRACE.0 as usize, trace);
+        self.group.or_end(uploaded)?;
         self.loaded = true;
         Ok(())
     }
@@ -25,7 +26,8 @@ impl<Q: StarkOps> Prover<Q> {
     /// of a trace of the statement, and what the device reports.
     pub fn load_generated(&mut self, q: &Q, components: &[Generated<'_>]) -> Result<(), ProverError> {
         self.loaded = false;
-        self.generate(q, components)?;
+        let generated = self.generate(q, components);
+        self.group.or_end(generated)?;
         self.loaded = true;
         Ok(())
     }

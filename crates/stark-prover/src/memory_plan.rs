@@ -60,6 +60,25 @@ impl MemoryPlan {
         Ok(Self::of(config, &Outline::new(shape, components, residency)?, components)?)
     }
 
+    /// That of each of `ranks` provers that make a proof together, with as few blocks as there are for so many: see
+    /// [`Prover::sharded`](crate::Prover::sharded).
+    ///
+    /// # Errors
+    /// [`ProverError::Ranks`] if the statement cannot be shared among so many, and as [`new`](Self::new).
+    pub fn of_rank(
+        config: &PcsConfig,
+        preprocessed: &[u32],
+        components: &[Component],
+        ranks: usize,
+    ) -> Result<Self, ProverError> {
+        if ranks == 1 {
+            return Self::new(config, preprocessed, components, Residency::Full);
+        }
+        let shape = Shape::new(config, preprocessed, components)?;
+        // All ranks take as much.
+        Ok(Outline::of_rank(shape, config, components, [0, ranks], |_| true)?.1)
+    }
+
     pub(crate) fn of(config: &PcsConfig, outline: &Outline, components: &[Component]) -> Result<Self, BackendError> {
         let Outline { shape, samples, neighbours, .. } = outline;
         let planned = Planned::new();

@@ -13,8 +13,7 @@ use crate::{
     memory::Memory,
     neighbours::{Neighbours, masks_in_block},
     outline::Outline,
-    ranks::{Group, Place},
-    residency::bounds,
+    ranks::Group,
     samples::Samples,
     shape::{Column, Shape},
 };
@@ -111,26 +110,11 @@ impl<Q: StarkOps> Prover<Q> {
         let (rank, ranks) = (collective.rank(), collective.ranks());
         let group = Group::new(collective);
         let work = group.begin();
-        let mut shape = shape(&config, preprocessed, &components)?;
-        let (_, most) = bounds(&shape);
-        if !ranks.is_power_of_two() || ranks > 1 << most {
-            return Err(ProverError::Ranks { most: 1 << most, got: ranks });
-        }
-        shape.place = Place { rank, log_ranks: ranks.ilog2() };
-        // The fewest blocks that fit, if any do; and else those that take the least memory.
-        let mut chosen: Option<(u32, u64)> = None;
-        for log_blocks in bounds(&shape).0..=most {
-            let outline = Outline::new(shape.clone(), &components, Residency::Blocks(1 << log_blocks))?;
-            let bytes = MemoryPlan::of(&config, &outline, &components)?.bytes_on(q);
-            if chosen.is_none_or(|(_, least)| bytes < least) {
-                chosen = Some((log_blocks, bytes));
-            }
-            if q.budget().reserve(bytes).is_ok() {
-                break;
-            }
-        }
-        let log_blocks = chosen.map_or(most, |(log_blocks, _)| log_blocks);
-        let log_blocks = group.agree(q, shape.place, &shape.facts(&config), log_blocks)?;
+        let shape = shape(&config, preprocessed, &components)?;
+        let fits = |plan: &MemoryPlan| q.budget().reserve(plan.bytes_on(q)).is_ok();
+        let (outline, _) = Outline::of_rank(shape, &config, &components, [rank, ranks], fits)?;
+        let Outline { shape, .. } = outline;
+        let log_blocks = group.agree(q, shape.place, &shape.facts(&config), shape.log_blocks)?;
         let outline = Outline::new(shape, &components, Residency::Blocks(1 << log_blocks))?;
         let prover = Self::outlined(q, protocol, config, preprocessed, components, outline, group)?;
         work.complete();

@@ -44,7 +44,7 @@ impl Place {
 
 /// Shares follow each other, and differ by one at most.
 const fn share(count: usize, rank: usize, log_ranks: u32) -> Range<usize> {
-    rank * count >> log_ranks..(rank + 1) * count >> log_ranks
+    (rank * count) >> log_ranks..((rank + 1) * count) >> log_ranks
 }
 
 /// [`Collective::all_gather`] of one type.
@@ -96,7 +96,7 @@ impl<Q: Queue> Group<Q> {
     pub(crate) fn agree(&self, q: &Q, place: Place, facts: &[u32], number: u32) -> Result<u32, ProverError> {
         let len = facts.len() + 1;
         let of = |rank: usize| rank * len..(rank + 1) * len;
-        let mut all = q.zeros::<u32>(len * place.ranks())?;
+        let mut all = q.alloc::<u32>(len * place.ranks())?;
         let own = [&[number], facts].concat();
         q.write(&own, all.slice_mut(of(place.rank))?)?;
         self.all_gather(q, &mut all, (0..place.ranks()).map(of))?;
@@ -106,6 +106,14 @@ impl<Q: Queue> Group<Q> {
             Some(rank) => Err(ProverError::Disagreement { rank: rank + 1 }),
             None => Ok(rows().map(|row| row[0]).fold(number, u32::max)),
         }
+    }
+
+    /// Ends the group if the device failed. What the caller did wrong can be done right.
+    pub(crate) fn or_end<V>(&self, done: Result<V, ProverError>) -> Result<V, ProverError> {
+        if let (Some(exchange), Err(ProverError::Backend(_))) = (&self.0, &done) {
+            exchange.give_up();
+        }
+        done
     }
 
     /// Work of all ranks: a rank that does not complete it ends the group.

@@ -45,6 +45,7 @@ pub struct Session<'p, Q: StarkOps> {
 
 impl<'p, Q: StarkOps> Session<'p, Q> {
     pub(crate) fn new(prover: &'p mut Prover<Q>, q: &'p Q, is_for_graph: bool) -> Result<Self, ProverError> {
+        let work = prover.group.begin();
         q.clear(prover.memory.channel.view_mut())?;
         let words = match prover.protocol {
             Protocol::V2_3 => {
@@ -56,7 +57,6 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
             }
             other => return Err(ProverError::Protocol(other)),
         };
-        let work = prover.group.begin();
         let mut session = Self { prover, q, committed: 0, is_for_graph, work };
         session.mix_felts(&words.map(|words| QM31::from_coordinates(words.map(M31::from_u32))))?;
         Ok(session)

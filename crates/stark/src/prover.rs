@@ -9,8 +9,8 @@ use core_types::{
 use stark_air::{RecordError, RecordedGenerator};
 use stark_airs::{Columns, Statement, Visitor, Witness, WitnessVisitor};
 use stark_prover::{
-    Collective, Component, Generated, MemoryPlan, ProofGraph, Prover, ProverError, Record, Residency, Session, Stage, StarkOps,
-    Submitted,
+    Collective, Component, Generated, MemoryPlan, ProofGraph, Prover, ProverError, Record, Residency, Session, Stage,
+    StarkOps, Submitted,
 };
 use stark_verifier::{Digest, PcsConfig, Protocol};
 use thiserror::Error;
@@ -158,6 +158,20 @@ pub fn memory_plan<S: Statement>(
 ) -> Result<MemoryPlan, ProveError> {
     let preprocessed: Vec<u32> = statement.preprocessed().iter().map(|column| column.log_rows).collect();
     Ok(MemoryPlan::new(config, &preprocessed, &recorded(statement)?, residency)?)
+}
+
+/// The device memory that each of `ranks` provers holds that make the proofs of `statement` together, with as few blocks as there
+/// are for so many: see [`StatementProver::sharded`].
+///
+/// # Errors
+/// [`ProverError::Ranks`] if the statement cannot be shared among so many, and as [`memory_plan`].
+pub fn memory_plan_of_rank<S: Statement>(
+    config: &PcsConfig,
+    statement: &S,
+    ranks: usize,
+) -> Result<MemoryPlan, ProveError> {
+    let preprocessed: Vec<u32> = statement.preprocessed().iter().map(|column| column.log_rows).collect();
+    Ok(MemoryPlan::of_rank(config, &preprocessed, &recorded(statement)?, ranks)?)
 }
 
 /// The components of a statement, recorded.

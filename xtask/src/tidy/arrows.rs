@@ -20,6 +20,7 @@ struct Arrow {
 const PROGRAM: &[&str] = &[
     "core-types",
     "backend-api",
+    "collective",
     "cpu-backend",
     "cuda-backend",
     "pfss",

@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod config;
+mod devices;
 mod file;
 mod inspect;
 mod known;

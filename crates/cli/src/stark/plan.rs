@@ -6,13 +6,13 @@ use anyhow::Result;
 use clap::Args;
 use stark::{
     KnownStatement, MemoryParts, MemoryPlan, PcsConfig, ProveError, ProverError, Residency, Statement, UseStatement,
-    memory_plan,
+    memory_plan, memory_plan_of_rank,
 };
 
-use super::{check::check, config::ConfigArgs, known::AirArgs, residency::ResidencyArgs};
+use super::{check::check, config::ConfigArgs, devices::DevicesArgs, known::AirArgs, residency::ResidencyArgs};
 use crate::{exit::Usage, output::print};
 
-/// Say what device memory a proof takes, without making it.
+/// Say what device memory a proof takes, on each device, without making it.
 ///
 /// Runs on the host alone: no variable of the environment is read. Single ops need some more: a few kilobytes on a GPU, and up to
 /// some hundred for each thread of a processor.
@@ -24,23 +24,38 @@ pub(crate) struct PlanArgs {
     config: ConfigArgs,
     #[command(flatten)]
     residency: ResidencyArgs,
+    #[command(flatten)]
+    devices: DevicesArgs,
 }
 
-struct Planning(PcsConfig, Residency);
+struct Planning(PcsConfig, Residency, usize);
 
 impl UseStatement for Planning {
     type Out = Result<MemoryPlan, ProveError>;
 
     fn with<S: Statement>(self, statement: &S) -> Self::Out {
-        memory_plan(&self.0, statement, self.1)
+        let Self(config, residency, ranks) = self;
+        if ranks > 1 {
+            memory_plan_of_rank(&config, statement, ranks)
+        } else {
+            memory_plan(&config, statement, residency)
+        }
     }
 }
 
-/// The memory of a proof.
-pub(super) fn planned(statement: &KnownStatement, config: PcsConfig, residency: Residency) -> Result<MemoryPlan> {
-    match statement.with(Planning(config, residency))? {
+/// The memory of a proof, on each of the devices that make it.
+pub(super) fn planned(
+    statement: &KnownStatement,
+    config: PcsConfig,
+    residency: ResidencyArgs,
+    devices: usize,
+) -> Result<MemoryPlan> {
+    match statement.with(Planning(config, residency.chosen().unwrap_or_default(), devices))? {
         Err(ProveError::Prover(error @ ProverError::Blocks { .. })) => {
             Err(Usage(format!("`--blocks`: {error}")).into())
+        }
+        Err(ProveError::Prover(error @ ProverError::Ranks { .. })) => {
+            Err(Usage(format!("`--devices`: {error}")).into())
         }
         planned => Ok(planned?),
     }
@@ -50,7 +65,7 @@ pub(super) fn planned(statement: &KnownStatement, config: PcsConfig, residency: 
 pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     let (statement, config) = (args.air.outline()?, args.config.config());
     check(&statement, config)?;
-    let parts = planned(&statement, config, args.residency.chosen().unwrap_or_default())?.parts();
+    let parts = planned(&statement, config, args.residency, args.devices.count())?.parts();
     let all = parts.bytes();
     let MemoryParts { coefficients, values, trees, look_ups, quotients, fri, twiddles, rest } = parts;
     let lines = [

@@ -11,15 +11,14 @@ use backend_api::{Budget, Queue as _};
 use clap::Args;
 use core_types::air::stored_position;
 use runtime::{AnyQueue, Choice, Domain};
-use stark::{
-    Component, M31, PcsConfig, ProofFile, Protocol, QM31, Residency, Statement, StatementProof, UseStatement, verify,
-};
+use stark::{M31, PcsConfig, ProofFile, Protocol, QM31, Residency, Statement, StatementProof, UseStatement, verify};
 use stark_air::{HostTrace, check_trace};
 use stark_airs::WideFibonacci;
 
 use super::{
     check::{check, check_file},
     config::{ConfigArgs, security},
+    devices::{self, DevicesArgs, MadeOn},
     file,
     known::{AirArgs, AirName, check_memory},
     npy,
@@ -32,7 +31,7 @@ use crate::{
     exit::{Usage, note},
     files::Named,
     output::{Output, print},
-    queue::open,
+    queue::open_many,
     report,
     text::shown,
 };
@@ -51,6 +50,8 @@ pub(crate) struct ProveArgs {
     config: ConfigArgs,
     #[command(flatten)]
     residency: ResidencyArgs,
+    #[command(flatten)]
+    devices: DevicesArgs,
     /// Take the trace of wide-fibonacci from a NumPy file, an array `[rows][columns]` of integers in 0..=2147483646.
     #[arg(long, value_name = "FILE", conflicts_with = "seed")]
     trace_npy: Option<PathBuf>,
@@ -82,11 +83,14 @@ struct Made {
     columns: usize,
     cells: usize,
     residency: Residency,
+    /// The most bytes that one device sent to another.
+    most_sent: u64,
 }
 
 /// Makes a proof and verifies it.
 struct Making<'a> {
-    q: &'a AnyQueue,
+    /// Of each device one.
+    queues: &'a [AnyQueue],
     config: PcsConfig,
     residency: ResidencyArgs,
     trace: &'a Trace,
@@ -96,21 +100,25 @@ struct Making<'a> {
 impl UseStatement for Making<'_> {
     type Out = Result<Made>;
 
-    fn with<S: Statement>(self, statement: &S) -> Result<Made> {
-        let Self { q, config, residency, trace, mut stages } = self;
+    fn with<S: Statement + Sync>(self, statement: &S) -> Result<Made> {
+        let Self { queues, config, residency, trace, mut stages } = self;
         stages.begin("set up");
-        let mut prover = residency.prover(q, config, statement)?;
-        q.finish()?;
-        let proof = trace.prove(&mut prover, q, Some(&mut |stage| stages.begin(stage)))?;
-        let root = prover.preprocessed_root(q)?;
+        let made = match queues {
+            [q] => {
+                let mut prover = residency.prover(q, config, statement)?;
+                q.finish()?;
+                let proof = trace.prove(&mut prover, q, Some(&mut |stage| stages.begin(stage)))?;
+                MadeOn::new(proof, &prover, q, 0)?
+            }
+            queues => devices::prove(queues, config, statement, trace, &mut |stage| stages.begin(stage))?,
+        };
         stages.begin("verify");
+        let MadeOn { proof, root, airs, residency, most_sent } = made;
         verify(Protocol::V2_3, config, statement, root, &proof).context("the proof that was made is not valid")?;
-        let airs = prover.components().iter().map(Component::air);
-        let sizes = airs.map(|air| (air.columns().get(1).map_or(0, Vec::len), air.log_rows()));
         let (columns, cells) =
-            sizes.fold((0, 0), |(columns, cells), (more, log)| (columns + more, cells + (more << log)));
-        let residency = prover.residency();
-        Ok(Made { proof, times: stages.end(), peak_bytes: q.budget().peak_bytes(), columns, cells, residency })
+            airs.iter().fold((0, 0), |(columns, cells), (more, log)| (columns + more, cells + (more << log)));
+        let peak_bytes = queues.iter().map(|q| q.budget().peak_bytes()).max().unwrap_or(0);
+        Ok(Made { proof, times: stages.end(), peak_bytes, columns, cells, residency, most_sent })
     }
 }
 
@@ -125,18 +133,20 @@ pub(crate) fn run(args: &ProveArgs) -> Result<()> {
     check(&outline, config)?;
     check_file(&outline, config)?;
     // Refused before a trace is made.
-    planned(&outline, config, args.residency.chosen().unwrap_or_default())?;
+    planned(&outline, config, args.residency, args.devices.count())?;
     let output = Output::begin_public(&args.out)?;
     let html = args.html.as_deref().map(Output::begin_public).transpose()?;
     let tell = if [Some(&output), html.as_ref()].into_iter().flatten().any(Output::is_stdout) { note } else { print };
 
-    let q = open(Domain::Stark, args.backend)?;
+    let queues = open_many(Domain::Stark, args.backend, args.devices.count())?;
+    let q = &queues[0];
     let (statement, trace) = match &args.trace_npy {
         None => args.air.make(q.budget()).context("making the trace")?,
         Some(path) => (outline, from_file(path, &args.air, q.budget())?),
     };
     let stages = Stages::new("prove")?;
-    let made = statement.with(Making { q: &q, config, residency: args.residency, trace: &trace, stages })??;
+    let made =
+        statement.with(Making { queues: &queues, config, residency: args.residency, trace: &trace, stages })??;
     let size = format!("{} columns, {} cells", made.columns, made.cells);
     let file = ProofFile { statement, proof: made.proof };
     let json = file::to_bytes(&file)?;
@@ -144,7 +154,11 @@ pub(crate) fn run(args: &ProveArgs) -> Result<()> {
         Residency::Full => format!("{} MiB", made.peak_bytes.div_ceil(1 << 20)),
         Residency::Blocks(blocks) => format!("{} MiB, {blocks} blocks", made.peak_bytes.div_ceil(1 << 20)),
     };
-    let facts = facts(&q, &file, &config, size, json.len(), memory);
+    let mut facts = facts(q, &file, &config, size, json.len(), memory);
+    if queues.len() > 1 {
+        let sent = format!("{}, each sent each other {} KiB at most", queues.len(), made.most_sent.div_ceil(1 << 10));
+        facts.push(("devices".to_owned(), sent));
+    }
     output.finish(&json)?;
     let mut text = String::new();
     for (stage, time) in &made.times {

@@ -8,6 +8,7 @@ mod networks;
 mod private;
 mod rehearsal;
 mod stark;
+mod stark_devices;
 mod stark_files;
 mod stark_options;
 mod trace;

@@ -58,7 +58,7 @@ pub trait UseStatement {
     type Out;
 
     /// Does it.
-    fn with<S: Statement>(self, statement: &S) -> Self::Out;
+    fn with<S: Statement + Sync>(self, statement: &S) -> Self::Out;
 }
 
 impl KnownStatement {

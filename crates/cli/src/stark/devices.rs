@@ -1,0 +1,115 @@
+//! Devices that make one proof together.
+
+use std::{sync::Arc, thread};
+
+use anyhow::{Context as _, Result, bail};
+use backend_api::Ranks;
+use clap::Args;
+use collective::Local;
+use runtime::AnyQueue;
+use stark::{
+    Collective, CollectiveError, Component, Digest, PcsConfig, Protocol, Residency, Stage, Statement, StatementProof,
+    StatementProver,
+};
+
+use super::{number::whole, trace::Trace};
+
+/// How many devices make one proof together. Proofs do not depend on it.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct DevicesArgs {
+    /// Make the proof on N devices together, a power of two of 1..=64: on the GPU they are those from TREFOIL_CUDA_DEVICE on, on the processor its
+    /// threads are dealt out.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1..=64), conflicts_with = "blocks")]
+    devices: u32,
+}
+
+/// A proof, with what is known of it where it was made.
+pub(super) struct MadeOn {
+    pub(super) proof: StatementProof,
+    pub(super) root: Digest,
+    /// Columns and log of the number of rows of each component.
+    pub(super) airs: Vec<(usize, u32)>,
+    pub(super) residency: Residency,
+    /// The most bytes that one rank sent to another, with what its prover was made by.
+    pub(super) most_sent: u64,
+}
+
+impl MadeOn {
+    /// What the prover that made it knows.
+    pub(super) fn new<S: Statement>(
+        proof: StatementProof,
+        prover: &StatementProver<'_, AnyQueue, S>,
+        q: &AnyQueue,
+        most_sent: u64,
+    ) -> Result<Self> {
+        let airs = prover.components().iter().map(Component::air);
+        let airs = airs.map(|air| (air.columns().get(1).map_or(0, Vec::len), air.log_rows())).collect();
+        Ok(Self { proof, root: prover.preprocessed_root(q)?, airs, residency: prover.residency(), most_sent })
+    }
+}
+
+impl DevicesArgs {
+    /// How many.
+    pub(super) const fn count(self) -> usize {
+        self.devices as usize
+    }
+}
+
+/// Makes a proof on all queues together, each on a thread, and tells `watch` what the first is at.
+pub(super) fn prove<S: Statement + Sync>(
+    queues: &[AnyQueue],
+    config: PcsConfig,
+    statement: &S,
+    trace: &Trace,
+    watch: &mut (dyn FnMut(Stage) + Send),
+) -> Result<MadeOn> {
+    let mut watch = Some(watch);
+    let made: Vec<Result<MadeOn>> = thread::scope(|scope| {
+        let ranks = queues.iter().zip(Local::group(queues.len()));
+        let made = ranks.map(|(q, rank)| {
+            let watch = watch.take();
+            scope.spawn(move || prove_on(q, rank, config, statement, trace, watch))
+        });
+        let made: Vec<_> = made.collect();
+        made.into_iter().map(|made| made.join().unwrap_or_else(|_| bail!("a device's thread panicked"))).collect()
+    });
+    let mut proofs = Vec::new();
+    let mut failures = Vec::new();
+    for (rank, made) in made.into_iter().enumerate() {
+        match made.with_context(|| format!("device {rank} of {}", queues.len())) {
+            Ok(made) => proofs.push(made),
+            Err(error) => failures.push(error),
+        }
+    }
+    // Others end because one failed: that one says why.
+    failures.sort_by_key(|error| error.chain().any(|cause| cause.is::<CollectiveError>()));
+    if let Some(failure) = failures.into_iter().next() {
+        return Err(failure);
+    }
+    let most_sent = proofs.iter().map(|made| made.most_sent).max().unwrap_or(0);
+    let mut proofs = proofs.into_iter();
+    let first = proofs.next().context("no device made a proof")?;
+    if proofs.any(|other| other.proof != first.proof) {
+        bail!("the devices made different proofs");
+    }
+    Ok(MadeOn { most_sent, ..first })
+}
+
+/// What one rank does.
+fn prove_on<S: Statement, C: Collective<AnyQueue> + 'static>(
+    q: &AnyQueue,
+    rank: C,
+    config: PcsConfig,
+    statement: &S,
+    trace: &Trace,
+    watch: Option<&mut (dyn FnMut(Stage) + Send)>,
+) -> Result<MadeOn> {
+    let rank = Arc::new(rank);
+    let mut prover = StatementProver::sharded(q, Arc::clone(&rank), Protocol::V2_3, config, statement)?;
+    let proof = match watch {
+        Some(watch) => trace.prove(&mut prover, q, Some(&mut |stage| watch(stage)))?,
+        None => trace.prove(&mut prover, q, None)?,
+    };
+    let most_sent = rank.sent_bytes().into_iter().max().unwrap_or(0);
+    MadeOn::new(proof, &prover, q, most_sent)
+}

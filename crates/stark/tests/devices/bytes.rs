@@ -1,0 +1,62 @@
+//! What ranks send each other is what the sizes of a proof say.
+
+use std::sync::Arc;
+
+use backend_api::Ranks as _;
+use collective::Local;
+use runtime::Choice;
+use stark::{PcsConfig, Protocol, StatementProver};
+
+use crate::{on_ranks, wide};
+
+/// What one share takes of `count`: all of these are multiples of the number of ranks.
+fn share(count: usize, ranks: usize) -> u64 {
+    assert_eq!(count % ranks, 0, "{count} things of {ranks} ranks");
+    (count / ranks) as u64
+}
+
+/// Bytes from each rank to each other one for a proof of a wide Fibonacci trace with the default parameters: fold step 1,
+/// and the last layer constant.
+fn expected(log_rows: u32, columns: usize, ranks: usize) -> u64 {
+    let config = PcsConfig::default();
+    let (log_blowup, queries) = (config.fri_config.log_blowup_factor, config.fri_config.n_queries);
+    let (log_size, log_ranks) = (log_rows + log_blowup, ranks.ilog2());
+    let log_blocks = log_blowup + log_ranks;
+    let rows = 1 << log_rows;
+    // Coefficients of the trace, sums of constraints, numerators of the one point and height.
+    let words = share(columns * rows, ranks) + 4 * share(2 * rows, ranks) + 4 * share(rows, ranks);
+    let samples = 16 * share(columns + 8, ranks);
+    // The roots of the parts, of the trace and the composition polynomial.
+    let roots = 2 * 32;
+    // The lowest level that is kept of each layer that is cut into as many parts as there are ranks.
+    let layers = (config.fri_config.log_last_layer_degree_bound + log_blowup + 1..=log_size).filter_map(|log_layer| {
+        let log_part = log_layer.min((log_size - log_blocks).max(4));
+        (log_layer - log_part >= log_ranks).then(|| 32 * share(1 << (log_layer - log_layer.min(4)), ranks))
+    });
+    // Values at the queries in each block, and what opens each query in each part.
+    let opened = 4 * share(((columns + 8) * queries) << log_blocks, ranks);
+    let paths = 2 * 32 * u64::from(log_size - log_ranks) * queries as u64;
+    let state = 36;
+    4 * words + samples + roots + layers.sum::<u64>() + opened + paths + state
+}
+
+#[test]
+fn links_carry_what_the_sizes_of_a_proof_say() {
+    for (log_rows, columns, ranks) in [(6, 8, 2), (6, 24, 4), (9, 16, 8), (12, 40, 4)] {
+        let (air, trace) = wide(log_rows, columns as u32);
+        let sent = on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
+            let rank = Arc::new(rank);
+            let config = PcsConfig::default();
+            let mut prover = StatementProver::sharded(q, Arc::clone(&rank), Protocol::V2_3, config, &air).unwrap();
+            let made = rank.sent_bytes();
+            prover.prove(q, &trace).unwrap();
+            let all = rank.sent_bytes();
+            all.iter().zip(made).map(|(all, made)| all - made).collect::<Vec<_>>()
+        });
+        for (rank, sent) in sent.iter().enumerate() {
+            let bytes = expected(log_rows, columns, ranks);
+            let expected: Vec<u64> = (0..ranks).map(|to| if to == rank { 0 } else { bytes }).collect();
+            assert_eq!(*sent, expected, "2^{log_rows} x {columns} on rank {rank} of {ranks}");
+        }
+    }
+}

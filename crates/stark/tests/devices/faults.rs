@@ -1,0 +1,171 @@
+//! Whatever a rank is refused, all end: with the proof, or with an error that names who failed.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::AtomicU64},
+    thread,
+    time::Duration,
+};
+
+use backend_api::{BackendError, Queue as _, Ranks as _};
+use collective::Local;
+use cuda_sim::driver::Rule;
+use runtime::Choice;
+use stark::{CollectiveError, PcsConfig, Protocol, ProveError, ProverError, StatementProof, StatementProver};
+
+use crate::{configs, devices, on_ranks, open, watched::Failing, wide};
+
+type Proven = Result<StatementProof, ProveError>;
+
+fn config() -> PcsConfig {
+    PcsConfig::default()
+}
+
+fn expected() -> StatementProof {
+    let (air, trace) = wide(4, 6);
+    let q = runtime::cpu().unwrap();
+    StatementProver::new(&q, Protocol::V2_3, config(), &air).unwrap().prove(&q, &trace).unwrap()
+}
+
+fn collective(error: CollectiveError) -> ProveError {
+    ProveError::Prover(ProverError::Collective(error))
+}
+
+#[test]
+fn whatever_exchange_fails_on_a_rank_all_end_with_its_name() {
+    let ((air, trace), expected) = (wide(4, 6), expected());
+    let prove = |at: u64, odd: usize| -> (Vec<Proven>, u64) {
+        let calls = Arc::new(AtomicU64::new(0));
+        let proven = on_ranks(Local::group(2), Choice::Cpu, |q, rank| {
+            let counted = if rank.rank() == odd { Arc::clone(&calls) } else { Arc::default() };
+            let at = if rank.rank() == odd { at } else { u64::MAX };
+            let failing = Failing { inner: rank, calls: counted, at };
+            StatementProver::sharded(q, failing, Protocol::V2_3, config(), &air)?.prove(q, &trace)
+        });
+        (proven, calls.load(core::sync::atomic::Ordering::Relaxed))
+    };
+    let (proven, calls) = prove(u64::MAX, 0);
+    assert!(proven.iter().all(|proven| proven.as_ref() == Ok(&expected)));
+    assert!(calls > 15, "{calls}");
+    for (at, odd) in (0..calls).flat_map(|at| [(at, 0), (at, 1)]) {
+        let (proven, _) = prove(at, odd);
+        let refused = collective(CollectiveError::Transport("refused".to_owned()));
+        assert_eq!(proven[odd], Err(refused), "call {at} of rank {odd}");
+        let gave_up = collective(CollectiveError::GaveUp { rank: odd });
+        assert_eq!(proven[1 - odd], Err(gave_up), "call {at} of rank {odd}");
+    }
+}
+
+/// Makes a proof on two simulated devices while a rule is in force, and says how often each call was made for it.
+fn prove(rule: Option<&str>) -> (Vec<Proven>, BTreeMap<&'static str, u64>) {
+    let session = devices();
+    let (air, trace) = wide(4, 6);
+    let queues = [0, 1].map(|device| open(Choice::Sim, device));
+    let before = session.counters().calls;
+    if let Some(rule) = rule {
+        session.inject(rule.parse::<Rule>().unwrap());
+    }
+    let proven = thread::scope(|scope| {
+        let ranks = Local::group(2).into_iter().zip(&queues).map(|(rank, q)| {
+            let made = || StatementProver::sharded(q, rank, Protocol::V2_3, config(), &air)?.prove(q, &trace);
+            scope.spawn(made)
+        });
+        let ranks: Vec<_> = ranks.collect();
+        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+    });
+    assert!(queues.iter().all(|q| q.budget().live_bytes() == 0), "{rule:?}");
+    let made = session.counters().calls.into_iter();
+    (proven, made.map(|(call, count)| (call, count - before.get(call).copied().unwrap_or(0))).collect())
+}
+
+#[test]
+fn whatever_call_a_driver_refuses_all_ranks_end_with_the_proof_or_an_error() {
+    let expected = expected();
+    let (proven, made) = prove(None);
+    assert!(proven.iter().all(|proven| proven.as_ref() == Ok(&expected)));
+    let mut failed = 0;
+    for call in ["cuLaunchKernel", "cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoDAsync_v2"] {
+        let count = made.get(call).copied().unwrap_or(0);
+        assert!(count > 0, "{call}: {made:?}");
+        for turn in (1..=count).step_by(count.div_ceil(20) as usize) {
+            let (proven, _) = prove(Some(&format!("fail=700@{call}:{turn}")));
+            let lost = proven.iter().position(|proven| {
+                matches!(proven, Err(ProveError::Prover(ProverError::Backend(BackendError::DeviceLost { .. }))))
+            });
+            let Some(lost) = lost else { panic!("{call} {turn}: {proven:?}") };
+            let other = &proven[1 - lost];
+            let gave_up = collective(CollectiveError::GaveUp { rank: lost });
+            // A device that is lost after the last exchange has no proof, and the other has.
+            assert!(other.as_ref() == Ok(&expected) || *other == Err(gave_up), "{call} {turn}: {other:?}");
+            failed += u32::from(other.is_err());
+        }
+    }
+    assert!(failed > 30, "{failed}");
+}
+
+#[test]
+fn a_rank_that_stalls_ends_all() {
+    let (air, trace) = wide(4, 6);
+    let proven = on_ranks(Local::patient_group(2, Duration::from_secs(1)), Choice::Cpu, |q, rank| {
+        let is_slow = rank.rank() == 1;
+        let mut prover = StatementProver::sharded(q, rank, Protocol::V2_3, config(), &air)?;
+        if is_slow {
+            thread::sleep(Duration::from_secs(3));
+        }
+        prover.prove(q, &trace)
+    });
+    for proven in proven {
+        let Err(ProveError::Prover(ProverError::Collective(CollectiveError::Stalled { rank: 1, seconds: 1, call }))) =
+            proven
+        else {
+            panic!("{proven:?}")
+        };
+        assert!(call.starts_with("all-gather of M31"), "{call}");
+    }
+}
+
+#[test]
+fn ranks_with_other_statements_or_parameters_end_with_a_name() {
+    let small = wide(4, 6).0;
+    // As many columns and heights, and another first challenge.
+    for (other, config_of_1) in [(wide(5, 6).0, config()), (small, configs()[1])] {
+        let made = on_ranks(Local::group(4), Choice::Cpu, |q, rank| {
+            let (air, config) = if rank.rank() == 1 { (&other, config_of_1) } else { (&small, config()) };
+            StatementProver::sharded(q, rank, Protocol::V2_3, config, air).map(drop)
+        });
+        assert_eq!(made, vec![Err(ProveError::Prover(ProverError::Disagreement { rank: 1 })); 4]);
+    }
+    let made = on_ranks(Local::group(2), Choice::Cpu, |q, rank| {
+        let air = if rank.rank() == 1 { wide(4, 6).0 } else { wide(4, 7).0 };
+        StatementProver::sharded(q, rank, Protocol::V2_3, config(), &air).map(drop)
+    });
+    assert_eq!(made, vec![Err(ProveError::Prover(ProverError::Disagreement { rank: 1 })); 2]);
+}
+
+#[test]
+fn groups_that_a_statement_cannot_be_shared_among_are_refused() {
+    let (air, _) = wide(2, 3);
+    for (ranks, most) in [(3, 4), (8, 4), (6, 4)] {
+        let made = on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
+            StatementProver::sharded(q, rank, Protocol::V2_3, config(), &air).map(drop)
+        });
+        assert_eq!(made, vec![Err(ProveError::Prover(ProverError::Ranks { most, got: ranks })); ranks]);
+    }
+}
+
+#[test]
+fn a_trace_that_breaks_a_constraint_has_no_proof_on_any_rank() {
+    let (air, mut trace) = wide(4, 6);
+    trace[0][3][5] += stark::M31::ONE;
+    let proven = on_ranks(Local::group(4), Choice::Cpu, |q, rank| {
+        let mut prover = StatementProver::sharded(q, rank, Protocol::V2_3, config(), &air).unwrap();
+        let broken = prover.prove(q, &trace);
+        // The group goes on.
+        (broken, prover.prove(q, &wide(4, 6).1))
+    });
+    let expected = expected();
+    for (broken, whole) in proven {
+        assert_eq!(broken, Err(ProveError::Prover(ProverError::Constraints)));
+        assert_eq!(whole, Ok(expected.clone()));
+    }
+}

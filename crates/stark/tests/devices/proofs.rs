@@ -1,0 +1,109 @@
+//! Proofs over several ranks are those of one.
+
+use backend_api::{Queue as _, Ranks as _};
+use collective::Local;
+use runtime::{Choice, Domain, Settings};
+use stark::{
+    Columns, M31, PcsConfig, ProofGraph, Protocol, Residency, Statement, StatementProver, memory_plan_of_rank,
+};
+use stark_airs::{Circuit, Plonk, Poseidon2Chain, StateMachine};
+
+use crate::{configs, devices, on_ranks, watched::Poisoned, wide};
+
+/// The proof of one device, and that the ranks of each group make the same, twice.
+fn hold<S: Statement + Sync>(choice: Choice, groups: &[usize], config: PcsConfig, statement: &S, trace: &[Columns]) {
+    let q = runtime::cpu().unwrap();
+    let expected = StatementProver::new(&q, Protocol::V2_3, config, statement).unwrap().prove(&q, trace).unwrap();
+    for &ranks in groups {
+        let proofs = on_ranks(Local::group(ranks), choice, |q, rank| {
+            let mut prover = StatementProver::sharded(q, Poisoned(rank), Protocol::V2_3, config, statement).unwrap();
+            assert_eq!(prover.residency() == Residency::Full, ranks == 1);
+            let planned = memory_plan_of_rank(&config, statement, ranks).unwrap().bytes_on(q);
+            assert_eq!(q.budget().live_bytes(), planned);
+            [prover.prove(q, trace).unwrap(), prover.prove(q, trace).unwrap()]
+        });
+        assert!(proofs.iter().flatten().all(|proof| *proof == expected), "{ranks} ranks, {choice:?}, {config:?}");
+    }
+}
+
+fn hold_all(choice: Choice, groups: &[usize]) {
+    for config in configs() {
+        for (log_rows, columns) in [(3, 3), (5, 40), (8, 7)] {
+            let (air, trace) = wide(log_rows, columns);
+            hold(choice, groups, config, &air, &trace);
+        }
+        for log_rows in [[3, 4], [4, 4], [7, 3]] {
+            let machine = StateMachine::new(log_rows, [1, 2].map(M31::from_u32)).unwrap();
+            hold(choice, groups, config, &machine, &machine.trace());
+        }
+        let plonk = Plonk::evaluate(Circuit::sample(60).unwrap(), [3, 9].map(M31::from_u32).to_vec()).unwrap();
+        hold(choice, groups, config, &plonk, &plonk.trace());
+        let (chain, trace) = Poseidon2Chain::run(4, [0; 16].map(M31::from_u32)).unwrap();
+        hold(choice, groups, config, &chain, &trace);
+    }
+}
+
+#[test]
+fn ranks_on_the_processor_make_the_proof_of_one() {
+    hold_all(Choice::Cpu, &[1, 2, 4, 8]);
+}
+
+#[test]
+fn ranks_on_simulated_devices_make_the_proof_of_one() {
+    let _devices = devices();
+    let (air, trace) = wide(5, 12);
+    let machine = StateMachine::new([6, 4], [1, 2].map(M31::from_u32)).unwrap();
+    for config in configs() {
+        hold(Choice::Sim, &[1, 2, 4, 8], config, &air, &trace);
+        hold(Choice::Sim, &[2, 4], config, &machine, &machine.trace());
+    }
+}
+
+#[test]
+fn what_generators_make_on_every_rank_is_proven_too() {
+    let q = runtime::cpu().unwrap();
+    let machine = StateMachine::new([6, 5], [3, 4].map(M31::from_u32)).unwrap();
+    let config = PcsConfig::default();
+    let expected =
+        StatementProver::new(&q, Protocol::V2_3, config, &machine).unwrap().prove_from(&q, &machine).unwrap();
+    let proofs = on_ranks(Local::group(4), Choice::Cpu, |q, rank| {
+        let mut prover = StatementProver::sharded(q, rank, Protocol::V2_3, config, &machine).unwrap();
+        prover.prove_from(q, &machine).unwrap()
+    });
+    assert!(proofs.iter().all(|proof| *proof == expected));
+}
+
+#[test]
+fn proofs_with_a_graph_are_made_op_by_op() {
+    let _devices = devices();
+    let (air, trace) = wide(5, 12);
+    let (q, config) = (runtime::cpu().unwrap(), PcsConfig::default());
+    let expected = StatementProver::new(&q, Protocol::V2_3, config, &air).unwrap().prove(&q, &trace).unwrap();
+    on_ranks(Local::group(2), Choice::Sim, |q, rank| {
+        let mut prover = StatementProver::sharded(q, rank, Protocol::V2_3, config, &air).unwrap();
+        let mut graph = ProofGraph::new();
+        for _ in 0..3 {
+            assert!(prover.prove_replayed(q, &mut graph, &trace).unwrap() == expected);
+        }
+        assert!(!graph.is_recorded());
+    });
+}
+
+#[test]
+fn all_ranks_take_as_many_blocks_as_the_one_with_the_least_memory() {
+    let (air, trace) = wide(10, 200);
+    let (q, config) = (runtime::cpu().unwrap(), PcsConfig::default());
+    let expected = StatementProver::new(&q, Protocol::V2_3, config, &air).unwrap().prove(&q, &trace).unwrap();
+    let few = memory_plan_of_rank(&config, &air, 2).unwrap();
+    let made = on_ranks(Local::group(2), Choice::Cpu, |_, rank| {
+        let limit = few.bytes_on(&runtime::cpu().unwrap()) - 1;
+        let settings = Settings { mem_limit_bytes: (rank.rank() == 1).then_some(limit), ..Settings::default() };
+        let q = runtime::open_with(&settings, Some(Domain::Stark), Some(Choice::Cpu)).unwrap().0;
+        let mut prover = StatementProver::sharded(&q, rank, Protocol::V2_3, config, &air).unwrap();
+        (prover.residency(), prover.prove(&q, &trace).unwrap())
+    });
+    for (residency, proof) in made {
+        assert_eq!(residency, Residency::Blocks(8));
+        assert!(proof == expected);
+    }
+}
