@@ -9,6 +9,8 @@ use crate::{
     memory::Memory,
     outline::Outline,
     planned::{Nowhere, Planned},
+    ranks::Place,
+    residency::bounds,
     shape::Shape,
 };
 
@@ -76,7 +78,40 @@ impl MemoryPlan {
         }
         let shape = Shape::new(config, preprocessed, components)?;
         // All ranks take as much.
-        Ok(Outline::of_rank(shape, config, components, [0, ranks], |_| true)?.1)
+        Ok(Self::outlined(shape, config, components, [0, ranks], |_| true)?.1)
+    }
+
+    /// That of one of the ranks that make a proof together, and what it is of, with the fewest blocks of which all ranks have as many
+    /// and whose memory `fits`; if none fits, with those that take the least. `shape` is that of a prover alone.
+    pub(crate) fn outlined(
+        mut shape: Shape,
+        config: &PcsConfig,
+        components: &[Component],
+        [rank, ranks]: [usize; 2],
+        fits: impl Fn(&Self) -> bool,
+    ) -> Result<(Outline, Self), ProverError> {
+        let (_, most) = bounds(&shape);
+        if !ranks.is_power_of_two() || ranks > 1 << most {
+            return Err(ProverError::Ranks { most: 1 << most, got: ranks });
+        }
+        shape.place = Place { rank, log_ranks: ranks.ilog2() };
+        let planned = |log_blocks: u32| {
+            let outline = Outline::new(shape.clone(), components, Residency::Blocks(1 << log_blocks))?;
+            let plan = Self::of(config, &outline, components)?;
+            Ok::<_, ProverError>((outline, plan))
+        };
+        let even = (shape.log_blowup + shape.place.log_ranks).min(most);
+        let mut least = planned(even)?;
+        for log_blocks in even + 1..=most {
+            if fits(&least.1) {
+                break;
+            }
+            let next = planned(log_blocks)?;
+            if next.1.parts().bytes() < least.1.parts().bytes() {
+                least = next;
+            }
+        }
+        Ok(least)
     }
 
     pub(crate) fn of(config: &PcsConfig, outline: &Outline, components: &[Component]) -> Result<Self, BackendError> {

@@ -112,7 +112,7 @@ impl<Q: StarkOps> Prover<Q> {
         let work = group.begin();
         let shape = shape(&config, preprocessed, &components)?;
         let fits = |plan: &MemoryPlan| q.budget().reserve(plan.bytes_on(q)).is_ok();
-        let (outline, _) = Outline::of_rank(shape, &config, &components, [rank, ranks], fits)?;
+        let (outline, _) = MemoryPlan::outlined(shape, &config, &components, [rank, ranks], fits)?;
         let Outline { shape, .. } = outline;
         let log_blocks = group.agree(q, shape.place, &shape.facts(&config), shape.log_blocks)?;
         let outline = Outline::new(shape, &components, Residency::Blocks(1 << log_blocks))?;
