@@ -13,7 +13,7 @@ use core_types::{
 };
 use stark_air::RecordedGenerator;
 
-use crate::{Component, Prover, ProverError, StarkOps};
+use crate::{Component, Prover, ProverError, StarkOps, inputs::Inputs};
 
 /// What the trace of a component is made from.
 #[derive(Clone, Copy, Debug)]
@@ -38,37 +38,73 @@ pub enum Generated<'a> {
 }
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Makes the trace of every component.
+    /// Makes the trace of every component, with what one reads in memory at a time.
     pub(crate) fn generate(&mut self, q: &Q, components: &[Generated<'_>]) -> Result<(), ProverError> {
+        self.check_generated(components)?;
+        let mut counted = self.begin_counting(q, components)?;
+        for (component, generated) in components.iter().enumerate() {
+            let mut inputs = Inputs::new(q, generated)?;
+            inputs.write(q, generated)?;
+            self.make(q, component, generated, &mut inputs, &mut counted)?;
+        }
+        self.write_counters(q, components, &counted)
+    }
+
+    /// Makes the trace of every component, which were checked, from inputs that are on the device.
+    pub(crate) fn generate_from(
+        &mut self,
+        q: &Q,
+        components: &[Generated<'_>],
+        inputs: &mut [Inputs<Q>],
+    ) -> Result<(), ProverError> {
+        let mut counted = self.begin_counting(q, components)?;
+        for (component, (generated, inputs)) in components.iter().zip(inputs).enumerate() {
+            self.make(q, component, generated, inputs, &mut counted)?;
+        }
+        self.write_counters(q, components, &counted)
+    }
+
+    /// Refuses what makes another trace than one of the statement.
+    pub(crate) fn check_generated(&self, components: &[Generated<'_>]) -> Result<(), ProverError> {
         let (expected, got) = (self.components.len(), components.len());
         if expected != got {
             return Err(ProverError::Generators { expected, got });
         }
-        let mut counters = 0;
-        let mut tables = Vec::new();
         for (component, generated) in components.iter().enumerate() {
             match *generated {
                 Generated::Rows { generator, inputs } => self.check_generator(component, generator, inputs)?,
                 Generated::Gathered { tables, columns } => self.check_gathered(component, tables.len(), columns)?,
-                Generated::Counters => {
-                    let first = counters;
-                    counters += self.columns(component).1.len();
-                    tables.push((component, first..counters));
-                }
-            }
-        }
-        let mut counted = q.alloc::<u32>(counters)?;
-        q.clear(counted.view_mut())?;
-        for (component, generated) in components.iter().enumerate() {
-            match *generated {
-                Generated::Rows { generator, inputs } => {
-                    self.make_rows(q, component, generator, inputs, &mut counted)?;
-                }
-                Generated::Gathered { tables, columns } => self.gather(q, component, tables, columns)?,
                 Generated::Counters => {}
             }
         }
-        for (component, counters) in tables {
+        Ok(())
+    }
+
+    /// The tables whose columns are counters, and where their counters are.
+    fn counters(&self, components: &[Generated<'_>]) -> (Vec<(usize, Range<usize>)>, usize) {
+        let (mut tables, mut end) = (Vec::new(), 0);
+        for component in (0..components.len()).filter(|&component| matches!(components[component], Generated::Counters))
+        {
+            let first = end;
+            end += self.columns(component).1.len();
+            tables.push((component, first..end));
+        }
+        (tables, end)
+    }
+
+    fn begin_counting(&self, q: &Q, components: &[Generated<'_>]) -> Result<Q::Buf<u32>, ProverError> {
+        let mut counted = q.alloc::<u32>(self.counters(components).1)?;
+        q.clear(counted.view_mut())?;
+        Ok(counted)
+    }
+
+    fn write_counters(
+        &mut self,
+        q: &Q,
+        components: &[Generated<'_>],
+        counted: &Q::Buf<u32>,
+    ) -> Result<(), ProverError> {
+        for (component, counters) in self.counters(components).0 {
             let (columns, words) = self.columns(component);
             let log_rows = self.components[component].air.log_rows();
             q.counter_columns(CounterColumns {
@@ -78,6 +114,22 @@ impl<Q: StarkOps> Prover<Q> {
             })?;
         }
         Ok(())
+    }
+
+    /// Makes the columns of a component, which was checked, but for counters.
+    fn make(
+        &mut self,
+        q: &Q,
+        component: usize,
+        generated: &Generated<'_>,
+        inputs: &mut Inputs<Q>,
+        counted: &mut Q::Buf<u32>,
+    ) -> Result<(), ProverError> {
+        match *generated {
+            Generated::Rows { generator, .. } => self.make_rows(q, component, generator, inputs, counted),
+            Generated::Gathered { columns, .. } => self.gather(q, component, inputs, columns),
+            Generated::Counters => Ok(()),
+        }
     }
 
     /// The number of columns that a component has in the trace, and where they are.
@@ -138,16 +190,15 @@ impl<Q: StarkOps> Prover<Q> {
     }
 
     /// Gathers the columns of a component, which were checked.
-    fn gather(&mut self, q: &Q, component: usize, tables: &[&[M31]], columns: &[Gather]) -> Result<(), ProverError> {
+    fn gather(&mut self, q: &Q, component: usize, inputs: &Inputs<Q>, columns: &[Gather]) -> Result<(), ProverError> {
         let Some(look_ups) = &self.memory.look_ups else {
             return Err(ProverError::Keys { component });
         };
-        let tables = tables.iter().map(|table| q.upload(table)).collect::<Result<Vec<_>, _>>()?;
         let Component { air, preprocessed } = &self.components[component];
         let (log_rows, rows) = (air.log_rows(), 1 << air.log_rows());
         let (_, words) = self.columns(component);
         for (column, first) in columns.iter().zip(words.step_by(rows)) {
-            let table = tables[column.table].view();
+            let table = inputs.table(column.table)?;
             let keys = self.shape.trees[0].columns[preprocessed[column.keys]].coefficients.first as usize;
             q.gather_column(GatherColumn {
                 // The op refuses a table that is longer than its words can say.
@@ -166,16 +217,12 @@ impl<Q: StarkOps> Prover<Q> {
         q: &Q,
         component: usize,
         generator: &RecordedGenerator,
-        inputs: &[&[M31]],
+        inputs: &mut Inputs<Q>,
         counted: &mut Q::Buf<u32>,
     ) -> Result<(), ProverError> {
         let log_rows = generator.log_rows();
-        let rows = 1 << log_rows;
-        let mut values = q.alloc::<M31>((inputs.len() + usize::from(generator.reads_numbers())) << log_rows)?;
-        q.write_parts(inputs, values.slice_mut(0..inputs.len() * rows)?)?;
         if generator.reads_numbers() {
-            let column = values.slice_mut(inputs.len() * rows..(inputs.len() + 1) * rows)?;
-            q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column })?;
+            q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column: inputs.numbers()? })?;
         }
         let (columns, words) = self.columns(component);
         let program = generator.program();
@@ -186,7 +233,7 @@ impl<Q: StarkOps> Prover<Q> {
             instructions: program.instructions(),
             masks: &generator.masks(),
             constants: program.constants(),
-            inputs: values.view(),
+            inputs: inputs.all(),
             columns: self.memory.coefficients.slice_mut(words)?,
             counters: counted.view_mut(),
         })?;

@@ -16,6 +16,7 @@ mod error;
 mod fri;
 mod generate;
 mod graph;
+mod inputs;
 mod layer;
 mod load;
 mod memory;

@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod file;
+mod in_turn;
 mod many;
 mod proof;
 mod prover;
@@ -26,6 +27,7 @@ mod verify;
 
 pub use core_types::field::{M31, QM31};
 pub use file::{FileError, KnownStatement, ProofFile, UseStatement};
+pub use in_turn::{InTurn, Ticket, in_turn};
 pub use many::ManyProofs;
 pub use proof::StatementProof;
 pub use prover::{ProveError, StatementProver, memory_plan, memory_plan_of_rank};

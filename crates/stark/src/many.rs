@@ -1,6 +1,6 @@
 //! Proofs of many traces, on several devices at once.
 
-use core::{fmt, iter::Fuse, mem};
+use core::{fmt, iter::Fuse};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use stark_airs::{Columns, Statement};
@@ -13,7 +13,8 @@ use crate::{ProveError, StatementProof, StatementProver};
 ///
 /// Each queue proves on a thread of the caller's, with a [`StatementProver`] of its own and one submission for a proof where it
 /// can record. It takes the next trace as soon as it is done with one, so fast ones prove more; a trace is asked for when it is
-/// taken, so there is one in memory for each queue. What a device that fails was at is proven by others.
+/// taken, so there is one in memory for each queue. What a device that fails was at is proven by others. Traces have labels, by
+/// which the caller knows the proofs; those of several clients, who shall not wait for each other, come [`in_turn`](crate::in_turn).
 ///
 /// ```
 /// use std::{sync::Mutex, thread};
@@ -26,7 +27,7 @@ use crate::{ProveError, StatementProof, StatementProver};
 /// let trace = |seed| air.trace(&[[1, seed].map(M31::from_u32); 16]);
 /// let traces = (0..5).map(trace).collect::<Result<Vec<_>, _>>()?;
 ///
-/// let many = ManyProofs::new(Protocol::V2_3, PcsConfig::default(), &air, traces);
+/// let many = ManyProofs::new(Protocol::V2_3, PcsConfig::default(), &air, traces.into_iter().enumerate());
 /// let proofs = Mutex::new(vec![None; 5]);
 /// thread::scope(|scope| {
 ///     for q in &queues {
@@ -37,53 +38,52 @@ use crate::{ProveError, StatementProof, StatementProver};
 /// assert_eq!(many.into_rest().count(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct ManyProofs<'s, S, T> {
+pub struct ManyProofs<'s, S, L, T> {
     protocol: Protocol,
     config: PcsConfig,
     statement: &'s S,
-    deal: Deal<T>,
+    deal: Deal<L, T>,
 }
 
+/// A trace with its label.
+type Labelled<L> = (L, Vec<Columns>);
+
 /// The traces that are left.
-struct Left<T> {
+struct Left<L, T> {
     traces: T,
-    /// Traces that were taken from there.
-    taken: usize,
-    /// Those of queues that failed, with their numbers.
-    returned: Vec<(usize, Vec<Columns>)>,
+    /// Those of queues that failed.
+    returned: Vec<Labelled<L>>,
     /// Traces that are being proven, and may be returned.
     begun: usize,
 }
 
 /// The traces, dealt out to the queues.
-struct Deal<T> {
-    left: Mutex<Left<T>>,
+struct Deal<L, T> {
+    left: Mutex<Left<L, T>>,
     /// A trace that was being proven is not any more.
     ended: Condvar,
 }
 
-/// A trace that is being proven.
-struct Begun<'d, T: Iterator<Item = Vec<Columns>>> {
-    deal: &'d Deal<T>,
-    number: usize,
-    trace: Vec<Columns>,
-    /// Whether another queue has to prove it.
-    is_returned: bool,
+/// A place among those who prove.
+struct Begun<'d, L, T: Iterator<Item = Labelled<L>>> {
+    deal: &'d Deal<L, T>,
+    /// What another queue has to prove.
+    returned: Option<Labelled<L>>,
 }
 
-impl<T: Iterator<Item = Vec<Columns>>> Deal<T> {
-    fn lock(&self) -> MutexGuard<'_, Left<T>> {
+impl<L, T: Iterator<Item = Labelled<L>>> Deal<L, T> {
+    fn lock(&self) -> MutexGuard<'_, Left<L, T>> {
         // What a panic left behind is whole.
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next trace. While others are being proven, which may be returned, it waits for one; `None` if none is left.
-    fn next(&self) -> Option<Begun<'_, T>> {
+    fn next(&self) -> Option<(Begun<'_, L, T>, Labelled<L>)> {
         let mut left = self.lock();
         loop {
-            if let Some((number, trace)) = left.next() {
+            if let Some(trace) = left.next() {
                 left.begun += 1;
-                return Some(Begun { deal: self, number, trace, is_returned: false });
+                return Some((Begun { deal: self, returned: None }, trace));
             }
             if left.begun == 0 {
                 return None;
@@ -93,42 +93,36 @@ impl<T: Iterator<Item = Vec<Columns>>> Deal<T> {
     }
 }
 
-impl<T: Iterator<Item = Vec<Columns>>> Left<T> {
-    fn next(&mut self) -> Option<(usize, Vec<Columns>)> {
-        if let Some(returned) = self.returned.pop() {
-            return Some(returned);
-        }
-        let trace = self.traces.next()?;
-        self.taken += 1;
-        Some((self.taken - 1, trace))
+impl<L, T: Iterator<Item = Labelled<L>>> Left<L, T> {
+    fn next(&mut self) -> Option<Labelled<L>> {
+        self.returned.pop().or_else(|| self.traces.next())
     }
 }
 
-impl<T: Iterator<Item = Vec<Columns>>> Drop for Begun<'_, T> {
+impl<L, T: Iterator<Item = Labelled<L>>> Drop for Begun<'_, L, T> {
     fn drop(&mut self) {
         let mut left = self.deal.lock();
         left.begun -= 1;
-        if self.is_returned {
-            left.returned.push((self.number, mem::take(&mut self.trace)));
-        }
+        left.returned.extend(self.returned.take());
         self.deal.ended.notify_all();
     }
 }
 
-impl<'s, S: Statement, T: Iterator<Item = Vec<Columns>>> ManyProofs<'s, S, Fuse<T>> {
-    /// Proofs of `statement` with these parameters and each of `traces`, the columns of each component in stored order.
+impl<'s, S: Statement, L, T: Iterator<Item = Labelled<L>>> ManyProofs<'s, S, L, Fuse<T>> {
+    /// Proofs of `statement` with these parameters and each of `traces`, the columns of each component in stored order, with its
+    /// label.
     pub fn new(
         protocol: Protocol,
         config: PcsConfig,
         statement: &'s S,
-        traces: impl IntoIterator<Item = Vec<Columns>, IntoIter = T>,
+        traces: impl IntoIterator<Item = (L, Vec<Columns>), IntoIter = T>,
     ) -> Self {
         let traces = traces.into_iter().fuse();
-        let left = Mutex::new(Left { traces, taken: 0, returned: Vec::new(), begun: 0 });
+        let left = Mutex::new(Left { traces, returned: Vec::new(), begun: 0 });
         Self { protocol, config, statement, deal: Deal { left, ended: Condvar::new() } }
     }
 
-    /// Proves on this queue until no trace is left, and says how many it was done with. `each` gets the number of a trace and its
+    /// Proves on this queue until no trace is left, and says how many it was done with. `each` gets the label of a trace and its
     /// proof, or why that trace has none.
     ///
     /// While other queues are at their last traces it waits, since they may fail.
@@ -138,31 +132,31 @@ impl<'s, S: Statement, T: Iterator<Item = Vec<Columns>>> ManyProofs<'s, S, Fuse<
     pub fn prove_on<Q: StarkOps + Record>(
         &self,
         q: &Q,
-        mut each: impl FnMut(usize, Result<StatementProof, ProveError>),
+        mut each: impl FnMut(L, Result<StatementProof, ProveError>),
     ) -> Result<usize, ProveError> {
         let mut prover = StatementProver::new(q, self.protocol, self.config, self.statement)?;
         let (mut graph, mut done) = (ProofGraph::new(), 0);
-        while let Some(mut begun) = self.deal.next() {
-            match prover.prove_replayed(q, &mut graph, &begun.trace) {
+        while let Some((mut begun, (label, trace))) = self.deal.next() {
+            match prover.prove_replayed(q, &mut graph, &trace) {
                 Err(failure @ ProveError::Prover(ProverError::Backend(_))) => {
-                    begun.is_returned = true;
+                    begun.returned = Some((label, trace));
                     return Err(failure);
                 }
-                proven => each(begun.number, proven),
+                proven => each(label, proven),
             }
             done += 1;
         }
         Ok(done)
     }
 
-    /// The traces that no queue proved, with their numbers: some if all devices failed.
-    pub fn into_rest(self) -> impl Iterator<Item = (usize, Vec<Columns>)> {
+    /// The traces that no queue proved, with their labels: some if all devices failed.
+    pub fn into_rest(self) -> impl Iterator<Item = (L, Vec<Columns>)> {
         let mut left = self.deal.left.into_inner().unwrap_or_else(PoisonError::into_inner);
         core::iter::from_fn(move || left.next())
     }
 }
 
-impl<S: fmt::Debug, T> fmt::Debug for ManyProofs<'_, S, T> {
+impl<S: fmt::Debug, L, T> fmt::Debug for ManyProofs<'_, S, L, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ManyProofs").field("statement", &self.statement).finish_non_exhaustive()
     }

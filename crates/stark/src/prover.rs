@@ -326,16 +326,18 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         checked(self.statement, session.submit_watched(watch)?)
     }
 
+    fn expect_components(&self, got: usize) -> Result<(), ProveError> {
+        let expected = self.prover.components().len();
+        if expected == got { Ok(()) } else { Err(ProveError::Components { expected, got }) }
+    }
+
     /// Brings the trace of the next proof to the device.
     fn load(&mut self, q: &Q, trace: Trace<'_>) -> Result<(), ProveError> {
         let got = match trace {
             Trace::Columns(trace) => trace.len(),
             Trace::Generated(components) => components.len(),
         };
-        let expected = self.prover.components().len();
-        if expected != got {
-            return Err(ProveError::Components { expected, got });
-        }
+        self.expect_components(got)?;
         match trace {
             Trace::Columns(trace) => {
                 let columns: Vec<&[M31]> = trace.iter().flatten().map(|column| &column[..]).collect();
@@ -360,10 +362,13 @@ impl<Q: StarkOps + Record, S: Statement> StatementProver<'_, Q, S> {
         trace: &[Columns],
     ) -> Result<StatementProof, ProveError> {
         self.load(q, Trace::Columns(trace))?;
-        self.replayed(q, graph)
+        let statement = self.statement;
+        let words = statement.words();
+        let made = graph.submit(&mut self.prover, q, &words, |session| make(statement, session))?;
+        checked(statement, made)
     }
 
-    /// [`prove_from`](Self::prove_from) with all work after the trace was made as one submission, as
+    /// [`prove_from`](Self::prove_from) with all work after the upload as one submission, the making of the trace too, as
     /// [`prove_replayed`](Self::prove_replayed) does.
     ///
     /// # Errors
@@ -375,14 +380,11 @@ impl<Q: StarkOps + Record, S: Statement> StatementProver<'_, Q, S> {
         witness: &W,
     ) -> Result<StatementProof, ProveError> {
         let generators = Generators::record(witness)?;
-        self.load(q, Trace::Generated(&generators.generated()))?;
-        self.replayed(q, graph)
-    }
-
-    fn replayed(&mut self, q: &Q, graph: &mut ProofGraph<Q>) -> Result<StatementProof, ProveError> {
         let statement = self.statement;
-        let words = statement.words();
-        let made = graph.submit(&mut self.prover, q, &words, |session| make(statement, session))?;
+        let (words, components) = (statement.words(), generators.generated());
+        self.expect_components(components.len())?;
+        let made =
+            graph.submit_generated(&mut self.prover, q, &words, &components, |session| make(statement, session))?;
         checked(statement, made)
     }
 }

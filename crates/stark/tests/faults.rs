@@ -64,9 +64,19 @@ enum Way {
     Witness,
     /// After so many proofs with the same graph.
     Graph(usize),
+    /// As that, from the witness.
+    WitnessGraph(usize),
 }
 
-const WAYS: [Way; 5] = [Way::OpByOp, Way::Witness, Way::Graph(0), Way::Graph(1), Way::Graph(2)];
+const WAYS: [Way; 7] = [
+    Way::OpByOp,
+    Way::Witness,
+    Way::Graph(0),
+    Way::Graph(1),
+    Way::Graph(2),
+    Way::WitnessGraph(1),
+    Way::WitnessGraph(2),
+];
 
 /// A proof in the making, again and again.
 struct Proving<'a> {
@@ -79,33 +89,31 @@ struct Proving<'a> {
 impl Proving<'_> {
     fn graph_after(&mut self, way: Way) -> ProofGraph<AnyQueue> {
         let mut graph = ProofGraph::new();
-        if let Way::Graph(before) = way {
-            (0..before).for_each(|_| drop(self.replayed(&mut graph).unwrap()));
+        if let Way::Graph(before) | Way::WitnessGraph(before) = way {
+            (0..before).for_each(|_| drop(self.prove(way, &mut graph).unwrap()));
         }
         self.q.finish().unwrap();
         graph
-    }
-
-    fn replayed(&mut self, graph: &mut ProofGraph<AnyQueue>) -> Proven {
-        self.prover.prove_replayed(&self.q, graph, &self.machine.trace())
     }
 
     fn prove(&mut self, way: Way, graph: &mut ProofGraph<AnyQueue>) -> Proven {
         match way {
             Way::OpByOp => self.prover.prove(&self.q, &self.machine.trace()),
             Way::Witness => self.prover.prove_from(&self.q, self.machine),
-            Way::Graph(_) => self.replayed(graph),
+            Way::Graph(_) => self.prover.prove_replayed(&self.q, graph, &self.machine.trace()),
+            Way::WitnessGraph(_) => self.prover.prove_from_replayed(&self.q, graph, self.machine),
         }
+    }
+
+    /// A proof with the graph that `way` leaves behind.
+    fn replayed(&mut self, way: Way, graph: &mut ProofGraph<AnyQueue>) -> Proven {
+        self.prove(if matches!(way, Way::WitnessGraph(_)) { way } else { Way::Graph(0) }, graph)
     }
 
     /// The calls of the driver that a proof makes, each with how often.
     fn calls(&mut self, way: Way) -> Vec<(&'static str, u64)> {
         let mut graph = self.graph_after(way);
-        let before = self.session.counters().calls;
-        self.prove(way, &mut graph).unwrap();
-        let after = self.session.counters().calls;
-        let made = after.into_iter().map(|(call, count)| (call, count - before.get(call).copied().unwrap_or(0)));
-        made.filter(|(call, count)| *count > 0 && !call.starts_with("cuGetError")).collect()
+        made(self.session, || drop(self.prove(way, &mut graph).unwrap()))
     }
 
     /// A proof while `rule` is in force, and the graph that it was made with.
@@ -115,6 +123,56 @@ impl Proving<'_> {
         let proven = self.prove(way, &mut graph);
         self.session.clear_faults();
         (proven, graph)
+    }
+}
+
+/// The calls of the driver that `run` makes, each with how often.
+fn made(session: &Simulation, run: impl FnOnce()) -> Vec<(&'static str, u64)> {
+    let before = session.counters().calls;
+    run();
+    let after = session.counters().calls;
+    let made = after.into_iter().map(|(call, count)| (call, count - before.get(call).copied().unwrap_or(0)));
+    made.filter(|(call, count)| *count > 0 && !call.starts_with("cuGetError")).collect()
+}
+
+/// Whether `error` is what a driver's `code` means.
+fn is_refusal(error: &ProveError, code: i32) -> bool {
+    match refusal(error) {
+        BackendError::OutOfMemory { .. } => code == 2,
+        BackendError::Driver { code: reported, .. } => *reported == code,
+        _ => false,
+    }
+}
+
+#[test]
+fn whatever_call_is_refused_there_is_a_prover_or_a_typed_error() {
+    let (session, machine) = (simulate(), machine());
+    for residency in [Residency::Full, Residency::Blocks(2)] {
+        // The first one has the device compile programs, and fill its pools.
+        let q = open(Choice::Sim, None);
+        drop(with_residency(&q, &machine, residency).unwrap());
+        let calls = made(&session, || drop(with_residency(&q, &machine, residency).unwrap()));
+        let mut refused = 0;
+        for (call, count) in calls {
+            for (code, turn) in turns(Way::OpByOp, count) {
+                session.inject(format!("fail={code}@{call}:{turn}").parse::<Rule>().unwrap());
+                let made = with_residency(&q, &machine, residency);
+                session.clear_faults();
+                if let Err(error) = &made {
+                    assert!(is_refusal(error, code), "{residency:?}, {code} at {call} {turn}: {error:?}");
+                    refused += 1;
+                }
+                drop(made);
+                q.finish().unwrap();
+                assert_eq!(q.budget().live_bytes(), 0, "{residency:?}, {code} at {call} {turn}");
+            }
+        }
+        assert!(refused > 10, "{refused}");
+        let mut prover = with_residency(&q, &machine, residency).unwrap();
+        assert_eq!(prover.prove(&q, &machine.trace()), {
+            let q = open(Choice::Cpu, None);
+            new(&q, &machine).unwrap().prove(&q, &machine.trace())
+        });
     }
 }
 
@@ -140,16 +198,12 @@ fn refuse_each_call(residency: Residency, ways: &[Way]) {
                 match &proven {
                     Ok(proof) => assert_eq!(*proof, expected, "{way:?}, {rule}"),
                     Err(error) => {
-                        let right = match refusal(error) {
-                            BackendError::OutOfMemory { .. } => code == 2,
-                            BackendError::Driver { code: reported, .. } => *reported == code,
-                            _ => false,
-                        };
-                        assert!(right, "{way:?}, {rule}: {error:?}");
+                        assert!(is_refusal(error, code), "{way:?}, {rule}: {error:?}");
                         *refused.entry(call).or_insert(0) += 1;
                         // Prover and graph are as good as before: the graph is recorded again, and replayed.
                         for _ in 0..if turn == 1 { 3 } else { 1 } {
-                            assert_eq!(proving.replayed(&mut graph).as_ref(), Ok(&expected), "{way:?} after {rule}");
+                            let proven = proving.replayed(way, &mut graph);
+                            assert_eq!(proven.as_ref(), Ok(&expected), "{way:?} after {rule}");
                         }
                     }
                 }
@@ -180,6 +234,7 @@ fn a_device_that_is_lost_during_a_proof_makes_none_and_keeps_nothing() {
         (Way::Graph(2), "fail=700@cuGraphLaunch:1"),
         (Way::Graph(2), "late=719@cuGraphLaunch:1"),
         (Way::Graph(2), "fail=700@cuEventSynchronize:1"),
+        (Way::WitnessGraph(2), "fail=700@cuGraphLaunch:1"),
     ]);
     for (way, rule) in cases {
         let session = simulate();
@@ -187,7 +242,7 @@ fn a_device_that_is_lost_during_a_proof_makes_none_and_keeps_nothing() {
         let prover = new(&q, &machine).unwrap();
         let mut proving = Proving { session: &session, q, machine: &machine, prover };
         let (proven, mut graph) = proving.prove_under(way, rule);
-        for proven in [proven, proving.replayed(&mut graph), proving.prove(Way::OpByOp, &mut graph)] {
+        for proven in [proven, proving.replayed(way, &mut graph), proving.prove(Way::OpByOp, &mut graph)] {
             let error = proven.unwrap_err();
             assert!(matches!(refusal(&error), BackendError::DeviceLost { .. }), "{way:?}, {rule}: {error:?}");
         }

@@ -9,7 +9,10 @@ use std::{
 use backend_api::{BackendError, Queue as _};
 use cuda_sim::driver::{self, Rule, Simulation};
 use runtime::{AnyQueue, Choice, Domain, Settings};
-use stark::{Columns, M31, ManyProofs, PcsConfig, Protocol, ProveError, ProverError, StatementProof, StatementProver};
+use stark::{
+    Columns, M31, ManyProofs, PcsConfig, Protocol, ProveError, ProverError, StatementProof, StatementProver, Ticket,
+    in_turn,
+};
 use stark_airs::WideFibonacci;
 
 type Proven = Result<StatementProof, ProveError>;
@@ -60,7 +63,7 @@ struct Made {
 fn many(queues: &[AnyQueue], traces: Vec<Vec<Columns>>) -> Made {
     let proven = Mutex::new(vec![None; traces.len()]);
     let air = air();
-    let many = ManyProofs::new(Protocol::V2_3, PcsConfig::default(), &air, traces);
+    let many = ManyProofs::new(Protocol::V2_3, PcsConfig::default(), &air, traces.into_iter().enumerate());
     let keep = |number: usize, proof: Proven| {
         let before = proven.lock().unwrap()[number].replace(proof);
         assert!(before.is_none(), "{number} was proven before");
@@ -87,6 +90,23 @@ fn every_trace_is_proven_once_and_a_wrong_one_alone_has_no_proof() {
         assert_eq!(made.queues.into_iter().map(Result::unwrap).sum::<usize>(), 30);
         assert!(made.rest.is_empty());
         assert!(queues.iter().all(|q| q.budget().live_bytes() == 0));
+    }
+}
+
+#[test]
+fn a_client_with_many_traces_does_not_hold_up_one_with_few() {
+    let (traces, air) = (traces(24), air());
+    let clients = [&traces[..20], &traces[20..21], &traces[21..]];
+    let many =
+        ManyProofs::new(Protocol::V2_3, PcsConfig::default(), &air, in_turn(clients.map(<[Vec<Columns>]>::to_vec)));
+    let (q, mut done) = (open(Choice::Cpu, 0), Vec::new());
+    many.prove_on(&q, |ticket, proof| done.push((ticket, proof))).unwrap();
+    let tickets: Vec<_> = done.iter().map(|(Ticket { client, number }, _)| (*client, *number)).collect();
+    assert_eq!(tickets[..7], [(0, 0), (1, 0), (2, 0), (0, 1), (2, 1), (0, 2), (2, 2)]);
+    assert!(tickets[7..].iter().copied().eq((3..20).map(|number| (0, number))));
+    let expected = expected(&traces);
+    for (Ticket { client, number }, proof) in done {
+        assert_eq!(proof, expected[[0, 20, 21][client] + number], "client {client}, {number}");
     }
 }
 

@@ -43,7 +43,7 @@ fn counted<T>(q: &AnyQueue, run: impl FnOnce() -> T) -> (T, Submissions) {
     (made, q.submissions() - before)
 }
 
-/// Proves each trace op by op and replayed, from its columns and from its witness, twice; holds the counts of the driver's calls.
+/// Proves each trace op by op and replayed, from its columns and from its witness, three times; holds the counts of the driver's calls.
 fn hold<S: Statement, W: Witness>(q: &AnyQueue, statement: &S, traces: &[(Vec<Columns>, W)]) {
     for residency in [Residency::Full, Residency::Blocks(4)] {
         hold_with(q, statement, residency, traces);
@@ -57,34 +57,35 @@ fn hold_with<S: Statement, W: Witness>(
     traces: &[(Vec<Columns>, W)],
 ) {
     let mut prover = prover_with(q, statement, residency);
-    let mut graph = ProofGraph::new();
-    for (round, (trace, witness)) in traces.iter().chain(traces).enumerate() {
+    let [mut graph, mut graph_from] = [(), ()].map(|()| ProofGraph::new());
+    for (round, (trace, witness)) in traces.iter().cycle().take(3 * traces.len()).enumerate() {
         let (expected, eager) = counted(q, || prover.prove(q, trace).unwrap());
         let (from, eager_from) = counted(q, || prover.prove_from(q, witness).unwrap());
         assert_eq!(from, expected);
         let (proof, replayed) = counted(q, || prover.prove_replayed(q, &mut graph, trace).unwrap());
         assert_eq!(proof, expected, "{round}");
-        let (proof, replayed_from) = counted(q, || prover.prove_from_replayed(q, &mut graph, witness).unwrap());
+        let (proof, replayed_from) = counted(q, || prover.prove_from_replayed(q, &mut graph_from, witness).unwrap());
         assert_eq!(proof, expected, "{round}");
         for counts in [eager, eager_from, replayed, replayed_from] {
             assert_eq!(counts.waits, 1, "{round}: {counts:?}");
         }
-        if round == 0 {
+        // The second is recorded, op by op.
+        if round < 2 {
             continue;
         }
-        assert_eq!((replayed.launches, replayed.replays), (0, 1), "{round}: {replayed:?}");
-        assert_eq!(replayed_from.replays, 1, "{round}: {replayed_from:?}");
-        assert!(10 * replayed.calls <= eager.calls, "{round}: {replayed:?} instead of {eager:?}");
-        assert!(5 * replayed_from.calls <= eager_from.calls, "{round}: {replayed_from:?} instead of {eager_from:?}");
+        for (replayed, eager) in [(replayed, eager), (replayed_from, eager_from)] {
+            assert_eq!((replayed.launches, replayed.replays), (0, 1), "{round}: {replayed:?}");
+            assert!(10 * replayed.calls <= eager.calls, "{round}: {replayed:?} instead of {eager:?}");
+        }
     }
-    assert!(graph.is_recorded());
+    assert!(graph.is_recorded() && graph_from.is_recorded());
 }
 
 #[test]
 fn a_replayed_proof_is_one_submission_and_one_wait() {
     let q = simulated(None);
     let air = WideFibonacci::new(6, 20).unwrap();
-    hold(&q, &air, &[1, 2, 3].map(|seed| fibonacci(&air, 64, seed)));
+    hold(&q, &air, &[1, 2].map(|seed| fibonacci(&air, 64, seed)));
     let machine = StateMachine::new([4, 5], words([9, 1 << 30])).unwrap();
     hold(&q, &machine, &[(machine.trace(), machine)]);
     let plonk = Plonk::evaluate(Circuit::sample(60).unwrap(), words([3, 1 << 30]).to_vec()).unwrap();
@@ -124,6 +125,27 @@ fn a_graph_is_made_anew_for_another_prover_and_kept_after_a_refused_trace() {
     assert!(graph.is_recorded());
     let (proof, counts) = counted(&q, || second.prove_replayed(&q, &mut graph, &trace).unwrap());
     assert_eq!((&proof, counts.replays), (&expected[1], 1));
+}
+
+#[test]
+fn a_graph_is_made_anew_where_the_trace_is_made_in_another_way() {
+    let (q, air) = (simulated(None), WideFibonacci::new(6, 20).unwrap());
+    let (mut prover, mut graph) = (prover(&q, &air), ProofGraph::new());
+    for seed in 1..4 {
+        let (trace, witness) = fibonacci(&air, 64, seed);
+        let expected = prover.prove(&q, &trace);
+        for is_recorded in [false, true, true] {
+            assert_eq!(prover.prove_replayed(&q, &mut graph, &trace), expected);
+            assert_eq!(graph.is_recorded(), is_recorded);
+        }
+        for is_recorded in [false, true, true] {
+            assert_eq!(prover.prove_from_replayed(&q, &mut graph, &witness), expected);
+            assert_eq!(graph.is_recorded(), is_recorded);
+        }
+    }
+    let machine = StateMachine::new([4, 5], words([1, 2])).unwrap();
+    let got = prover.prove_from_replayed(&q, &mut graph, &machine);
+    assert_eq!(got, Err(ProveError::Components { expected: 1, got: 2 }));
 }
 
 #[test]
