@@ -46,7 +46,7 @@ mod replays;
 
 #[cfg(feature = "cuda")]
 pub use cuda_backend::{
-    AesKernel, AirKernel, KernelFacts, ModuleFacts, ModuleInfo, ModuleOutcome, abandoned, exit_at_once,
+    AesKernel, AirKernel, Detour, KernelFacts, Link, ModuleFacts, ModuleInfo, ModuleOutcome, Route, abandoned, exit_at_once,
 };
 
 pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRank, AnyRef, AnyRegistered, TRACE_TARGET, ranks};

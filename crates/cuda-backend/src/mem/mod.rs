@@ -4,12 +4,14 @@ mod arena;
 mod block;
 mod host_copy;
 mod pinned;
+mod peer;
 mod pool;
 mod registered;
 mod transfer;
 mod uses;
 
 pub(crate) use block::{Block, Region};
+pub(crate) use peer::{Courier, copy_between, copy_through_host, copy_within};
 pub use pinned::PinnedCounts;
 pub(crate) use pinned::{Content, Piece, PinnedPool};
 pub(crate) use pool::{DevicePool, GRANULE_BYTES};
