@@ -22,7 +22,10 @@ impl Counts {
         match call {
             "cuLaunchKernel" | "cuLaunchCooperativeKernel" => add(&self.launches),
             "cuGraphLaunch" => add(&self.replays),
-            "cuMemcpyHtoDAsync_v2" | "cuMemcpyDtoHAsync_v2" | "cuMemcpyDtoDAsync_v2" | "cuMemcpyPeerAsync"
+            "cuMemcpyHtoDAsync_v2"
+            | "cuMemcpyDtoHAsync_v2"
+            | "cuMemcpyDtoDAsync_v2"
+            | "cuMemcpyPeerAsync"
             | "cuMemsetD8Async" => {
                 add(&self.copies);
             }

@@ -3,8 +3,8 @@
 mod arena;
 mod block;
 mod host_copy;
-mod pinned;
 mod peer;
+mod pinned;
 mod pool;
 mod registered;
 mod transfer;

@@ -223,7 +223,12 @@ pub(crate) fn fill_zero(track: &Track, target: Region<'_>) -> Result<(), Backend
 }
 
 /// Pinned memory for a copy of so many bytes; `None` if it must do without.
-pub(super) fn acquire(device: &DeviceCtx, track: &Track, bytes: usize, content: Content) -> Result<Option<Piece>, Fault> {
+pub(super) fn acquire(
+    device: &DeviceCtx,
+    track: &Track,
+    bytes: usize,
+    content: Content,
+) -> Result<Option<Piece>, Fault> {
     let _relaxed = track.relax()?;
     device.pinned().acquire(bytes, content)
 }

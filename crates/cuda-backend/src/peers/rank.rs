@@ -112,7 +112,12 @@ impl PeerRank {
 
     /// Waits for the threads of all ranks to come to the same call.
     fn meet(&self, call: &Call) -> Result<(), CollectiveError> {
-        self.transport.exchange(call, Message::Same(&[])).map(drop)
+        let met = self.transport.exchange(call, Message::Same(&[]));
+        met.map(drop).map_err(|error| match (&error, self.device.context().lost()) {
+            // Another rank, which copied from this one, met the end of this device.
+            (CollectiveError::GaveUp { rank }, Some(lost)) if *rank == self.transport.rank() => lost.clone().into(),
+            _ => error,
+        })
     }
 
     fn permit(&self, q: &CudaQueue, op: &'static str) -> Result<(), BackendError> {
@@ -284,6 +289,9 @@ impl Collective<CudaQueue> for PeerRank {
 
 impl fmt::Debug for PeerRank {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PeerRank").field("rank", &self.transport.rank()).field("links", &self.links).finish_non_exhaustive()
+        f.debug_struct("PeerRank")
+            .field("rank", &self.transport.rank())
+            .field("links", &self.links)
+            .finish_non_exhaustive()
     }
 }

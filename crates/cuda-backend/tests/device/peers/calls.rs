@@ -2,9 +2,7 @@
 
 use core::ops::Range;
 
-use backend_api::{
-    BackendError, Buffer as _, Collective as _, CollectiveError, Fork as _, Queue as _, Ranks as _,
-};
+use backend_api::{BackendError, Buffer as _, Collective as _, CollectiveError, Fork as _, Queue as _, Ranks as _};
 use cuda_backend::{Allocator, CudaQueue, PeerRank};
 
 use super::{on_ranks, open, open_with};
