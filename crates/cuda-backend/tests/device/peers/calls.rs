@@ -183,6 +183,42 @@ fn memory_is_not_reused_while_others_copy_from_it() {
     }
 }
 
+/// A rank waits for another while the host sees all work done that its stream holds: what it offers is in use all the same.
+#[test]
+fn memory_that_is_offered_is_in_use_although_its_stream_is_done() {
+    let machine = Machine::new("devices=2;schedule=lazy;checks=sanitize");
+    let queues = open(2);
+    let (say, hear) = std::sync::mpsc::channel();
+    let hear = std::sync::Mutex::new(hear);
+    let q = &queues[0];
+    let group = PeerRank::group(&queues).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Until the other rank has come to the call, and no longer than that takes.
+            for _ in 0..20 {
+                std::thread::sleep(core::time::Duration::from_millis(5));
+                q.finish().unwrap();
+            }
+            say.send(()).unwrap();
+        });
+        on_ranks(&queues, group, |q, rank| {
+            // Memory of another stream of the device comes and goes in that one's order.
+            let home = q.fork().unwrap();
+            let src = home.upload(&[rank.rank() as u32; 64]).unwrap();
+            let mut dst = q.zeros::<u32>(64).unwrap();
+            if rank.rank() == 1 {
+                hear.lock().unwrap().recv().unwrap();
+            }
+            rank.all_to_all(q, src.view(), dst.view_mut()).unwrap();
+            drop(src);
+            home.finish().unwrap();
+            assert_eq!(q.download(&dst).unwrap(), [[0; 32], [1; 32]].concat());
+        });
+    });
+    drop(queues);
+    machine.assert_clean();
+}
+
 #[test]
 fn wrong_arguments_are_named() {
     let _machine = Machine::new("devices=2");
