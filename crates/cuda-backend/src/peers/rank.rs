@@ -155,6 +155,9 @@ impl PeerRank {
         self.board.has_read(own, self.or_end(Point::after(stream, events))?);
         self.meet(call)?;
         reading.settle();
+        if bytes == 0 {
+            return Ok(());
+        }
 
         offered.is_read(self.board.others_read(own));
         let mut order = || {
