@@ -12,6 +12,7 @@
 //! - `programs`: PTX of programs that come from AIRs.
 //! - `launch`: the one call site of kernels, and a wrapper for each kernel.
 //! - `ops`: the op sets, in terms of launches.
+//! - `peers`: collectives between queues by copies between devices.
 //!
 //! # Order
 //! Work on one queue runs in order. A buffer that several queues use remembers its last write and the reads since then,
@@ -32,6 +33,7 @@ mod launch;
 mod mem;
 mod open;
 mod ops;
+mod peers;
 mod programs;
 mod queue;
 mod record;
@@ -54,6 +56,7 @@ pub use kernels::{
 pub use launch::{Launch, launch_canary, launch_programs};
 pub use mem::{CudaRegistered, PinnedCounts};
 pub use open::{Allocator, CudaConfig, DriverInfo, MIN_BUDGET_BYTES, OpenError, devices, driver};
+pub use peers::{Detour, Link, PeerRank, Route, links, measured_links};
 pub use programs::{ProgramKind, ProgramSource};
 pub use queue::CudaQueue;
 pub use timed::CudaMark;

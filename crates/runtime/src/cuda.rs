@@ -17,7 +17,7 @@ use core_types::{
     params::fss::{CmpGenParams, CmpWindowParams, padded},
 };
 use cuda_backend::{
-    Allocator, CudaConfig, CudaQueue, DeviceInfo, DriverInfo, KernelSource, MemoryUsage, ModuleInfo, ModuleText,
+    Allocator, CudaConfig, CudaQueue, DeviceInfo, DriverInfo, KernelSource, Link, MemoryUsage, ModuleInfo, ModuleText,
 };
 use cuda_loader::{Origin, Source};
 use cuda_sim::driver;
@@ -57,6 +57,27 @@ pub fn cuda_facts(settings: &Settings) -> Result<CudaFacts, Unavailable> {
 pub fn cuda_modules(settings: &Settings) -> Result<Vec<ModuleInfo>, Unavailable> {
     let gpu = |source: cuda_backend::ModuleError| Unavailable::Gpu(Box::new(source.into()));
     cuda_backend::modules(&kernel_source(settings)).map_err(gpu)
+}
+
+/// The links between all usable devices of the driver that `settings` name, measured unless the driver is the simulated one, whose
+/// times mean nothing. Opens all these devices; none if there are no two.
+///
+/// # Errors
+/// Why there is no driver, or what it answered.
+pub fn cuda_links(settings: &Settings) -> Result<Vec<Link>, Unavailable> {
+    let facts = cuda_facts(settings)?;
+    let choice = if facts.simulated { Choice::Sim } else { Choice::Gpu };
+    let usable: Vec<_> = facts.devices.iter().filter(|device| device.is_usable()).collect();
+    if usable.len() < 2 {
+        return Ok(Vec::new());
+    }
+    let open = |device: &DeviceInfo| {
+        let settings = Settings { cuda_device: device.ordinal, mem_limit_bytes: None, ..settings.clone() };
+        open_with_kernels(&settings, choice, KernelSource::Texts(Vec::new()))
+    };
+    let queues = usable.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let found = if facts.simulated { cuda_backend::links(&queues) } else { cuda_backend::measured_links(&queues) };
+    found.map_err(|source| Unavailable::Gpu(Box::new(source.into())))
 }
 
 /// Opens the simulated device if `choice` is [`Choice::Sim`], or else the GPU, with kernels of the caller instead of those of

@@ -1,8 +1,10 @@
 //! The simulated driver as a choice of the user, in a process of its own: the driver of a process is chosen once.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+use std::thread;
+
 use backend_api::{
-    BackendError, BackendKind, Buffer, Fork, Queue, Record, Timed,
+    BackendError, BackendKind, Buffer, Collective, CollectiveError, Fork, Queue, Ranks, Record, Timed,
     ops::{
         linalg::{Axpby, ElementwiseOps},
         recurrent::{GruBackward, RecurrentOps},
@@ -10,7 +12,8 @@ use backend_api::{
 };
 use core_types::params::recurrent::{GruInputs, GruParams, GruVariant};
 use runtime::{
-    AnyBuf, AnyQueue, Choice, Domain, ReplayCounts, Replays, Settings, Unavailable, availability, cuda_facts, open_with,
+    AnyBuf, AnyQueue, AnyRank, Choice, Domain, ReplayCounts, Replays, Settings, Unavailable, availability, cuda_facts,
+    cuda_links, open_with, ranks,
 };
 
 fn settings() -> Settings {
@@ -103,4 +106,45 @@ fn what_is_run_often_is_recorded_once_and_replayed() {
     // Another key takes the only place.
     assert_eq!(run(6, 8.0), (8.0, counts(2, 1, 2, 1)));
     assert_eq!(run(5, 16.0), (16.0, counts(3, 1, 2, 2)));
+}
+
+/// Each rank brings its number.
+fn gathered(queues: &[AnyQueue]) -> Vec<bool> {
+    let numbers: Vec<u32> = (0..queues.len() as u32).collect();
+    let shares: Vec<_> = (0..queues.len()).map(|rank| rank..rank + 1).collect();
+    thread::scope(|scope| {
+        let ranks = queues.iter().zip(ranks(queues).unwrap()).map(|(q, rank)| {
+            let (numbers, shares) = (&numbers, &shares);
+            scope.spawn(move || {
+                let mut all = q.upload(&vec![rank.rank() as u32; shares.len()]).unwrap();
+                rank.all_gather(q, &mut all, shares).unwrap();
+                assert_eq!(q.download(&all).unwrap(), *numbers);
+                matches!(rank, AnyRank::Peer(_))
+            })
+        });
+        let ranks: Vec<_> = ranks.collect();
+        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn queues_on_gpus_copy_from_each_other_and_others_pass_through_the_host() {
+    let on = |cuda_device| open(&Settings { cuda_device, ..settings() }, Choice::Sim);
+    let host = || open(&settings(), Choice::Cpu);
+    assert_eq!(gathered(&[on(0), on(1)]), [true; 2]);
+    assert_eq!(gathered(&[on(1), host(), on(0)]), [false; 3]);
+    assert_eq!(gathered(&[host(), host()]), [false; 2]);
+    assert!(ranks(&[]).unwrap().is_empty());
+    let (links, queues) = (cuda_links(&settings()).unwrap(), [on(0), on(1)]);
+    let group = ranks(&queues).unwrap();
+    assert_eq!(group[1].links(), links);
+    assert_eq!(links.len(), 2);
+
+    let processor = host();
+    let mixed = |op| Err(CollectiveError::Backend(BackendError::MixedBackend { op }));
+    let mut words = processor.upload(&[0u32; 2]).unwrap();
+    assert_eq!(group[0].all_gather(&processor, &mut words, &[0..1, 1..2]), mixed("all_gather"));
+    assert_eq!(group[0].broadcast(&queues[0], 0, &mut words, 0..1), mixed("broadcast"));
+    assert_eq!(group[0].barrier(&processor), mixed("barrier"));
+    assert_eq!(group[1].barrier(&queues[1]), Err(CollectiveError::GaveUp { rank: 0 }));
 }

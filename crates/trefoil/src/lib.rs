@@ -79,8 +79,8 @@ pub use {backend_api, core_types, runtime};
 pub use rand_chacha;
 
 pub use backend_api::{
-    BackendError, BackendKind, Budget, Buffer, BufferMut, BufferRef, Caps, DType, Element, Fork, Mut, Queue, Real,
-    Record, Ref, Register, Timed,
+    BackendError, BackendKind, Budget, Buffer, BufferMut, BufferRef, Caps, Collective, CollectiveError, DType, Element,
+    Fork, Mut, Queue, Ranks, Real, Record, Ref, Register, Timed,
 };
 pub use core_types::{
     circle::CirclePoint,
@@ -89,11 +89,14 @@ pub use core_types::{
 pub use cpu_backend::{CpuError, CpuQueue, SimdLevel};
 pub use half::{bf16, f16};
 #[cfg(feature = "cuda")]
-pub use runtime::{AesKernel, AirKernel, CudaFacts, abandoned, cuda_facts, exit_at_once, simulator_reports};
 pub use runtime::{
-    AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRef, AnyRegistered, BackendStatus, Choice, Domain, OpenError,
-    ReplayCounts, Replays, Settings, SettingsError, Unavailable, UnknownChoice, availability, cpu, open, open_for,
-    open_with,
+    AesKernel, AirKernel, CudaFacts, Detour, Link, Route, abandoned, cuda_facts, cuda_links, exit_at_once,
+    simulator_reports,
+};
+pub use runtime::{
+    AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRank, AnyRef, AnyRegistered, BackendStatus, Choice, Domain,
+    OpenError, ReplayCounts, Replays, Settings, SettingsError, Unavailable, UnknownChoice, availability, cpu, open,
+    open_for, open_with, ranks,
 };
 
 /// The examples of the README, compiled and run with the documentation tests.

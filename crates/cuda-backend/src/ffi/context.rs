@@ -139,6 +139,15 @@ impl Context {
         self.counts.submissions()
     }
 
+    /// Whether the device is lost and no work of it runs any more.
+    pub(crate) fn is_dead(&self) -> bool {
+        self.lost.get().is_some() && !self.hung.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn raw(&self) -> CUcontext {
+        CUcontext(self.primary.as_raw().cast())
+    }
+
     /// Why the device is lost, if it is.
     pub(crate) fn lost(&self) -> Option<&BackendError> {
         self.lost.get()
@@ -251,7 +260,7 @@ impl Context {
         if let Some(error) = self.lost.get() {
             return Err(Fault::Lost(error.clone()));
         }
-        let own = CUcontext(self.primary.as_raw().cast());
+        let own = self.raw();
         match current() {
             Ok(current) if current == own => return Ok(function()),
             Err(status) if status.is_sticky() => self.judge("cuCtxGetCurrent", status)?,

@@ -12,6 +12,7 @@ mod graph;
 mod memory;
 mod module;
 mod order;
+mod peer;
 mod process;
 mod stream;
 
@@ -25,5 +26,6 @@ pub(crate) use memory::{
     register, take, take_ordered, unregister,
 };
 pub(crate) use module::{Function, FunctionFacts, LoadedModule};
+pub(crate) use peer::{PeerFacts, copy_from_peer, enable_access, peer_facts};
 pub use process::exit_at_once;
 pub(crate) use stream::Stream;

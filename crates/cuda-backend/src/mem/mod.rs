@@ -3,6 +3,7 @@
 mod arena;
 mod block;
 mod host_copy;
+mod peer;
 mod pinned;
 mod pool;
 mod registered;
@@ -10,6 +11,7 @@ mod transfer;
 mod uses;
 
 pub(crate) use block::{Block, Region};
+pub(crate) use peer::{Courier, copy_between, copy_through_host, copy_within};
 pub use pinned::PinnedCounts;
 pub(crate) use pinned::{Content, Piece, PinnedPool};
 pub(crate) use pool::{DevicePool, GRANULE_BYTES};

@@ -9,6 +9,7 @@ mod graphs;
 mod kernels;
 mod open;
 mod order;
+mod peers;
 mod register;
 mod support;
 mod threads;

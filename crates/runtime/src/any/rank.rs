@@ -1,0 +1,182 @@
+//! Ranks of queues whose backends are chosen at run time.
+
+use core::ops::Range;
+
+#[cfg(feature = "cuda")]
+use backend_api::BackendError;
+use backend_api::{BufferRef as _, Collective, CollectiveError, Element, Ranks};
+use collective::{Local, Staged};
+#[cfg(feature = "cuda")]
+use cuda_backend::{CudaQueue, Link, PeerRank};
+
+use super::{AnyBuf, AnyMut, AnyQueue, AnyRef, span::traced};
+
+/// The place of an [`AnyQueue`] in a group of ranks of this process. See [`ranks`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AnyRank {
+    /// What ranks bring each other passes through host memory.
+    Host(Staged<Local>),
+    /// Ranks copy from each other's devices.
+    #[cfg(feature = "cuda")]
+    Peer(PeerRank),
+}
+
+/// The places of queues in one group, of each queue one, in their order: each belongs to a thread of its own, with its queue. Queues
+/// on GPUs copy from each other; where one is on the processor, all passes through host memory.
+///
+/// # Errors
+/// What the devices report.
+pub fn ranks(queues: &[AnyQueue]) -> Result<Vec<AnyRank>, CollectiveError> {
+    #[cfg(feature = "cuda")]
+    if let Some(queues) = gpus(queues) {
+        return Ok(PeerRank::group(&queues)?.into_iter().map(AnyRank::Peer).collect());
+    }
+    Ok(Local::group(queues.len()).into_iter().map(AnyRank::Host).collect())
+}
+
+/// The queues, if all are on GPUs and there are any.
+#[cfg(feature = "cuda")]
+fn gpus(queues: &[AnyQueue]) -> Option<Vec<CudaQueue>> {
+    let gpu = |q: &AnyQueue| match q {
+        AnyQueue::Cuda(q) => Some(q.clone()),
+        AnyQueue::Cpu(_) => None,
+    };
+    queues.iter().map(gpu).collect::<Option<Vec<_>>>().filter(|queues| !queues.is_empty())
+}
+
+impl AnyRank {
+    /// The links between all ranks, if these copy from each other's devices: from the first to each other, from the second to each
+    /// other, and so on.
+    #[cfg(feature = "cuda")]
+    #[must_use]
+    pub fn links(&self) -> &[Link] {
+        match self {
+            Self::Host(_) => &[],
+            Self::Peer(rank) => rank.links(),
+        }
+    }
+
+    /// Ends the group: the queue or a view is not of the backend that the rank is of.
+    #[cfg(feature = "cuda")]
+    fn mixed(&self, op: &'static str) -> Result<(), CollectiveError> {
+        self.give_up();
+        Err(BackendError::MixedBackend { op }.into())
+    }
+}
+
+impl Ranks for AnyRank {
+    fn rank(&self) -> usize {
+        match self {
+            Self::Host(rank) => rank.rank(),
+            #[cfg(feature = "cuda")]
+            Self::Peer(rank) => rank.rank(),
+        }
+    }
+
+    fn ranks(&self) -> usize {
+        match self {
+            Self::Host(rank) => rank.ranks(),
+            #[cfg(feature = "cuda")]
+            Self::Peer(rank) => rank.ranks(),
+        }
+    }
+
+    fn give_up(&self) {
+        match self {
+            Self::Host(rank) => rank.give_up(),
+            #[cfg(feature = "cuda")]
+            Self::Peer(rank) => rank.give_up(),
+        }
+    }
+
+    fn sent_bytes(&self) -> Vec<u64> {
+        match self {
+            Self::Host(rank) => rank.sent_bytes(),
+            #[cfg(feature = "cuda")]
+            Self::Peer(rank) => rank.sent_bytes(),
+        }
+    }
+}
+
+impl Collective<AnyQueue> for AnyRank {
+    fn all_gather<T: Element>(
+        &self,
+        q: &AnyQueue,
+        buffer: &mut AnyBuf<T>,
+        shares: &[Range<usize>],
+    ) -> Result<(), CollectiveError> {
+        traced!(
+            q,
+            "all_gather",
+            [bytes = shares.iter().map(ExactSizeIterator::len).sum::<usize>() * size_of::<T>()],
+            match self {
+                Self::Host(rank) => rank.all_gather(q, buffer, shares),
+                #[cfg(feature = "cuda")]
+                Self::Peer(rank) => match (q, buffer) {
+                    (AnyQueue::Cuda(q), AnyBuf::Cuda(buffer)) => rank.all_gather(q, buffer, shares),
+                    _ => self.mixed("all_gather"),
+                },
+            }
+        )
+    }
+
+    fn all_to_all<T: Element>(
+        &self,
+        q: &AnyQueue,
+        src: AnyRef<'_, T>,
+        dst: AnyMut<'_, T>,
+    ) -> Result<(), CollectiveError> {
+        traced!(
+            q,
+            "all_to_all",
+            [bytes = src.len() * size_of::<T>()],
+            match self {
+                Self::Host(rank) => rank.all_to_all(q, src, dst),
+                #[cfg(feature = "cuda")]
+                Self::Peer(rank) => match (q, src, dst) {
+                    (AnyQueue::Cuda(q), AnyRef::Cuda(src), AnyMut::Cuda(dst)) => rank.all_to_all(q, src, dst),
+                    _ => self.mixed("all_to_all"),
+                },
+            }
+        )
+    }
+
+    fn broadcast<T: Element>(
+        &self,
+        q: &AnyQueue,
+        root: usize,
+        buffer: &mut AnyBuf<T>,
+        range: Range<usize>,
+    ) -> Result<(), CollectiveError> {
+        traced!(
+            q,
+            "broadcast",
+            [bytes = range.len() * size_of::<T>()],
+            match self {
+                Self::Host(rank) => rank.broadcast(q, root, buffer, range),
+                #[cfg(feature = "cuda")]
+                Self::Peer(rank) => match (q, buffer) {
+                    (AnyQueue::Cuda(q), AnyBuf::Cuda(buffer)) => rank.broadcast(q, root, buffer, range),
+                    _ => self.mixed("broadcast"),
+                },
+            }
+        )
+    }
+
+    fn barrier(&self, q: &AnyQueue) -> Result<(), CollectiveError> {
+        traced!(
+            q,
+            "barrier",
+            [],
+            match self {
+                Self::Host(rank) => rank.barrier(q),
+                #[cfg(feature = "cuda")]
+                Self::Peer(rank) => match q {
+                    AnyQueue::Cuda(q) => rank.barrier(q),
+                    AnyQueue::Cpu(_) => self.mixed("barrier"),
+                },
+            }
+        )
+    }
+}
