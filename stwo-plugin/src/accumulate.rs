@@ -14,7 +14,8 @@ use crate::{
     TrefoilBackend,
     arena::Slice,
     device::{done, queue},
-    layer::{Folds, column_of, into_buf, into_planes, planes},
+    folds::Folds,
+    layer::{column_of, into_buf, into_planes, planes},
 };
 
 type Secure = SecureColumnByCoords<TrefoilBackend>;

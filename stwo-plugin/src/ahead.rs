@@ -1,12 +1,9 @@
-//! What will be read, read before it is asked for.
+//! What will be read of an arena, read before it is asked for.
 //!
-//! stwo reads the values and hashes that open a proof one by one. On a GPU each of these reads is a wait. But the positions to open follow
-//! from the transcript as soon as the work was done: so the first read of an arena reads all that will be read of it in one piece.
+//! stwo reads the values and hashes that open a proof one by one, and on a GPU each of these reads is a wait. The positions to open are
+//! foreseen, so the first read of an arena reads all that will be read of it in one piece.
 
-use std::{
-    cell::{Cell, RefCell},
-    collections::BTreeSet,
-};
+use std::collections::BTreeSet;
 
 use backend_api::{
     Buffer as _, Element, Queue,
@@ -17,7 +14,7 @@ use backend_api::{
 };
 use core_types::{
     air::lifted,
-    blake2s::Digest,
+    blake2s::{Digest, node},
     field::{M31, QM31},
     params::{
         columns::ColumnAt,
@@ -25,86 +22,14 @@ use core_types::{
         merkle::{MerklePathsParams, MerkleTreeParams},
     },
 };
-use stwo::core::{
-    channel::Blake2sChannel,
-    queries::draw_queries,
-    vcs_lifted::{blake2_merkle::Blake2sMerkleHasher, merkle_hasher::MerkleHasherLifted as _},
-};
 
 use crate::{
-    Value as _,
-    arena::{Arena, Form, Known},
+    arena::{Arena, Form},
+    counts::ReadCounts,
     device::{done, queue},
-    value::digest,
+    known::Known,
+    queries,
 };
-
-/// Queries that a proof is taken to have at first. stwo does not say how many there are until they were read.
-const FEWEST: usize = 64;
-
-/// The most queries that are read ahead.
-const MOST: usize = 1 << 10;
-
-thread_local! {
-    /// The transcript before positions are drawn, from when the work is done until something else is committed to.
-    static BEFORE_QUERIES: RefCell<Option<Blake2sChannel>> = const { RefCell::new(None) };
-    /// Log of the number of positions that are drawn from: values of the first layer of FRI.
-    static LOG_POSITIONS: Cell<u32> = const { Cell::new(0) };
-    /// Queries that the proof has at least.
-    static QUERIES: Cell<usize> = const { Cell::new(FEWEST) };
-    static COUNTS: Cell<ReadCounts> = const { Cell::new(ReadCounts { ahead: 0, single: 0 }) };
-}
-
-/// How often a thread waited for values that stwo reads one by one. Where memory is the host's, there is nothing to wait for, and nothing
-/// is counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReadCounts {
-    /// Reads of many values, before they were asked for.
-    pub ahead: u64,
-    /// Reads of one value that was not read ahead.
-    pub single: u64,
-}
-
-impl ReadCounts {
-    /// Those of this thread, from its beginning.
-    #[must_use]
-    pub fn of_thread() -> Self {
-        COUNTS.get()
-    }
-
-    pub(crate) fn count_ahead() {
-        COUNTS.with(|all| all.update(|counts| Self { ahead: counts.ahead + 1, ..counts }));
-    }
-
-    pub(crate) fn count_single() {
-        COUNTS.with(|all| all.update(|counts| Self { single: counts.single + 1, ..counts }));
-    }
-}
-
-/// Notes how many values the first layer of FRI has.
-pub(crate) fn note_first_layer(log_size: u32) {
-    LOG_POSITIONS.set(log_size);
-}
-
-/// Notes the transcript that positions are drawn from next.
-pub(crate) fn foretell(channel: Blake2sChannel) {
-    BEFORE_QUERIES.set(Some(channel));
-    QUERIES.set(FEWEST);
-}
-
-/// Notes that there are other commitments than those of the proof whose positions were foretold.
-pub(crate) fn forget() {
-    BEFORE_QUERIES.set(None);
-}
-
-/// Log of the number of positions, and those that so many queries open, in order.
-fn positions(queries: usize) -> Option<(u32, Vec<u32>)> {
-    BEFORE_QUERIES.with_borrow(|channel| {
-        let log_size = LOG_POSITIONS.get();
-        let drawn = draw_queries(&mut channel.clone()?, log_size, queries);
-        let distinct: BTreeSet<u32> = drawn.into_iter().map(|position| position as u32).collect();
-        Some((log_size, distinct.into_iter().collect()))
-    })
-}
 
 /// Elements that can be read ahead.
 pub trait ReadAhead: Element + Copy {
@@ -114,18 +39,18 @@ pub trait ReadAhead: Element + Copy {
 
 /// Reads what will be read of an arena, of which `index` is asked for.
 pub(crate) fn read_ahead<D: ReadAhead>(arena: &Arena<D>, index: usize, known: &mut Known<D>) {
-    let mut queries = QUERIES.get();
-    while queries <= MOST {
-        if known.queries < queries {
-            let Some((log_from, positions)) = positions(queries) else { return };
+    let mut count = queries::at_least();
+    while count <= queries::MOST {
+        if known.queries < count {
+            let Some((log_from, positions)) = queries::positions(count) else { return };
             known.values.extend(D::open(arena, log_from, &positions));
-            known.queries = queries;
+            known.queries = count;
             ReadCounts::count_ahead();
             if known.values.contains_key(&index) {
-                return QUERIES.set(queries);
+                return queries::note_at_least(count);
             }
         }
-        queries *= 4;
+        count *= 4;
     }
 }
 
@@ -249,11 +174,8 @@ fn nodes(arena: &Arena<Digest>, log_leaves: u32, leaves: &[u32]) -> Vec<(usize, 
         level.dedup_by_key(|(node, _)| *node);
         let first = params.level(k) as usize;
         found.extend(level.iter().map(|&(node, digest)| (first + node as usize, digest)));
-        let above = level.chunk_by(|(a, _), (b, _)| a >> 1 == b >> 1).filter_map(|children| match children {
-            [(left, one), (_, other)] => {
-                let children = [one, other].map(|&child| stwo::core::vcs::blake2_hash::Blake2sHash::from_device(child));
-                Some((left >> 1, digest(Blake2sMerkleHasher::hash_children(children.into()))))
-            }
+        let above = level.chunk_by(|(a, _), (b, _)| a >> 1 == b >> 1).filter_map(|children| match *children {
+            [(left, one), (_, other)] => Some((left >> 1, node(one, other))),
             _ => None,
         });
         level = above.collect();

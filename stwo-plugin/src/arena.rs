@@ -1,24 +1,19 @@
 //! Device memory that columns have in common.
 
 use std::{
-    collections::HashMap,
     fmt,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
 };
 
-use backend_api::{Buffer, BufferRef as _, Element, Queue};
+use backend_api::{Buffer, BufferRef as _, Element};
 use core_types::{field::M31, params::columns::ColumnAt};
 use runtime::{AnyBuf, AnyRef};
 
 use crate::{
-    ahead::{ReadAhead, ReadCounts, read_ahead},
-    device::{done, queue, reads_wait},
-    layer::Folds,
-    samples::Samples,
+    device::done,
+    folds::Folds,
+    known::{Known, Samples},
 };
-
-/// The most elements that are copied to the host as a whole when one of them is read.
-const WHOLE: usize = 1 << 10;
 
 /// What is in an arena, as far as it helps to tell what will be read of it.
 #[derive(Debug)]
@@ -40,9 +35,9 @@ pub(crate) enum Form {
 
 /// Device memory that is written once and then shared by the columns in it.
 pub struct Arena<D: Element> {
-    buf: AnyBuf<D>,
+    pub(crate) buf: AnyBuf<D>,
     form: Form,
-    known: Mutex<Known<D>>,
+    pub(crate) known: Mutex<Known<D>>,
     /// The coefficients of the four planes that are here, and the log of the domain that they were interpolated on.
     interpolated: OnceLock<(u32, Arc<Arena<M31>>)>,
     /// Values at points outside the domain.
@@ -52,21 +47,6 @@ pub struct Arena<D: Element> {
 impl<D: Element> fmt::Debug for Arena<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Arena").field("len", &self.len()).field("form", &self.form).finish_non_exhaustive()
-    }
-}
-
-/// What the host knows of an arena.
-#[derive(Debug)]
-pub(crate) struct Known<D> {
-    whole: Option<Vec<D>>,
-    pub(crate) values: HashMap<usize, D>,
-    /// Queries whose values were read.
-    pub(crate) queries: usize,
-}
-
-impl<D> Default for Known<D> {
-    fn default() -> Self {
-        Self { whole: None, values: HashMap::new(), queries: 0 }
     }
 }
 
@@ -91,36 +71,6 @@ impl<D: Element> Arena<D> {
     pub(crate) fn interpolated(&self, log_domain: u32, make: impl Fn() -> Arc<Arena<M31>>) -> Arc<Arena<M31>> {
         let (known, arena) = self.interpolated.get_or_init(|| (log_domain, make()));
         if *known == log_domain { arena.clone() } else { make() }
-    }
-}
-
-impl<D: ReadAhead> Arena<D> {
-    /// One element.
-    fn at(&self, index: usize) -> D {
-        let one = |index| done(queue().read(done(self.buf.slice(index..index + 1))))[0];
-        if !reads_wait() {
-            return one(index);
-        }
-        let known = &mut *self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(value) = self.whole(known).map(|whole| whole[index]).or_else(|| known.values.get(&index).copied()) {
-            return value;
-        }
-        read_ahead(self, index, known);
-        *known.values.entry(index).or_insert_with(|| {
-            ReadCounts::count_single();
-            one(index)
-        })
-    }
-
-    /// All elements, if there are few of them.
-    fn whole<'k>(&self, known: &'k mut Known<D>) -> Option<&'k Vec<D>> {
-        if self.len() > WHOLE {
-            return None;
-        }
-        Some(known.whole.get_or_insert_with(|| {
-            ReadCounts::count_ahead();
-            done(queue().read(self.view()))
-        }))
     }
 }
 
@@ -195,26 +145,5 @@ impl<D: Element> Slice<D> {
             // Someone made another reference since they were counted.
             Err(arena) => Err(vec![Self::all(arena)]),
         }
-    }
-}
-
-impl<D: ReadAhead> Slice<D> {
-    /// One element.
-    pub(crate) fn at(&self, index: usize) -> D {
-        assert!(index < self.len, "index {index} of a column of {}", self.len);
-        self.arena.at(self.start + index * self.stride)
-    }
-
-    /// All elements.
-    pub(crate) fn to_host(&self) -> Vec<D> {
-        let range = self.start..self.start + self.len.saturating_sub(1) * self.stride + usize::from(self.len > 0);
-        if reads_wait() {
-            let known = &mut *self.arena.known.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(whole) = self.arena.whole(known) {
-                return whole[range].iter().copied().step_by(self.stride).collect();
-            }
-        }
-        let values = done(queue().read(done(self.arena.view().slice(range))));
-        if self.stride == 1 { values } else { values.into_iter().step_by(self.stride).collect() }
     }
 }

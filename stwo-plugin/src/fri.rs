@@ -18,10 +18,12 @@ use stwo::{
 };
 
 use crate::{
-    TrefoilBackend, ahead,
+    TrefoilBackend,
     arena::Form,
     device::{done, queue},
-    layer::{Folds, column_of, planes},
+    folds::Folds,
+    layer::{column_of, planes},
+    queries,
     value::secure,
 };
 
@@ -72,7 +74,7 @@ impl FriOps for TrefoilBackend {
         twiddles: &TwiddleTree<Self>,
     ) -> LineEvaluation<Self> {
         let log_size = src.domain.log_size();
-        ahead::note_first_layer(log_size);
+        queries::note_first_layer(log_size);
         let params = FriFoldParams { log_size, folds: 1, on_circle: 1 };
         let domain = LineDomain::new(src.domain.half_coset);
         LineEvaluation::new(domain, fold(&src.values, params, alpha, twiddles))

@@ -11,8 +11,9 @@ use stwo::core::{
 };
 
 use crate::{
-    TrefoilBackend, ahead,
+    TrefoilBackend,
     device::{done, queue},
+    queries,
     value::digest,
 };
 
@@ -31,7 +32,7 @@ impl GrindOps<Blake2sChannel> for TrefoilBackend {
         // Positions to open are drawn next.
         let mut after = channel.clone();
         after.mix_u64(nonce);
-        ahead::foretell(after);
+        queries::foresee(after);
         nonce
     }
 }

@@ -1,9 +1,6 @@
 //! Columns of the secure field in four planes, layers of FRI among them.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, Ordering},
-};
+use std::sync::Arc;
 
 use backend_api::{Buffer as _, Queue};
 use core_types::field::M31;
@@ -14,35 +11,8 @@ use crate::{
     DeviceColumn, TrefoilBackend,
     arena::{Arena, Form, Slice},
     device::{done, queue},
+    folds::Folds,
 };
-
-/// How often a layer was folded until the next one was committed to.
-#[derive(Debug, Default)]
-pub(crate) struct Folds {
-    folds: AtomicU32,
-    /// The layer that this one came from by a fold on the circle, if another fold follows that one.
-    before: Option<Arc<Folds>>,
-}
-
-impl Folds {
-    /// Those of what `before` folds to on the circle.
-    pub(crate) fn after(before: Arc<Self>) -> Self {
-        Self { folds: AtomicU32::new(0), before: Some(before) }
-    }
-
-    /// Notes that the layer was folded.
-    pub(crate) fn fold(&self, folds: u32) {
-        self.folds.store(folds, Ordering::Relaxed);
-        if let Some(before) = &self.before {
-            before.folds.store(1 + folds, Ordering::Relaxed);
-        }
-    }
-
-    /// How often it was folded.
-    pub(crate) fn get(&self) -> u32 {
-        self.folds.load(Ordering::Relaxed)
-    }
-}
 
 /// The four planes of a column of the secure field, one after the other: where they are, or copied together.
 pub(crate) fn planes(column: &SecureColumnByCoords<TrefoilBackend>) -> Slice<M31> {

@@ -28,11 +28,12 @@ use stwo::{
 };
 
 use crate::{
-    DeviceColumn, TrefoilBackend, ahead,
+    DeviceColumn, TrefoilBackend,
     arena::{Arena, Form, Slice},
     column::together,
     device::{done, queue},
-    layer::Folds,
+    folds::Folds,
+    queries,
 };
 
 /// Log of the values that are packed in a leaf.
@@ -41,7 +42,7 @@ const LOG_PACKED: u32 = PACKED_LEAF_SIZE.ilog2();
 /// Builds all levels above the leaves at the beginning of `nodes`, and returns the leaves.
 fn tree(mut nodes: AnyBuf<Digest>, log_leaves: u32, layer: Option<(Arc<Folds>, u32)>) -> DeviceColumn<Blake2sHash> {
     done(queue().merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes: nodes.view_mut() }));
-    ahead::forget();
+    queries::forget();
     let arena = Arena::new(nodes, Form::Nodes { log_leaves, layer });
     DeviceColumn::on_device(Slice::new(arena, 0, 1 << log_leaves))
 }

@@ -273,8 +273,12 @@ impl PolyOps for TrefoilBackend {
         log_blowup_factor: u32,
         twiddles: &TwiddleTree<Self>,
         _store_polynomials_coefficients: bool,
-        _pool: &BaseColumnPool<Self>,
+        pool: &BaseColumnPool<Self>,
     ) -> Vec<Poly<Self>> {
+        // What a pool was given back are slices of an earlier proof's values, which it would only keep from being freed.
+        for polynomial in &polynomials {
+            drop(pool.take_or_alloc(polynomial.log_size() + log_blowup_factor));
+        }
         let values = evaluate_all(&polynomials.iter().collect::<Vec<_>>(), log_blowup_factor, &twiddles.twiddles);
         let polys = polynomials.into_iter().zip(values).map(|(coefficients, values)| {
             let domain = CanonicCoset::new(coefficients.log_size() + log_blowup_factor).circle_domain();

@@ -42,7 +42,8 @@ use crate::{
     TrefoilBackend,
     arena::{Arena, Form, Slice},
     device::{done, queue},
-    layer::{Folds, column, column_of, into_planes},
+    folds::Folds,
+    layer::{column, column_of, into_planes},
     poly::extend,
     value::secure,
 };

@@ -3,37 +3,26 @@
 //! stwo asks for them one by one, though a proof samples whole trees at a few points. Where each is a wait, the next columns are sampled
 //! at the same point ahead: as many as were read at it before, so that few waits are left and little is sampled in vain.
 
-use std::{collections::HashMap, sync::PoisonError};
+use std::sync::PoisonError;
 
 use backend_api::{
     Buffer as _, Queue,
     ops::circle::{CircleEvalAtPoint, CircleOps as _},
 };
 use core_types::{
-    circle::CirclePoint,
     field::{M31, QM31},
     params::circle::CirclePointParams,
 };
 
 use crate::{
-    ReadCounts,
     arena::{Form, Slice},
+    counts::ReadCounts,
     device::{done, queue, reads_wait},
+    known::{Point, Samples},
 };
 
 /// Columns that are sampled at once at first: the coordinates of two columns of the secure field.
 const FEWEST: usize = 8;
-
-type Point = CirclePoint<QM31>;
-
-/// What was sampled of an arena.
-#[derive(Debug, Default)]
-pub(crate) struct Samples {
-    /// By the first words of columns.
-    values: HashMap<(Point, usize), QM31>,
-    /// Columns that were sampled at a point.
-    columns: HashMap<Point, usize>,
-}
 
 /// The value of a column of coefficients at a point.
 pub(crate) fn sample(column: &Slice<M31>, point: Point) -> QM31 {

@@ -19,6 +19,7 @@ use stwo::{
             simd::{SimdBackend, column::BaseColumn},
         },
         fri::FriOps,
+        lookups::mle::Mle,
         poly::{
             BitReversedOrder,
             circle::{CircleCoefficients, CircleEvaluation, PolyOps, SecureEvaluation},
@@ -27,7 +28,7 @@ use stwo::{
         vcs_lifted::ops::{MerkleOpsLifted, PackLeavesOps},
     },
 };
-use trefoil_stwo::{DeviceColumn, TrefoilBackend};
+use trefoil_stwo::{DeviceColumn, TrefoilBackend, install, open};
 
 type Evaluation<B> = CircleEvaluation<B, BaseField, BitReversedOrder>;
 
@@ -185,4 +186,26 @@ fn decomposition() {
     let on_device = SecureEvaluation::<TrefoilBackend, BitReversedOrder>::new(canonic(4), secure(16, 3));
     let (g, lambda) = TrefoilBackend::decompose(&on_device);
     assert_eq!((coordinates(&g.values), lambda), (coordinates(&expected.values), expected_lambda));
+}
+
+#[test]
+fn a_queue_stays() {
+    let queue = open().unwrap();
+    assert!(install(queue.clone()).is_err());
+    assert!(core::ptr::eq(queue, open().unwrap()));
+}
+
+#[test]
+#[should_panic(expected = "look-ups by GKR run on no device")]
+fn look_ups_by_gkr_are_refused() {
+    let mle = Mle::<TrefoilBackend, BaseField>::new(words(4, 0).into());
+    mle.fix_first_variable(SecureField::default());
+}
+
+#[test]
+#[should_panic(expected = "transforms are of canonic domains")]
+fn other_domains_are_refused() {
+    let twiddles = TrefoilBackend::precompute_twiddles(canonic(5).half_coset);
+    let (part, _) = canonic(5).split(1);
+    CircleCoefficients::<TrefoilBackend>::new(words(8, 0).into()).evaluate_with_twiddles(part, &twiddles);
 }

@@ -2,26 +2,28 @@
 
 mod common;
 
+use std::sync::{Mutex, PoisonError};
+
+use backend_api::{BackendKind, Counted as _, Queue as _, Submissions};
 use common::{check, fibonacci};
 use runtime::{Choice, Settings, open_with};
 use stwo_vectors::{config::config, statement::Statement};
 use trefoil_stwo::{ReadCounts, install, open};
 
-/// Installs the simulated device, whichever test comes first.
-fn simulate() {
+/// Held by the test that uses the device, which counts for all.
+static DEVICE: Mutex<()> = Mutex::new(());
+
+/// Checks a proof on the simulated device, and returns what was read ahead and value by value, and what the device's driver was asked for.
+fn counted(statement: &Statement, parameters: [u32; 5], seed: u64) -> (ReadCounts, Submissions) {
+    let _device = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
     let (queue, _) = open_with(&Settings::default(), None, Some(Choice::Sim)).unwrap();
     // Another test may have come first.
     let _ = install(queue);
-    assert_eq!(backend_api::Queue::caps(open().unwrap()).kind, backend_api::BackendKind::Cuda);
-}
-
-/// What a proof reads ahead, and value by value.
-fn counted(statement: &Statement, parameters: [u32; 5], seed: u64) -> ReadCounts {
-    simulate();
-    let before = ReadCounts::of_thread();
+    let queue = open().unwrap();
+    assert_eq!(queue.caps().kind, BackendKind::Cuda);
+    let (reads, submitted) = (ReadCounts::of_thread(), queue.submissions());
     check(statement, config(parameters, None), seed);
-    let after = ReadCounts::of_thread();
-    ReadCounts { ahead: after.ahead - before.ahead, single: after.single - before.single }
+    (ReadCounts::of_thread() - reads, queue.submissions() - submitted)
 }
 
 #[test]
@@ -43,13 +45,13 @@ fn look_ups() {
     counted(&Statement::Steps { log_rows: [5, 4], first: [1, 2] }, [1, 1, 0, 3, 2], 1);
 }
 
-/// Arenas of more than a few values, so that openings are foreseen: one read for what opens each.
+/// The values and hashes that open a proof are thousands, and are waited for a few times for each tree.
 #[test]
 fn openings_are_read_ahead() {
     for (fold_step, queries) in [(1, 3), (2, 40), (3, 100)] {
-        // Trees of three commitments and layers, their roots among the single reads.
-        let ReadCounts { ahead, single } =
-            counted(&fibonacci(&[11], &[20]), [1, fold_step, 0, queries, 3], u64::from(queries));
+        let (reads, submitted) = counted(&fibonacci(&[11], &[20]), [1, fold_step, 0, queries, 3], u64::from(queries));
+        let ReadCounts { ahead, single } = reads;
+        eprintln!("{fold_step} {queries}: {ahead} {single} {submitted:?}");
         let layers = 11_u64.div_ceil(u64::from(fold_step));
         assert!(ahead <= 10 + 4 * layers, "{ahead} reads ahead with folds of {fold_step} and {queries} queries");
         assert!(single <= 3 + layers, "{single} single reads with folds of {fold_step} and {queries} queries");

@@ -11,7 +11,10 @@ use stwo::{
         proof::StarkProof,
         vcs_lifted::blake2_merkle::{Blake2sMerkleChannel, Blake2sMerkleHasher},
     },
-    prover::{CommitmentSchemeProver, ComponentProver, ProvingError, poly::circle::PolyOps as _, prove},
+    prover::{
+        CommitmentSchemeProver, ComponentProver, ProvingError, mempool::BaseColumnPool, poly::circle::PolyOps as _,
+        prove,
+    },
 };
 use stwo_constraint_framework::{FrameworkComponent, FrameworkEval};
 use stwo_vectors::{
@@ -35,10 +38,12 @@ impl Collect for Provers {
 }
 
 /// How a proof is made where that is left to the caller; no choice changes its bytes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Choices {
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Choices<'a> {
     /// Whether stwo is told to keep coefficients.
     pub(crate) keeps_coefficients: bool,
+    /// Where stwo takes columns from, and gives them back to.
+    pub(crate) pool: Option<&'a BaseColumnPool<TrefoilBackend>>,
 }
 
 /// The proof of these rows on Trefoil's backend, and the claimed sums.
@@ -46,7 +51,7 @@ pub(crate) fn prove_rows(
     statement: &Statement,
     config: PcsConfig,
     rows: &Rows,
-    choices: Choices,
+    choices: Choices<'_>,
 ) -> (Result<Proof, ProvingError>, Vec<SecureField>) {
     let blowup = config.fri_config.log_blowup_factor;
     let heights = statement.preprocessed().into_iter().map(|(_, log_rows)| log_rows).chain(statement.heights());
@@ -55,7 +60,10 @@ pub(crate) fn prove_rows(
 
     let channel = &mut Blake2sChannel::default();
     config.mix_into(channel);
-    let mut scheme = CommitmentSchemeProver::<TrefoilBackend, Blake2sMerkleChannel>::new(config, &twiddles);
+    let mut scheme: CommitmentSchemeProver<'_, TrefoilBackend, Blake2sMerkleChannel> = match choices.pool {
+        Some(pool) => CommitmentSchemeProver::with_memory_pool(config, &twiddles, pool),
+        None => CommitmentSchemeProver::new(config, &twiddles),
+    };
     if choices.keeps_coefficients {
         scheme.set_store_polynomials_coefficients();
     }
@@ -86,7 +94,7 @@ pub(crate) fn prove_rows(
 /// Expects the same bytes of a proof from both backends.
 pub(crate) fn check(statement: &Statement, config: PcsConfig, seed: u64) {
     let (expected, expected_sums) = prove_statement(statement, config, seed);
-    let choices = Choices { keeps_coefficients: seed.is_multiple_of(2) };
+    let choices = Choices { keeps_coefficients: seed.is_multiple_of(2), pool: None };
     let (proof, sums) = prove_rows(statement, config, &rows(statement, seed), choices);
     let proof = proof.expect("the trace satisfies the constraints");
     assert_eq!(sums, expected_sums);
