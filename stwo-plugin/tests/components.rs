@@ -1,4 +1,5 @@
 //! Components of kinds that the statements of the vectors have none of, beside stwo's SIMD backend.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(missing_docs, reason = "the macro that makes a relation writes none")]
 
 use stwo::{

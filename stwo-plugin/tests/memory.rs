@@ -1,4 +1,5 @@
 //! Memory, in a process of its own: its queue has a limit.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Operations that proofs do not lead to, or not to all of, beside stwo's on its CPU backend.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use stwo::{
     core::{
@@ -109,8 +110,9 @@ fn transforms_and_values_at_points() {
 #[test]
 fn p_is_zero() {
     let (log_size, p) = (6, BaseField::from_u32_unchecked(P));
-    let packed: BaseColumn = (0..1 << log_size).map(|i| if i % 3 == 0 { p } else { word(i) }).collect();
-    let zeroed = (0..1 << log_size).map(|i| if i % 3 == 0 { BaseField::from(0) } else { word(i) }).collect();
+    let packed: BaseColumn = (0..1_usize << log_size).map(|i| if i.is_multiple_of(3) { p } else { word(i) }).collect();
+    let zeroed =
+        (0..1_usize << log_size).map(|i| if i.is_multiple_of(3) { BaseField::from(0) } else { word(i) }).collect();
     let columns = TrefoilBackend::columns(vec![Evaluation::<SimdBackend>::new(canonic(log_size), packed)]);
     let twiddles = TrefoilBackend::precompute_twiddles(canonic(log_size).half_coset);
     let polys = TrefoilBackend::interpolate_columns(columns, &twiddles);

@@ -1,4 +1,5 @@
 //! Proofs on the processor have the bytes of those on stwo's SIMD backend.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
 
@@ -16,9 +17,11 @@ use stwo_vectors::{
 #[test]
 fn wide_fibonacci_with_all_parameters() {
     let mut proofs = 0;
-    for (log_rows, blowup) in (3..=10).flat_map(|log_rows| (1..=3).map(move |blowup| (log_rows, blowup))) {
-        let folds = (1..=3).flat_map(|fold_step| (0..=2).map(move |last| (fold_step, last)));
-        for (fold_step, last) in folds.filter(|(f, l)| f + l <= log_rows && (log_rows + blowup + f + l) % 2 == 0) {
+    for (log_rows, blowup) in (3..=10_u32).flat_map(|log_rows| (1..=3_u32).map(move |blowup| (log_rows, blowup))) {
+        let folds = (1..=3_u32).flat_map(|fold_step| (0..=2_u32).map(move |last| (fold_step, last)));
+        for (fold_step, last) in
+            folds.filter(|(f, l)| f + l <= log_rows && (log_rows + blowup + f + l).is_multiple_of(2))
+        {
             let columns = [3, 4, 9, 17][proofs % 4];
             let parameters = [blowup, fold_step, last, 1 + proofs as u32 % 5, 7 * proofs as u32 % 11];
             check(&fibonacci(&[log_rows], &[columns]), config(parameters, None), proofs as u64);

@@ -1,4 +1,5 @@
 //! Proofs on the simulated device, in a process of its own: a process has one queue.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
 
