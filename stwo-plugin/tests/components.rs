@@ -72,7 +72,7 @@ impl FrameworkEval for Weighted {
         eval.add_constraint(weighted - E::EF::from(x.clone()) * self.weight);
         for multiplicity in [1, -1] {
             let multiplicity = E::EF::from(E::F::from(BaseField::from(multiplicity)));
-            eval.add_to_relation(RelationEntry::new(&self.values, multiplicity, &[x.clone()]));
+            eval.add_to_relation(RelationEntry::new(&self.values, multiplicity, std::slice::from_ref(&x)));
         }
         eval.finalize_logup_in_pairs();
         eval
