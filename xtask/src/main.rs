@@ -12,6 +12,7 @@ mod pool;
 mod program;
 mod progress;
 mod step;
+mod stwo_plugin;
 mod suite;
 mod tally;
 mod test;
@@ -32,8 +33,8 @@ TASKS
     test [--all]           The tests this machine can run, tier by tier, with a table at the end: repository rules,
                            generated files, the kernels' PTX, the workspace's tests, the conformance suite on cpu, on
                            the simulated device and on a GPU where there is one. --all adds what takes longer, which
-                           the table names: faults put into kernels, exhaustive field sweeps, constant time, more
-                           orders of the simulated device.
+                           the table names: faults put into kernels, exhaustive field sweeps, constant time, the
+                           plug-in for stwo's prover, more orders of the simulated device.
     tidy                   Repository rules: crate arrows, layers of modules, domain purity, documented unsafe, file length,
                            links.
     build-ptx [--check]    Compiles kernels-ptx and writes kernels-ptx/ptx, or compares with --check; then

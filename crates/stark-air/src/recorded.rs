@@ -31,6 +31,18 @@ impl Recorded {
     /// An AIR without rows or constraints, one whose constraints have a greater degree than it states or that reads
     /// what it cannot, and one that is larger than programs may be.
     pub fn new<A: Air>(air: &A) -> Result<Self, RecordError> {
+        let mut recorded = Self::of_constraints(air)?;
+        let interaction = recorded.columns.get(2).map_or(0, Vec::len);
+        recorded.fractions = fractions(air, interaction)?;
+        Ok(recorded)
+    }
+
+    /// Records the constraints of `air` alone, without a program that makes interaction columns: for a prover that is given them. The AIR
+    /// may then have interaction columns beside those of its look-ups.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), but for what is wrong with fractions.
+    pub fn of_constraints<A: Air>(air: &A) -> Result<Self, RecordError> {
         let (log_rows, log_degree_bound) = (air.log_rows(), air.log_degree_bound());
         if !(1..=MAX_LOG_DOMAIN).contains(&log_rows) {
             return Err(RecordError::LogRows { got: log_rows });
@@ -59,8 +71,6 @@ impl Recorded {
             }
         }
         let constraints = compile(&arena, &outputs, &reads)?;
-        let interaction = reads.columns.get(2).map_or(0, Vec::len);
-        let fractions = fractions(air, interaction)?;
         Ok(Self {
             log_rows,
             log_degree_bound,
@@ -68,7 +78,7 @@ impl Recorded {
             preprocessed_slots: reads.preprocessed,
             challenges: reads.challenges,
             constraints,
-            fractions,
+            fractions: None,
         })
     }
 

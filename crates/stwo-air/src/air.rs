@@ -12,12 +12,9 @@ use crate::{
     Challenges, FrameworkError,
     recorder::{MOST_OFFSETS, Recorder},
     step::{Binary, Step},
-    tape::{Recording, Tape},
+    tape::{MOST_SLOTS, Recording, Tape},
     value::secure,
 };
-
-/// Slots of challenges that there are.
-const MOST_SLOTS: u32 = 1 << 16;
 
 /// An AIR of stwo's constraint framework, as an [`Air`].
 ///
@@ -36,7 +33,7 @@ impl FrameworkAir {
     /// # Errors
     /// [`FrameworkError`], if the AIR does what no recording can hold; [`FrameworkError::NoChallenge`] for look-ups of columns.
     pub fn new<E: FrameworkEval>(eval: &E) -> Result<Self, FrameworkError> {
-        Self::record(eval, Tape::default())
+        Ok(Self::record(eval, Tape::default())?.0)
     }
 
     /// Records the AIR that `build` makes of look-up elements, which it draws from the channel: those of `relations`, in this order.
@@ -100,19 +97,61 @@ impl FrameworkAir {
                 let [z, alpha] = pair.map(secure);
                 tape.add_relation(relation, z, alpha);
             }
-            Self::record(&eval, tape)
+            Ok(Self::record(&eval, tape)?.0)
         };
         let (first, second) = (record(1)?, record(2)?);
         if first == second { Ok(first) } else { Err(FrameworkError::Baked) }
     }
 
-    fn record<E: FrameworkEval>(eval: &E, tape: Tape) -> Result<Self, FrameworkError> {
+    /// Records an AIR that has its look-up elements within it, as it is while its proof is made, and returns these.
+    ///
+    /// Which constants of the secure field are challenges cannot be seen, so all of them are: each gets a slot of its own, in the order
+    /// in which the AIR first meets them, and its value is the element of that number. The recording is then the same for all proofs, and
+    /// only the elements differ. Constants of the base field, such as public values, are part of it; where they differ, so do recordings.
+    ///
+    /// ```
+    /// use stwo::core::channel::Blake2sChannel;
+    /// use stwo_air::FrameworkAir;
+    /// use stwo_constraint_framework::{EvalAtRow, FrameworkEval, RelationEntry, relation};
+    ///
+    /// relation!(Bytes, 1);
+    ///
+    /// struct AreBytes(Bytes);
+    ///
+    /// impl FrameworkEval for AreBytes {
+    ///     fn log_size(&self) -> u32 { 8 }
+    ///     fn max_constraint_log_degree_bound(&self) -> u32 { 9 }
+    ///
+    ///     fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
+    ///         let value = eval.next_trace_mask();
+    ///         let once = E::EF::from(E::F::from(1.into()));
+    ///         eval.add_to_relation(RelationEntry::new(&self.0, once, &[value]));
+    ///         eval.finalize_logup();
+    ///         eval
+    ///     }
+    /// }
+    ///
+    /// let channel = &mut Blake2sChannel::default();
+    /// let (air, elements) = FrameworkAir::with_elements(&AreBytes(Bytes::draw(channel)))?;
+    /// let (same, others) = FrameworkAir::with_elements(&AreBytes(Bytes::draw(channel)))?;
+    /// assert_eq!(air, same);
+    /// assert_ne!(elements, others);
+    /// # Ok::<(), stwo_air::FrameworkError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FrameworkError`], if the AIR does what no recording can hold.
+    pub fn with_elements<E: FrameworkEval>(eval: &E) -> Result<(Self, Vec<QM31>), FrameworkError> {
+        Self::record(eval, Tape::with_elements())
+    }
+
+    /// The recording, and the values of slots that it found.
+    fn record<E: FrameworkEval>(eval: &E, tape: Tape) -> Result<(Self, Vec<QM31>), FrameworkError> {
         eval.evaluate(Recorder::new(&tape)).finish();
-        Ok(Self {
-            log_rows: eval.log_size(),
-            log_degree_bound: eval.max_constraint_log_degree_bound(),
-            recording: tape.finish()?,
-        })
+        let (recording, elements) = tape.finish()?;
+        let air =
+            Self { log_rows: eval.log_size(), log_degree_bound: eval.max_constraint_log_degree_bound(), recording };
+        Ok((air, elements))
     }
 
     /// The names of the preprocessed columns that it reads, by slot: in the order in which it first reads them.

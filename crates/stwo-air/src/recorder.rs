@@ -107,7 +107,7 @@ impl<'t> EvalAtRow for Recorder<'t> {
         }
         let StwoFraction { numerator, denominator } = fraction;
         let denominator = denominator.id(self.tape);
-        if self.tape.is_without_challenge(denominator) {
+        if !self.tape.has_elements() && self.tape.is_without_challenge(denominator) {
             self.tape.refuse(FrameworkError::NoChallenge { fraction: self.fractions.len() });
         }
         self.fractions.push(StwoFraction { numerator, denominator: Value::Node(self.tape, denominator) });

@@ -14,6 +14,9 @@ use crate::{
     step::Step,
 };
 
+/// Slots of challenges that there are.
+pub(crate) const MOST_SLOTS: u32 = 1 << 16;
+
 /// The most steps that a recording may have.
 const MOST_STEPS: usize = 1 << 22;
 
@@ -28,6 +31,8 @@ struct Inner {
     preprocessed: Vec<String>,
     /// Slots by the words of the challenges that are in them.
     slots: BTreeMap<[u32; 4], u32>,
+    /// The values in the slots, in order, where every constant of the secure field gets one.
+    elements: Option<Vec<QM31>>,
     /// The first thing that was wrong.
     error: Option<FrameworkError>,
 }
@@ -48,6 +53,16 @@ pub(crate) struct Recording {
 }
 
 impl Tape {
+    /// A tape that puts every constant of the secure field in a slot, the first that is met in the first one.
+    pub(crate) fn with_elements() -> Self {
+        Self(RefCell::new(Inner { elements: Some(Vec::new()), ..Inner::default() }))
+    }
+
+    /// Whether constants are put in slots as they are met, so that challenges are not known from other constants.
+    pub(crate) fn has_elements(&self) -> bool {
+        self.0.borrow().elements.is_some()
+    }
+
     /// A tape that knows these challenges of `relation`.
     pub(crate) fn add_relation(&self, relation: Relation, z: QM31, alpha: QM31) {
         let slots = &mut self.0.borrow_mut().slots;
@@ -95,9 +110,20 @@ impl Tape {
     /// A constant, or the challenge that it stands for.
     pub(crate) fn constant(&self, value: QM31) -> u32 {
         let inner = &mut *self.0.borrow_mut();
-        let step = match inner.slots.get(&words(value)) {
-            Some(&slot) => Step::Challenge(slot),
-            None => Step::Constant(value),
+        let step = match (inner.slots.get(&words(value)), &mut inner.elements) {
+            (Some(&slot), _) => Step::Challenge(slot),
+            (None, None) => Step::Constant(value),
+            (None, Some(elements)) => {
+                let slot = elements.len() as u32;
+                if slot == MOST_SLOTS {
+                    let error = FrameworkError::TooMany { what: "look-up elements", most: MOST_SLOTS as usize };
+                    inner.error.get_or_insert(error);
+                } else {
+                    elements.push(value);
+                    inner.slots.insert(words(value), slot);
+                }
+                Step::Challenge(slot)
+            }
         };
         inner.push(step, 1)
     }
@@ -127,10 +153,10 @@ impl Tape {
         column && !challenge
     }
 
-    /// What was recorded, or the first thing that was wrong.
-    pub(crate) fn finish(self) -> Result<Recording, FrameworkError> {
-        let Inner { steps, preprocessed, error, .. } = self.0.into_inner();
-        error.map_or(Ok(Recording { steps, preprocessed }), Err)
+    /// What was recorded and the values in slots that were found, or the first thing that was wrong.
+    pub(crate) fn finish(self) -> Result<(Recording, Vec<QM31>), FrameworkError> {
+        let Inner { steps, preprocessed, elements, error, .. } = self.0.into_inner();
+        error.map_or_else(|| Ok((Recording { steps, preprocessed }, elements.unwrap_or_default())), Err)
     }
 }
 

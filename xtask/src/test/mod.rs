@@ -13,7 +13,8 @@ use xshell::Shell;
 pub(crate) use reference::{PyTorch, run as reference};
 
 use crate::{
-    build_ptx, bundle, constant_time, forwarders, program::Program, step::cargo_test, suite, tally::Tally, test_gpu,
+    build_ptx, bundle, constant_time, forwarders, program::Program, step::cargo_test, stwo_plugin, suite, tally::Tally,
+    test_gpu,
 };
 
 /// How much is run.
@@ -47,7 +48,7 @@ const fn slow(name: &'static str, run: fn(&Shell, Extent) -> Result<Tally>, left
 }
 
 /// The tiers in the order in which they run, cheap failures first.
-const TIERS: [Tier; 11] = [
+const TIERS: [Tier; 12] = [
     whole("rules", |sh, _| suite::tidy(sh)),
     Tier {
         name: "ptx",
@@ -88,6 +89,14 @@ const TIERS: [Tier; 11] = [
             Extent::All => bundle::try_out(sh, PROGRAM),
         },
         "the bundle for GPU machines, tried out on the simulated device",
+    ),
+    slow(
+        "stwo plug-in",
+        |sh, extent| match extent {
+            Extent::Usual => Ok(Tally::default()),
+            Extent::All => Ok(stwo_plugin::run(sh)),
+        },
+        "the backend for stwo's own prover, which has a compiler of its own",
     ),
     whole("gpu", |sh, _| test_gpu::run(sh, PROGRAM, false, true)),
 ];

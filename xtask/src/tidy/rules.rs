@@ -51,7 +51,7 @@ const DOMAINS: &[&str] = &[
 
 /// Where `unsafe` may stand: bit-pattern implementations of the shared types, the vectors, transforms and products
 /// of the CPU backend, what calls the CUDA driver or stands in for it, the C interface, the requests to valgrind, the call of a peer that has no safe one,
-/// and tests that watch what the allocator hands out and takes back.
+/// a function of a trait of stwo, and tests that watch what the allocator hands out and takes back.
 const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/core-types/src/", &[UnsafeKind::Impl]),
     ("crates/cpu-backend/src/air/", SIMD),
@@ -72,6 +72,7 @@ const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/pfss/tests/malformed.rs", ALLOCATOR),
     ("crates/pfss/tests/wiping.rs", ALLOCATOR),
     ("crates/yardstick/src/product.rs", &[UnsafeKind::Block]),
+    ("stwo-plugin/src/column.rs", &[UnsafeKind::Fn]),
 ];
 
 const SIMD: &[UnsafeKind] = &[UnsafeKind::Block, UnsafeKind::Fn, UnsafeKind::Impl];

@@ -115,6 +115,8 @@ fn what_cannot_be_read_or_named_is_refused() {
     );
     for wrong in [Wrong::TwoLists, Wrong::NoRunningSum, Wrong::ColumnBesides] {
         assert_eq!(Recorded::new(&wrong), Err(RecordError::LookUps), "{wrong:?}");
+        // A prover that is given interaction columns does not mind.
+        assert_eq!(Recorded::of_constraints(&wrong).unwrap().fraction_program(), None, "{wrong:?}");
     }
     for wrong in [Wrong::Tree, Wrong::Nodes, Wrong::Challenge] {
         let refused = Recorded::new(&wrong);

@@ -176,8 +176,14 @@ impl Collect for Compare {
             }
         }
         assert_eq!(air.1, listed);
+        // With the elements that the component holds, whichever they are.
+        let (held, elements) = FrameworkAir::with_elements(&*component).unwrap();
+        let held = (held, air.1.clone());
         for base in [false, true] {
             self.compare(&component, &air, base);
+            let challenges = std::mem::replace(&mut self.challenges, elements.clone());
+            self.compare(&component, &held, base);
+            self.challenges = challenges;
         }
     }
 }

@@ -14,7 +14,10 @@ use stwo_constraint_framework::{
     logup::LookupElements,
 };
 
-use crate::airs::{Pair, preprocessed};
+use crate::{
+    airs::{Pair, preprocessed},
+    framework::ours,
+};
 
 const PAIR: Relation = Relation::new(0, 2);
 
@@ -230,4 +233,16 @@ fn a_preprocessed_column_that_is_not_there_is_named() {
     let air = FrameworkAir::new(&Reads).unwrap();
     assert_eq!(air.places(&["here", "there"]), Ok(vec![1]));
     assert_eq!(air.places(&["here"]), Err(FrameworkError::Preprocessed { name: "there".to_owned() }));
+}
+
+#[test]
+fn what_cannot_be_recorded_is_refused_with_elements_too() {
+    for (does, error) in [(Does::Inverse, FrameworkError::Inverse), (Does::Branch, FrameworkError::Branch)] {
+        let wrong = Wrong { does, elements: LookupElements::dummy() };
+        assert_eq!(FrameworkAir::with_elements(&wrong), Err(error));
+    }
+    // What is computed from challenges alone is an element itself.
+    let square = Wrong { does: Does::Square, elements: LookupElements::dummy() };
+    let (_, elements) = FrameworkAir::with_elements(&square).unwrap();
+    assert_eq!(elements, [ours(square.elements.z * square.elements.z)]);
 }

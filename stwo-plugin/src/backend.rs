@@ -1,0 +1,16 @@
+//! The backend.
+
+use serde::{Deserialize, Serialize};
+use stwo::{
+    core::vcs_lifted::blake2_merkle::Blake2sMerkleChannel,
+    prover::backend::{Backend, BackendForChannel},
+};
+
+/// The backend of stwo that runs on Trefoil's: on the processor, on a GPU or on the simulated one, as
+/// [`open`](crate::open) says.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct TrefoilBackend;
+
+impl Backend for TrefoilBackend {}
+
+impl BackendForChannel<Blake2sMerkleChannel> for TrefoilBackend {}

@@ -1,0 +1,34 @@
+//! How often layers of FRI were folded, which says how many of their values are opened together.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+/// How often a layer was folded until the next one was committed to.
+#[derive(Debug, Default)]
+pub(crate) struct Folds {
+    folds: AtomicU32,
+    /// The layer that this one came from by a fold on the circle, if another fold follows that one.
+    before: Option<Arc<Folds>>,
+}
+
+impl Folds {
+    /// Those of what `before` folds to on the circle.
+    pub(crate) fn after(before: Arc<Self>) -> Self {
+        Self { folds: AtomicU32::new(0), before: Some(before) }
+    }
+
+    /// Notes that the layer was folded.
+    pub(crate) fn fold(&self, folds: u32) {
+        self.folds.store(folds, Ordering::Relaxed);
+        if let Some(before) = &self.before {
+            before.folds.store(1 + folds, Ordering::Relaxed);
+        }
+    }
+
+    /// How often it was folded.
+    pub(crate) fn get(&self) -> u32 {
+        self.folds.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,65 @@
+//! Values of polynomials outside the domain.
+//!
+//! stwo asks for them one by one, though a proof samples whole trees at a few points. Where each is a wait, the next columns are sampled
+//! at the same point ahead: as many as were read at it before, so that few waits are left and little is sampled in vain.
+
+use std::sync::PoisonError;
+
+use backend_api::{
+    Buffer as _, Queue,
+    ops::circle::{CircleEvalAtPoint, CircleOps as _},
+};
+use core_types::{
+    field::{M31, QM31},
+    params::circle::CirclePointParams,
+};
+
+use crate::{
+    arena::{Form, Slice},
+    counts::ReadCounts,
+    device::{done, queue, reads_wait},
+    known::{Point, Samples},
+};
+
+/// Columns that are sampled at once at first: the coordinates of two columns of the secure field.
+const FEWEST: usize = 8;
+
+/// The value of a column of coefficients at a point.
+pub(crate) fn sample(column: &Slice<M31>, point: Point) -> QM31 {
+    if !reads_wait() {
+        return evaluate(column, 1, point)[0];
+    }
+    let Samples { values, columns } = &mut *column.arena.samples.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(&value) = values.get(&(point, column.start)) {
+        return value;
+    }
+    let sampled = columns.entry(point).or_default();
+    let count = following(column).min(FEWEST.max(*sampled));
+    *sampled += count;
+    ReadCounts::count_ahead();
+    let results = evaluate(column, count, point);
+    values.extend(results.iter().enumerate().map(|(k, &value)| ((point, column.start + k * column.len), value)));
+    results[0]
+}
+
+/// How many columns of its length follow each other from `column` on.
+fn following(column: &Slice<M31>) -> usize {
+    let Form::Columns(columns) = column.arena.form() else { return 1 };
+    let after = columns.partition_point(|at| at.first <= column.start as u64);
+    let Some(own) = columns[..after].last() else { return 1 };
+    let run = columns[after..].iter().take_while(|at| at.log_len == own.log_len).last();
+    let end = run.unwrap_or(own).end().map_or(column.start + column.len, |end| end as usize);
+    ((end - column.start) / column.len).max(1)
+}
+
+/// The values of `count` columns that follow each other.
+fn evaluate(first: &Slice<M31>, count: usize, point: Point) -> Vec<QM31> {
+    let coefficients = Slice { len: count * first.len, ..first.clone() };
+    let mut results = done(queue().alloc(count));
+    done(queue().circle_eval_at_point(CircleEvalAtPoint {
+        params: &CirclePointParams { log_size: first.len.ilog2(), columns: count as u32, point },
+        coefficients: coefficients.view(),
+        results: results.view_mut(),
+    }));
+    done(queue().download(&results))
+}

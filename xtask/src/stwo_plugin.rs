@@ -1,0 +1,25 @@
+//! The plug-in for stwo's own prover: a workspace of its own, for a nightly compiler.
+
+use xshell::{Shell, cmd};
+
+use crate::{
+    step::{check, skip},
+    tally::Tally,
+};
+
+const TITLE: &str = "plug-in for stwo: format, lints and tests";
+
+/// Checks the plug-in where rustup has a nightly toolchain.
+pub(crate) fn run(sh: &Shell) -> Tally {
+    let tools = [["cargo", "--version"], ["cargo-clippy", "--version"], ["rustfmt", "--version"]];
+    let missing = tools.into_iter().find(|tool| {
+        let found = cmd!(sh, "rustup run nightly {tool...}").quiet().ignore_stdout().ignore_stderr();
+        found.run().is_err()
+    });
+    match missing {
+        Some([tool, _]) => {
+            skip(TITLE, &format!("rustup has no nightly toolchain with {tool} (rustup toolchain install nightly)"))
+        }
+        None => check(TITLE, cmd!(sh, "bash ci/stwo-plugin")),
+    }
+}
