@@ -14,7 +14,9 @@ pub struct Call {
 }
 
 impl Call {
-    pub(crate) fn new<T>(name: &'static str, lens: Vec<usize>) -> Self {
+    /// A call named `name` on elements of type `T`.
+    #[must_use]
+    pub fn new<T>(name: &'static str, lens: Vec<usize>) -> Self {
         Self { name, element: core::any::type_name::<T>(), lens }
     }
 }

@@ -9,11 +9,12 @@
 //!
 //! use backend_api::{Buffer, Collective, Queue, Ranks};
 //! use collective::Local;
+//! use cpu_backend::{CpuConfig, CpuQueue};
 //!
 //! thread::scope(|scope| {
 //!     for ranks in Local::group(2) {
 //!         scope.spawn(move || {
-//!             let q = runtime::cpu().unwrap();
+//!             let q = CpuQueue::open(CpuConfig::default()).unwrap();
 //!             let mut sums = q.upload(&[0u32; 2]).unwrap();
 //!             let own = ranks.rank();
 //!             q.write(&[7 + own as u32], sums.slice_mut(own..own + 1).unwrap()).unwrap();

@@ -63,6 +63,14 @@ impl Local {
     }
 }
 
+impl Local {
+    /// How long this rank waits for one that does not come.
+    #[must_use]
+    pub fn patience(&self) -> Duration {
+        self.group.patience
+    }
+}
+
 impl Group {
     fn lock(&self) -> MutexGuard<'_, State> {
         // What a panic left behind is whole.

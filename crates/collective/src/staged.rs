@@ -27,6 +27,12 @@ impl<T: Transport> Staged<T> {
         Self { transport, sent }
     }
 
+    /// The transport, for a collective that carries only its agreements over it.
+    #[must_use]
+    pub fn into_transport(self) -> T {
+        self.transport
+    }
+
     fn exchange(&self, call: &Call, message: Message<'_>) -> Result<Vec<T::Received>, CollectiveError> {
         let received = self.transport.exchange(call, message)?;
         for (rank, sent) in self.sent.iter().enumerate().filter(|(rank, _)| *rank != self.transport.rank()) {

@@ -7,9 +7,13 @@ use std::{sync::Arc, thread};
 use backend_api::{BackendError, Buffer as _, Collective as _, CollectiveError, Queue as _, Ranks as _};
 use collective::{Local, Staged};
 use core_types::field::{M31, QM31};
-use runtime::cpu;
+use cpu_backend::{CpuConfig, CpuError, CpuQueue};
 
 type Rank = Staged<Local>;
+
+fn cpu() -> Result<CpuQueue, CpuError> {
+    CpuQueue::open(CpuConfig::default())
+}
 
 /// Runs each rank of a group on a thread, and returns what they returned.
 fn on_ranks<V: Send>(group: Vec<Rank>, run: impl Fn(Rank) -> V + Sync) -> Vec<V> {

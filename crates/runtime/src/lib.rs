@@ -49,7 +49,7 @@ pub use cuda_backend::{
     AesKernel, AirKernel, KernelFacts, ModuleFacts, ModuleInfo, ModuleOutcome, abandoned, exit_at_once,
 };
 
-pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRef, AnyRegistered, TRACE_TARGET};
+pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRank, AnyRef, AnyRegistered, TRACE_TARGET, ranks};
 pub use choice::{Choice, UnknownChoice};
 #[cfg(feature = "cuda")]
 pub use cuda::{CudaFacts, cuda_facts, cuda_memory, cuda_modules, cuda_queue, simulator_reports};

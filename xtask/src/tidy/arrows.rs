@@ -20,7 +20,6 @@ struct Arrow {
 const PROGRAM: &[&str] = &[
     "core-types",
     "backend-api",
-    "collective",
     "cpu-backend",
     "cuda-backend",
     "pfss",
@@ -63,7 +62,7 @@ const ARROWS: &[Arrow] = &[
     Arrow { package: "core-types", normal: &[], dev: &[] },
     Arrow { package: "backend-api", normal: &["core-types"], dev: &[] },
     Arrow { package: "cpu-backend", normal: &["core-types", "backend-api"], dev: &[] },
-    Arrow { package: "collective", normal: &["backend-api"], dev: &["core-types", "runtime"] },
+    Arrow { package: "collective", normal: &["backend-api"], dev: &["core-types", "cpu-backend"] },
     Arrow { package: "ptx", normal: &[], dev: &[] },
     Arrow { package: "cuda-loader", normal: &[], dev: &[] },
     Arrow { package: "device-trials", normal: &[], dev: &[] },
@@ -71,7 +70,7 @@ const ARROWS: &[Arrow] = &[
     Arrow { package: "cuda-sim", normal: &["ptx", "cuda-loader"], dev: &["core-types", "device-trials"] },
     Arrow {
         package: "cuda-backend",
-        normal: &["core-types", "backend-api", "cuda-loader"],
+        normal: &["core-types", "backend-api", "collective", "cuda-loader"],
         dev: &["cpu-backend", "cuda-sim", "ptx"],
     },
     Arrow { package: "pfss", normal: &["core-types", "backend-api"], dev: &["runtime", "cuda-sim"] },
@@ -97,7 +96,7 @@ const ARROWS: &[Arrow] = &[
     Arrow { package: "nn-ops", normal: &["core-types", "backend-api"], dev: &["runtime"] },
     Arrow {
         package: "runtime",
-        normal: &["core-types", "backend-api", "cpu-backend", "cuda-loader", "cuda-backend", "cuda-sim"],
+        normal: &["core-types", "backend-api", "collective", "cpu-backend", "cuda-loader", "cuda-backend", "cuda-sim"],
         dev: &[],
     },
     Arrow { package: "conformance", normal: LIBRARIES, dev: &["cuda-sim", "ptx"] },

@@ -5,7 +5,6 @@ use std::{sync::Arc, thread};
 use anyhow::{Context as _, Result, bail};
 use backend_api::Ranks;
 use clap::Args;
-use collective::Local;
 use runtime::AnyQueue;
 use stark::{
     Collective, CollectiveError, Component, Digest, PcsConfig, Protocol, Residency, Stage, Statement, StatementProof,
@@ -64,8 +63,9 @@ pub(super) fn prove<S: Statement + Sync>(
     watch: &mut (dyn FnMut(Stage) + Send),
 ) -> Result<MadeOn> {
     let mut watch = Some(watch);
+    let ranks = runtime::ranks(queues).context("how the devices reach each other")?;
     let made: Vec<Result<MadeOn>> = thread::scope(|scope| {
-        let ranks = queues.iter().zip(Local::group(queues.len()));
+        let ranks = queues.iter().zip(ranks);
         let made = ranks.map(|(q, rank)| {
             let watch = watch.take();
             scope.spawn(move || prove_on(q, rank, config, statement, trace, watch))

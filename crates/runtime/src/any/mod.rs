@@ -2,6 +2,7 @@
 
 mod counted;
 mod ops;
+mod rank;
 mod register;
 mod span;
 mod timed;
@@ -13,6 +14,7 @@ use cpu_backend::{CpuBuf, CpuQueue};
 #[cfg(feature = "cuda")]
 use cuda_backend::{CudaBuf, CudaGraph, CudaMut, CudaQueue, CudaRef};
 
+pub use rank::{AnyRank, ranks};
 pub use register::AnyRegistered;
 pub use span::TRACE_TARGET;
 pub use timed::AnyMark;
