@@ -12,6 +12,7 @@
 //! - `programs`: PTX of programs that come from AIRs.
 //! - `launch`: the one call site of kernels, and a wrapper for each kernel.
 //! - `ops`: the op sets, in terms of launches.
+//! - `nccl`: collectives between queues by NCCL.
 //!
 //! # Order
 //! Work on one queue runs in order. A buffer that several queues use remembers its last write and the reads since then,
@@ -30,6 +31,7 @@ mod graph;
 mod kernels;
 mod launch;
 mod mem;
+mod nccl;
 mod open;
 mod ops;
 mod programs;
@@ -53,6 +55,7 @@ pub use kernels::{
 };
 pub use launch::{Launch, launch_canary, launch_programs};
 pub use mem::{CudaRegistered, PinnedCounts};
+pub use nccl::{NcclError, NcclInfo, NcclRank, nccl};
 pub use open::{Allocator, CudaConfig, DriverInfo, MIN_BUDGET_BYTES, OpenError, devices, driver};
 pub use programs::{ProgramKind, ProgramSource};
 pub use queue::CudaQueue;

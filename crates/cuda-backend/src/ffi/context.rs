@@ -227,6 +227,11 @@ impl Context {
         Fault::Lost(lost.clone())
     }
 
+    /// Gives the device up as lost, since what is on it cannot be relied upon.
+    pub(crate) fn lose(&self, cause: String) {
+        self.lost.get_or_init(|| BackendError::DeviceLost { cause, in_flight: self.in_flight() });
+    }
+
     /// Kernels that were launched and not waited for.
     fn in_flight(&self) -> Vec<String> {
         lock(&self.in_flight).iter().map(|launched| launched.kernel.to_string()).collect()
@@ -247,7 +252,7 @@ impl Context {
     }
 
     /// Runs `function` with this context current, unless the device is lost, and leaves the thread as it was.
-    fn within<T>(&self, function: impl FnOnce() -> T) -> Result<T, Fault> {
+    pub(super) fn within<T>(&self, function: impl FnOnce() -> T) -> Result<T, Fault> {
         if let Some(error) = self.lost.get() {
             return Err(Fault::Lost(error.clone()));
         }
@@ -273,7 +278,8 @@ impl Context {
 
     fn judge(&self, call: &'static str, status: Status) -> Result<(), Fault> {
         if status == Status::SUCCESS {
-            return Ok(());
+            // It may have been lost while the call waited.
+            return self.lost.get().map_or(Ok(()), |error| Err(Fault::Lost(error.clone())));
         }
         if !status.is_sticky() {
             if CAPTURE_CODES.contains(&status.0) {

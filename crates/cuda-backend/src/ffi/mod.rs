@@ -11,6 +11,7 @@ mod event;
 mod graph;
 mod memory;
 mod module;
+mod nccl;
 mod order;
 mod process;
 mod stream;
@@ -25,5 +26,6 @@ pub(crate) use memory::{
     register, take, take_ordered, unregister,
 };
 pub(crate) use module::{Function, FunctionFacts, LoadedModule};
+pub(crate) use nccl::{Communicator, NCCL_ID_WORDS, NcclFault};
 pub use process::exit_at_once;
 pub(crate) use stream::Stream;

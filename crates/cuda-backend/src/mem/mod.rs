@@ -2,6 +2,7 @@
 
 mod arena;
 mod block;
+mod exchange;
 mod host_copy;
 mod pinned;
 mod pool;
@@ -10,6 +11,7 @@ mod transfer;
 mod uses;
 
 pub(crate) use block::{Block, Region};
+pub(crate) use exchange::{Leg, exchange};
 pub use pinned::PinnedCounts;
 pub(crate) use pinned::{Content, Piece, PinnedPool};
 pub(crate) use pool::{DevicePool, GRANULE_BYTES};
