@@ -4,7 +4,7 @@ use core::{
     fmt,
     sync::atomic::{AtomicU64, Ordering},
 };
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use backend_api::{BackendError, Budget};
 
@@ -14,6 +14,8 @@ use crate::{
     ffi::{self, Context, Events, Stream},
     kernels::{Kernels, Programs},
     mem::{DevicePool, PinnedCounts, PinnedPool},
+    peers::Links,
+    sync::lock,
 };
 
 /// The memory usage of a device.
@@ -57,6 +59,7 @@ pub struct DeviceCtx {
     timing_events: Events,
     reclaims: AtomicU64,
     refused_recordings: AtomicU64,
+    links: Mutex<Links>,
     context: Arc<Context>,
 }
 
@@ -85,6 +88,7 @@ impl DeviceCtx {
             timing_events,
             reclaims: AtomicU64::new(0),
             refused_recordings: AtomicU64::new(0),
+            links: Mutex::default(),
             context,
         })
     }
@@ -151,7 +155,7 @@ impl DeviceCtx {
         &self.pinned
     }
 
-    pub(crate) fn events(&self) -> &Events {
+    pub(crate) fn events(&self) -> &Arc<Events> {
         &self.events
     }
 
@@ -162,6 +166,11 @@ impl DeviceCtx {
 
     pub(crate) fn context(&self) -> &Arc<Context> {
         &self.context
+    }
+
+    /// What is known of the ways from other devices to this one.
+    pub(crate) fn links(&self) -> MutexGuard<'_, Links> {
+        lock(&self.links)
     }
 
     pub(crate) fn note_refused_recording(&self) {

@@ -13,6 +13,7 @@
 //! - `launch`: the one call site of kernels, and a wrapper for each kernel.
 //! - `ops`: the op sets, in terms of launches.
 //! - `nccl`: collectives between queues by NCCL.
+//! - `peers`: collectives between queues by copies between devices.
 //!
 //! # Order
 //! Work on one queue runs in order. A buffer that several queues use remembers its last write and the reads since then,
@@ -34,6 +35,7 @@ mod mem;
 mod nccl;
 mod open;
 mod ops;
+mod peers;
 mod programs;
 mod queue;
 mod record;
@@ -57,6 +59,7 @@ pub use launch::{Launch, launch_canary, launch_programs};
 pub use mem::{CudaRegistered, PinnedCounts};
 pub use nccl::{NcclError, NcclInfo, NcclRank, nccl};
 pub use open::{Allocator, CudaConfig, DriverInfo, MIN_BUDGET_BYTES, OpenError, devices, driver};
+pub use peers::{Detour, Link, PeerRank, Route, links, measured_links};
 pub use programs::{ProgramKind, ProgramSource};
 pub use queue::CudaQueue;
 pub use timed::CudaMark;

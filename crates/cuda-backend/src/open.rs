@@ -66,8 +66,12 @@ const NEEDED: &[&str] = &[
     "cuLaunchKernel",
 ];
 
-/// The driver functions that only recordings, the driver's own pool of memory and reports use.
+/// The driver functions that only recordings, the driver's own pool of memory, copies between devices and reports use.
 const OPTIONAL: &[&str] = &[
+    "cuCtxEnablePeerAccess",
+    "cuDeviceCanAccessPeer",
+    "cuDeviceGetP2PAttribute",
+    "cuEventElapsedTime",
     "cuGraphDestroy",
     "cuGraphExecDestroy",
     "cuGraphGetNodes",
@@ -77,9 +81,11 @@ const OPTIONAL: &[&str] = &[
     "cuLaunchCooperativeKernel",
     "cuMemAllocFromPoolAsync",
     "cuMemFreeAsync",
+    "cuMemcpyPeerAsync",
     "cuMemPoolCreate",
     "cuMemPoolDestroy",
     "cuMemPoolGetAttribute",
+    "cuMemPoolSetAccess",
     "cuMemPoolSetAttribute",
     "cuMemPoolTrimTo",
     "cuOccupancyMaxActiveBlocksPerMultiprocessor",

@@ -17,12 +17,13 @@ use core_types::{
     params::fss::{CmpGenParams, CmpWindowParams, padded},
 };
 use cuda_backend::{
-    Allocator, CudaConfig, CudaQueue, DeviceInfo, DriverInfo, KernelSource, MemoryUsage, ModuleInfo, ModuleText,
+    Allocator, CudaConfig, CudaQueue, DeviceInfo, DriverInfo, KernelSource, Link, MemoryUsage, ModuleInfo, ModuleText,
+    NcclInfo,
 };
-use cuda_loader::{Origin, Source};
+use cuda_loader::{Origin, Source, nccl};
 use cuda_sim::driver;
 
-use crate::{Choice, CudaLibrary, Domain, OpenError, Settings, Unavailable};
+use crate::{Choice, CudaLibrary, Domain, NcclLibrary, OpenError, Settings, Unavailable};
 
 /// What `doctor` says of CUDA on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +51,28 @@ pub fn cuda_facts(settings: &Settings) -> Result<CudaFacts, Unavailable> {
     Ok(CudaFacts { driver, simulated: is_simulated(), devices })
 }
 
+/// The NCCL that `settings` name. That of a process is chosen once: whoever asks first chooses. It is the simulated one where the driver
+/// is.
+///
+/// # Errors
+/// Why there is none.
+pub fn nccl_facts(settings: &Settings) -> Result<NcclInfo, nccl::Unavailable> {
+    // A simulated driver brings its own; for any other answer there is a library or none.
+    match choose_driver(settings, Choice::Gpu) {
+        Ok(()) | Err(_) => open_nccl(settings)?,
+    }
+    cuda_backend::nccl()
+}
+
+/// Makes the NCCL that `settings` name that of this process.
+pub(crate) fn open_nccl(settings: &Settings) -> Result<(), nccl::Unavailable> {
+    let source = settings.nccl_library.as_ref().map_or(Source::Platform, |library| match library {
+        NcclLibrary::Path(path) => Source::Path(path.clone()),
+        NcclLibrary::None => Source::None,
+    });
+    nccl::open(&source).map(drop)
+}
+
 /// The modules of kernels that `settings` name, whether there is a device for them or not.
 ///
 /// # Errors
@@ -57,6 +80,27 @@ pub fn cuda_facts(settings: &Settings) -> Result<CudaFacts, Unavailable> {
 pub fn cuda_modules(settings: &Settings) -> Result<Vec<ModuleInfo>, Unavailable> {
     let gpu = |source: cuda_backend::ModuleError| Unavailable::Gpu(Box::new(source.into()));
     cuda_backend::modules(&kernel_source(settings)).map_err(gpu)
+}
+
+/// The links between all usable devices of the driver that `settings` name, measured unless the driver is the simulated one, whose
+/// times mean nothing. Opens all these devices; none if there are no two.
+///
+/// # Errors
+/// Why there is no driver, or what it answered.
+pub fn cuda_links(settings: &Settings) -> Result<Vec<Link>, Unavailable> {
+    let facts = cuda_facts(settings)?;
+    let choice = if facts.simulated { Choice::Sim } else { Choice::Gpu };
+    let usable: Vec<_> = facts.devices.iter().filter(|device| device.is_usable()).collect();
+    if usable.len() < 2 {
+        return Ok(Vec::new());
+    }
+    let open = |device: &DeviceInfo| {
+        let settings = Settings { cuda_device: device.ordinal, mem_limit_bytes: None, ..settings.clone() };
+        open_with_kernels(&settings, choice, KernelSource::Texts(Vec::new()))
+    };
+    let queues = usable.into_iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let found = if facts.simulated { cuda_backend::links(&queues) } else { cuda_backend::measured_links(&queues) };
+    found.map_err(|source| Unavailable::Gpu(Box::new(source.into())))
 }
 
 /// Opens the simulated device if `choice` is [`Choice::Sim`], or else the GPU, with kernels of the caller instead of those of

@@ -16,7 +16,7 @@
 //!
 //! # Tracing
 //!
-//! Every call on an [`AnyQueue`] that does work, except for the marks of `Timed`, is a span of crate `tracing`, with
+//! Every call on an [`AnyQueue`] that does work, except for the marks of `Timed`, and every call of an [`AnyRank`] is a span of crate `tracing`, with
 //! target [`TRACE_TARGET`] and level `DEBUG`: an op with its name, its element type, the sizes among its parameters and
 //! the lengths of its views, or a copy with its bytes. No span shows contents, keys, seeds or factors. Without a
 //! subscriber that wants them, a call takes one extra load and comparison. A span is the time until the call returns:
@@ -42,19 +42,26 @@ mod domain;
 mod env;
 mod error;
 mod open;
+mod ranks;
+mod reach;
 mod replays;
 
 #[cfg(feature = "cuda")]
 pub use cuda_backend::{
-    AesKernel, AirKernel, KernelFacts, ModuleFacts, ModuleInfo, ModuleOutcome, abandoned, exit_at_once,
+    AesKernel, AirKernel, Detour, KernelFacts, Link, ModuleFacts, ModuleInfo, ModuleOutcome, NcclError, NcclInfo, Route,
+    abandoned, exit_at_once,
 };
 
-pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRank, AnyRef, AnyRegistered, TRACE_TARGET, ranks};
+pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRank, AnyRef, AnyRegistered, TRACE_TARGET};
 pub use choice::{Choice, UnknownChoice};
 #[cfg(feature = "cuda")]
-pub use cuda::{CudaFacts, cuda_facts, cuda_memory, cuda_modules, cuda_queue, simulator_reports};
+pub use cuda::{
+    CudaFacts, cuda_facts, cuda_links, cuda_memory, cuda_modules, cuda_queue, nccl_facts, simulator_reports,
+};
 pub use domain::Domain;
-pub use env::{CudaLibrary, Settings, SettingsError, VARIABLES, Variable, value_of};
+pub use env::{CudaLibrary, NcclLibrary, Settings, SettingsError, VARIABLES, Variable, value_of};
 pub use error::{OpenError, Unavailable};
 pub use open::{BackendStatus, availability, cpu, open, open_for, open_with};
+pub use ranks::{NoReach, RanksError, ranks, ranks_with};
+pub use reach::Reach;
 pub use replays::{ReplayCounts, Replays};

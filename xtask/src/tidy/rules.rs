@@ -62,6 +62,7 @@ const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/cuda-backend/src/ffi/", FOREIGN),
     ("crates/cuda-backend/src/launch/", FOREIGN),
     ("crates/cuda-backend/src/mem/", FOREIGN),
+    ("crates/cuda-backend/src/peers/", &[UnsafeKind::Block]),
     ("crates/cuda-backend/tests/", FOREIGN),
     ("crates/cuda-sim/", FOREIGN),
     ("kernels-ptx/src/", KERNELS),

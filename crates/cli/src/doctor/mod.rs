@@ -1,6 +1,7 @@
 //! `trefoil doctor`: facts about this machine and the choices that follow from them.
 
 mod kernels;
+mod links;
 
 use std::io::{self, Write as _};
 
@@ -21,6 +22,7 @@ struct Facts {
     simd_levels: Vec<Feature>,
     backends: Vec<Backend>,
     cuda: Cuda,
+    links: links::Links,
     kernels: Modules,
     #[serde(skip_serializing_if = "Option::is_none")]
     compiled: Option<kernels::Compiled>,
@@ -143,6 +145,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<()> {
             })
             .into(),
         cuda: cuda(&settings),
+        links: links::Links::find(&settings),
         kernels: modules(&settings),
         compiled,
         active,
@@ -241,6 +244,7 @@ fn print(out: &mut impl io::Write, facts: &Facts) -> io::Result<()> {
         writeln!(out, "  {:<5} {}", backend.name, backend.reason)?;
     }
     print_cuda(out, &facts.cuda)?;
+    facts.links.print(out)?;
     print_modules(out, &facts.kernels)?;
     if let Some(compiled) = &facts.compiled {
         compiled.print(out)?;

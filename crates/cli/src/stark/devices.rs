@@ -1,11 +1,11 @@
 //! Devices that make one proof together.
 
-use std::{sync::Arc, thread};
+use std::{collections::BTreeMap, sync::Arc, thread};
 
 use anyhow::{Context as _, Result, bail};
 use backend_api::Ranks;
 use clap::Args;
-use runtime::AnyQueue;
+use runtime::{AnyQueue, Link, Route};
 use stark::{
     Collective, CollectiveError, Component, Digest, PcsConfig, Protocol, Residency, Stage, Statement, StatementProof,
     StatementProver,
@@ -31,6 +31,8 @@ pub(super) struct MadeOn {
     pub(super) residency: Residency,
     /// The most bytes that one rank sent to another, with what its prover was made by.
     pub(super) most_sent: u64,
+    /// The ways between devices, in words, if there are several.
+    pub(super) routes: Option<String>,
 }
 
 impl MadeOn {
@@ -43,7 +45,14 @@ impl MadeOn {
     ) -> Result<Self> {
         let airs = prover.components().iter().map(Component::air);
         let airs = airs.map(|air| (air.columns().get(1).map_or(0, Vec::len), air.log_rows())).collect();
-        Ok(Self { proof, root: prover.preprocessed_root(q)?, airs, residency: prover.residency(), most_sent })
+        Ok(Self {
+            proof,
+            root: prover.preprocessed_root(q)?,
+            airs,
+            residency: prover.residency(),
+            most_sent,
+            routes: None,
+        })
     }
 }
 
@@ -64,6 +73,7 @@ pub(super) fn prove<S: Statement + Sync>(
 ) -> Result<MadeOn> {
     let mut watch = Some(watch);
     let ranks = runtime::ranks(queues).context("how the devices reach each other")?;
+    let routes = ranks.first().map(|rank| routes(rank.links()));
     let made: Vec<Result<MadeOn>> = thread::scope(|scope| {
         let ranks = queues.iter().zip(ranks);
         let made = ranks.map(|(q, rank)| {
@@ -92,7 +102,24 @@ pub(super) fn prove<S: Statement + Sync>(
     if proofs.any(|other| other.proof != first.proof) {
         bail!("the devices made different proofs");
     }
-    Ok(MadeOn { most_sent, ..first })
+    Ok(MadeOn { most_sent, routes, ..first })
+}
+
+/// The ways between devices, in words.
+fn routes(links: &[Link]) -> String {
+    let mut pairs = BTreeMap::<String, Vec<String>>::new();
+    for Link { from, to, route, .. } in links {
+        let route = match route {
+            Route::Peer => format!("by {route}"),
+            Route::Device | Route::Host(_) => route.to_string(),
+        };
+        pairs.entry(route).or_default().push(format!("{from} to {to}"));
+    }
+    match pairs.len() {
+        0 => "through host memory".to_owned(),
+        1 => format!("all {}", pairs.into_keys().collect::<String>()),
+        _ => pairs.into_iter().map(|(route, of)| format!("{} {route}", of.join(", "))).collect::<Vec<_>>().join("; "),
+    }
 }
 
 /// What one rank does.

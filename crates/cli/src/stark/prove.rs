@@ -85,6 +85,8 @@ struct Made {
     residency: Residency,
     /// The most bytes that one device sent to another.
     most_sent: u64,
+    /// The ways between devices, in words, if there are several.
+    routes: Option<String>,
 }
 
 /// Makes a proof and verifies it.
@@ -113,12 +115,12 @@ impl UseStatement for Making<'_> {
             queues => devices::prove(queues, config, statement, trace, &mut |stage| stages.begin(stage))?,
         };
         stages.begin("verify");
-        let MadeOn { proof, root, airs, residency, most_sent } = made;
+        let MadeOn { proof, root, airs, residency, most_sent, routes } = made;
         verify(Protocol::V2_3, config, statement, root, &proof).context("the proof that was made is not valid")?;
         let (columns, cells) =
             airs.iter().fold((0, 0), |(columns, cells), (more, log)| (columns + more, cells + (more << log)));
         let peak_bytes = queues.iter().map(|q| q.budget().peak_bytes()).max().unwrap_or(0);
-        Ok(Made { proof, times: stages.end(), peak_bytes, columns, cells, residency, most_sent })
+        Ok(Made { proof, times: stages.end(), peak_bytes, columns, cells, residency, most_sent, routes })
     }
 }
 
@@ -158,6 +160,7 @@ pub(crate) fn run(args: &ProveArgs) -> Result<()> {
     if queues.len() > 1 {
         let sent = format!("{}, each sent each other {} KiB at most", queues.len(), made.most_sent.div_ceil(1 << 10));
         facts.push(("devices".to_owned(), sent));
+        facts.extend(made.routes.map(|routes| ("links".to_owned(), routes)));
     }
     output.finish(&json)?;
     let mut text = String::new();

@@ -87,6 +87,41 @@ fn doctor_shows_the_devices_of_the_simulated_driver() {
 }
 
 #[test]
+fn doctor_draws_how_devices_reach_each_other() {
+    let doctor = |more: &[&str]| {
+        let mut doctor = trefoil();
+        doctor.env("TREFOIL_BACKEND", "sim").env("TREFOIL_SIM", "devices=3;links=0-1:nvlink,1-2:dropped");
+        doctor.arg("doctor").args(more).assert().success().get_output().stdout.clone()
+    };
+    let facts: serde_json::Value = serde_json::from_slice(&doctor(&["--json"])).unwrap();
+    let links = facts["links"]["links"].as_array().unwrap();
+    assert_eq!(links.len(), 6);
+    let of = |from: u64, to: u64| links.iter().find(|link| link["from"] == from && link["to"] == to).unwrap();
+    for (from, to, route, access, rank) in [
+        (0, 1, "peer", true, 0),
+        (1, 0, "peer", true, 0),
+        (0, 2, "host", false, 1),
+        (2, 0, "host", false, 1),
+        (1, 2, "host", true, 1),
+        (2, 1, "host", true, 1),
+    ] {
+        let link = of(from, to);
+        assert_eq!((&link["route"], &link["access"]), (&route.into(), &access.into()), "{link}");
+        assert_eq!((&link["performance_rank"], &link["gigabytes_per_second"]), (&rank.into(), &().into()), "{link}");
+    }
+    let drawn = text(&doctor(&[]));
+    for line in [
+        "links       to 0                        to 1                        to 2",
+        "  from 0    -                           peer, rank 0, simulated     host, no access, simulated",
+        "  from 2    host, no access, simulated  host, rank 1, simulated     -",
+        "  0 to 2    through the host: the driver gives no access",
+        "  2 to 1    through the host: a copy of 65536 bytes was said to be done, and byte 0 was wrong",
+    ] {
+        assert!(drawn.lines().any(|drawn| drawn == line), "{line}\n{drawn}");
+    }
+}
+
+#[test]
 fn unusable_settings_and_arguments_end_with_code_2() {
     let error = trefoil().arg("doctor").env("TREFOIL_BACKEND", "gup").assert().code(2).get_output().stderr.clone();
     assert!(text(&error).contains("unknown backend `gup`; expected"));

@@ -11,16 +11,26 @@ fn files_of_several_devices_are_those_of_one() {
     let folder = tempfile::tempdir().unwrap();
     let prove = |name: &str, more: &[&str]| {
         let mut line = trefoil();
-        line.current_dir(folder.path()).env("TREFOIL_SIM", "devices=4").env("TREFOIL_THREADS", "2");
+        let machine = "devices=4;links=0-1:nvlink,0-2:pcie,0-3:pcie,1-2:pcie,1-3:pcie,2-3:dropped";
+        line.current_dir(folder.path()).env("TREFOIL_SIM", machine).env("TREFOIL_THREADS", "2");
         let said = line.args(PLONK).args(["--out", name]).args(more).assert().success().get_output().stdout.clone();
         (fs::read(folder.path().join(name)).unwrap(), text(&said))
     };
     let (expected, said) = prove("one", &[]);
     assert!(!said.contains("each sent each other"), "{said}");
-    for (devices, backend) in [("2", "cpu"), ("4", "cpu"), ("8", "cpu"), ("2", "sim"), ("4", "sim")] {
+    let wrong = "2 to 3, 3 to 2 through the host: a copy of 65536 bytes was said to be done, and byte 0 was wrong";
+    for (devices, backend, links) in [
+        ("2", "cpu", "through host memory"),
+        ("4", "cpu", "through host memory"),
+        ("8", "cpu", "through host memory"),
+        ("2", "sim", "all by peer copies"),
+        ("4", "sim", wrong),
+    ] {
         let (made, said) = prove("several", &["--devices", devices, "--backend", backend]);
         assert!(made == expected, "{devices} on {backend}");
         assert!(said.contains(&format!("{devices}, each sent each other")), "{said}");
+        let told = said.lines().find(|line| line.starts_with("links "));
+        assert!(told.is_some_and(|told| told.contains(links)), "{said}");
     }
     trefoil().current_dir(folder.path()).args(["stark", "verify", "several"]).assert().success();
 }

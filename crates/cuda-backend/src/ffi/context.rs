@@ -67,6 +67,8 @@ pub(crate) struct Context {
     lost: OnceLock<BackendError>,
     /// A wait ran out of time, so the release of the context may never return.
     hung: AtomicBool,
+    /// It counts as lost since what is on it cannot be relied upon, but its work goes on.
+    disowned: AtomicBool,
     /// Calls that were refused because of a capture under way.
     refused_captures: AtomicU64,
     counts: Counts,
@@ -111,6 +113,7 @@ impl Context {
             timeout,
             lost: OnceLock::new(),
             hung: AtomicBool::new(false),
+            disowned: AtomicBool::new(false),
             refused_captures: AtomicU64::new(0),
             counts: Counts::default(),
             submission: Mutex::new(()),
@@ -137,6 +140,15 @@ impl Context {
     /// How often it was called, and for what.
     pub(crate) fn submissions(&self) -> Submissions {
         self.counts.submissions()
+    }
+
+    /// Whether the device is lost and no work of it runs any more.
+    pub(crate) fn is_dead(&self) -> bool {
+        self.lost.get().is_some() && ![&self.hung, &self.disowned].iter().any(|it| it.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn raw(&self) -> CUcontext {
+        CUcontext(self.primary.as_raw().cast())
     }
 
     /// Why the device is lost, if it is.
@@ -228,7 +240,8 @@ impl Context {
     }
 
     /// Gives the device up as lost, since what is on it cannot be relied upon.
-    pub(crate) fn lose(&self, cause: String) {
+    pub(crate) fn disown(&self, cause: String) {
+        self.disowned.store(true, Ordering::Relaxed);
         self.lost.get_or_init(|| BackendError::DeviceLost { cause, in_flight: self.in_flight() });
     }
 
@@ -256,7 +269,7 @@ impl Context {
         if let Some(error) = self.lost.get() {
             return Err(Fault::Lost(error.clone()));
         }
-        let own = CUcontext(self.primary.as_raw().cast());
+        let own = self.raw();
         match current() {
             Ok(current) if current == own => return Ok(function()),
             Err(status) if status.is_sticky() => self.judge("cuCtxGetCurrent", status)?,

@@ -22,7 +22,11 @@ impl Counts {
         match call {
             "cuLaunchKernel" | "cuLaunchCooperativeKernel" => add(&self.launches),
             "cuGraphLaunch" => add(&self.replays),
-            "cuMemcpyHtoDAsync_v2" | "cuMemcpyDtoHAsync_v2" | "cuMemcpyDtoDAsync_v2" | "cuMemsetD8Async" => {
+            "cuMemcpyHtoDAsync_v2"
+            | "cuMemcpyDtoHAsync_v2"
+            | "cuMemcpyDtoDAsync_v2"
+            | "cuMemcpyPeerAsync"
+            | "cuMemsetD8Async" => {
                 add(&self.copies);
             }
             "cuMemAllocFromPoolAsync" | "cuMemAlloc_v2" => add(&self.allocations),

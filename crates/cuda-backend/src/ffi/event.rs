@@ -49,6 +49,11 @@ impl Event {
         self.context.wait("cuEventSynchronize", wait, query)
     }
 
+    /// Whether the device is lost, so that no work before the event runs any more.
+    pub(crate) fn is_dead(&self) -> bool {
+        self.context.is_dead()
+    }
+
     /// Milliseconds from `earlier` to this event; both note their time, and the work before both is done.
     pub(crate) fn milliseconds_since(&self, earlier: &Self) -> Result<f32, Fault> {
         let mut milliseconds = 0.0;

@@ -4,7 +4,7 @@
 
 use std::{ffi::c_void, ptr, sync::Arc};
 
-use cuda_loader::ffi::{self, CUmemoryPool, MemPoolProps};
+use cuda_loader::ffi::{self, CUmemoryPool, MemAccessDesc, MemLocation, MemPoolProps};
 
 use super::{Context, Stream};
 use crate::error::Fault;
@@ -68,6 +68,15 @@ impl MemoryPool {
             unsafe { ffi::cuMemPoolGetAttribute(self.raw, ffi::pool::RESERVED_MEM_CURRENT, value.cast()) }
         })?;
         Ok(held)
+    }
+
+    /// Lets the device `ordinal` read and write the memory of the pool.
+    pub(crate) fn allow(&self, ordinal: u32) -> Result<(), Fault> {
+        let id = i32::try_from(ordinal).unwrap_or(i32::MAX);
+        let location = MemLocation { kind: ffi::mem_location::DEVICE, id };
+        let access = MemAccessDesc { location, flags: ffi::mem_access::READ_WRITE };
+        // SAFETY: the pool is alive, and the call reads one record.
+        self.context.call("cuMemPoolSetAccess", || unsafe { ffi::cuMemPoolSetAccess(self.raw, &raw const access, 1) })
     }
 
     /// Gives free memory back to the device.

@@ -13,6 +13,7 @@ mod memory;
 mod module;
 mod nccl;
 mod order;
+mod peer;
 mod process;
 mod stream;
 
@@ -27,5 +28,6 @@ pub(crate) use memory::{
 };
 pub(crate) use module::{Function, FunctionFacts, LoadedModule};
 pub(crate) use nccl::{Communicator, NCCL_ID_WORDS, NcclFault};
+pub(crate) use peer::{PeerFacts, copy_from_peer, enable_access, peer_facts};
 pub use process::exit_at_once;
 pub(crate) use stream::Stream;

@@ -25,8 +25,14 @@ impl Stream {
         Ok(())
     }
 
-    /// Lets later work run after `event`.
-    fn wait_for(&self, event: &Event) -> Result<(), Fault> {
+    /// Waits until no work of the stream runs any more. `false` if that cannot be known. The caller holds no turn.
+    pub(crate) fn is_settled(&self) -> bool {
+        // A wait that is refused says nothing of the work: another may.
+        self.synchronize().is_ok() || self.context().is_dead() || self.synchronize().is_ok()
+    }
+
+    /// Lets later work run after `event`, which may be of another context.
+    pub(crate) fn wait_for(&self, event: &Event) -> Result<(), Fault> {
         // SAFETY: stream and event are alive.
         self.context().call("cuStreamWaitEvent", || unsafe { ffi::cuStreamWaitEvent(self.raw(), event.raw(), 0) })
     }

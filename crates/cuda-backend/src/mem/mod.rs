@@ -4,6 +4,7 @@ mod arena;
 mod block;
 mod exchange;
 mod host_copy;
+mod peer;
 mod pinned;
 mod pool;
 mod registered;
@@ -12,6 +13,7 @@ mod uses;
 
 pub(crate) use block::{Block, Region};
 pub(crate) use exchange::{Leg, exchange};
+pub(crate) use peer::{Courier, copy_between, copy_through_host, copy_within};
 pub use pinned::PinnedCounts;
 pub(crate) use pinned::{Content, Piece, PinnedPool};
 pub(crate) use pool::{DevicePool, GRANULE_BYTES};

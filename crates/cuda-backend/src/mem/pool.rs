@@ -78,6 +78,15 @@ impl DevicePool {
         }
     }
 
+    /// Lets the device `ordinal`, which may access this one, reach the memory that the pool gives.
+    pub(crate) fn allow(&self, ordinal: u32) -> Result<(), Fault> {
+        match self {
+            Self::Ordered(pool) => pool.allow(ordinal),
+            // Access to the context is access to all that it takes from the driver.
+            Self::Caching(_) => Ok(()),
+        }
+    }
+
     /// Bytes of device memory held, in use or not.
     pub(crate) fn held_bytes(&self) -> Result<u64, Fault> {
         match self {

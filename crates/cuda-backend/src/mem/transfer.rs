@@ -15,7 +15,7 @@ use crate::{device::DeviceCtx, error::Fault, ffi, track::Track};
 
 /// Bytes that one copy moves; longer copies are cut up, so that the host fills one piece while the device empties
 /// another.
-const CHUNK_BYTES: usize = 4 << 20;
+pub(super) const CHUNK_BYTES: usize = 4 << 20;
 
 /// Copies to the host that are under way at once.
 const READS_AHEAD: usize = 2;
@@ -222,7 +222,13 @@ pub(crate) fn fill_zero(track: &Track, target: Region<'_>) -> Result<(), Backend
     Ok(())
 }
 
-fn acquire(device: &DeviceCtx, track: &Track, bytes: usize, content: Content) -> Result<Option<Piece>, Fault> {
+/// Pinned memory for a copy of so many bytes; `None` if it must do without.
+pub(super) fn acquire(
+    device: &DeviceCtx,
+    track: &Track,
+    bytes: usize,
+    content: Content,
+) -> Result<Option<Piece>, Fault> {
     let _relaxed = track.relax()?;
     device.pinned().acquire(bytes, content)
 }

@@ -105,7 +105,7 @@ impl<T: Transport> Link<T> {
             let runs_through = within_grace(|| last.is_complete().or_else(is_lost));
             if !runs_through {
                 let cause = format!("an exchange between devices did not end, and was aborted: {why}");
-                self.device.context().lose(cause);
+                self.device.context().disown(cause);
             }
         }
         // Dropped as it is, it aborts what is under way.

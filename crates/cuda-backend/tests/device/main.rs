@@ -10,6 +10,7 @@ mod kernels;
 mod nccl;
 mod open;
 mod order;
+mod peers;
 mod register;
 mod support;
 mod threads;

@@ -42,9 +42,9 @@ pub struct Counters {
     pub bytes_to_host: u64,
     /// Bytes copied within a device.
     pub bytes_on_device: u64,
-    /// Bytes copied between devices.
-    pub bytes_between_devices: u64,
-    /// Bytes that NCCL moved from one device to another, by the two.
+    /// Bytes copied between devices, by the device they came from and the one they went to.
+    pub bytes_between_devices: BTreeMap<(u32, u32), u64>,
+    /// Bytes that NCCL moved between devices, likewise.
     pub nccl_bytes: BTreeMap<(u32, u32), u64>,
     /// Asynchronous copies from or to pageable memory, which are not asynchronous.
     pub pageable_copies: u64,

@@ -23,6 +23,7 @@ use crate::exec::{Checks, Options, Schedule};
 /// | `mem=N[K\|M\|G]` | bytes of each device | 256M |
 /// | `links=A-B:kind,...` | peer links: `nvlink`, `pcie`, `dropped` or `none` | all `pcie` |
 /// | `peer=off` | no peer links | |
+/// | `peer=copies` | links serve copies alone: a kernel that touches memory of another device faults, whatever access was enabled | |
 /// | `driver=X.Y` | the driver's CUDA release, 11.0 to 13.5; the PTX it compiles follows it | 12.4, or the first that knows the capability |
 /// | `schedule=eager\|lazy\|random` | when streams run their work | `eager` |
 /// | `seed=N` | seed of `random` | 0 |
@@ -45,6 +46,8 @@ pub struct Spec {
     pub links: BTreeMap<(u32, u32), Link>,
     /// The link of every other pair.
     pub default_link: Link,
+    /// Kernels reach no memory of other devices, whatever access was enabled.
+    pub copies_alone: bool,
     /// CUDA release of the driver, 1000 for each major and 10 for each minor number.
     pub driver_version: i32,
     /// When streams run their work.
@@ -100,6 +103,7 @@ impl Default for Spec {
             memory: 256 << 20,
             links: BTreeMap::new(),
             default_link: Link::Pcie,
+            copies_alone: false,
             driver_version: DEFAULT_RELEASE,
             schedule: StreamSchedule::Eager,
             seed: 0,
@@ -169,6 +173,7 @@ impl FromStr for Spec {
                     spec.default_link = Link::None;
                 }
                 "peer" if value == "off" => (spec.links, spec.default_link) = (BTreeMap::new(), Link::None),
+                "peer" if value == "copies" => spec.copies_alone = true,
                 "driver" => {
                     let number = pair(value).map(|(major, minor)| (major * 1000 + minor * 10) as i32);
                     let known = number.filter(|&number| isa::newest(number).is_some());
@@ -199,7 +204,7 @@ impl FromStr for Spec {
                 "watchdog" => spec.watchdog = number(value, u64::MAX).ok_or_else(|| refuse("a number"))?,
                 _ => {
                     return Err(refuse(
-                        "devices, cc, sms, mem, links, peer=off, driver, schedule, seed, order, threads, checks, \
+                        "devices, cc, sms, mem, links, peer=off|copies, driver, schedule, seed, order, threads, checks, \
                          watchdog or a fault",
                     ));
                 }
@@ -279,6 +284,8 @@ mod tests {
     fn peers_reach_each_other_unless_the_text_says_otherwise() {
         assert_eq!("".parse::<Spec>().unwrap().link(0, 1), Link::Pcie);
         assert_eq!("peer=off".parse::<Spec>().unwrap().link(0, 1), Link::None);
+        let copies: Spec = "peer=copies".parse().unwrap();
+        assert_eq!((copies.link(0, 1), copies.copies_alone), (Link::Pcie, true));
     }
 
     #[test]

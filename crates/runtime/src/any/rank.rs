@@ -2,49 +2,100 @@
 
 use core::ops::Range;
 
+#[cfg(feature = "cuda")]
+use backend_api::BackendError;
 use backend_api::{BufferRef as _, Collective, CollectiveError, Element, Ranks};
 use collective::{Local, Staged};
+#[cfg(feature = "cuda")]
+use cuda_backend::{Link, NcclRank, PeerRank};
 
 use super::{AnyBuf, AnyMut, AnyQueue, AnyRef, span::traced};
+use crate::Reach;
 
-/// The place of an [`AnyQueue`] in a group of ranks of this process. See [`ranks`].
+/// The place of an [`AnyQueue`] in a group of ranks of this process. See [`ranks`](crate::ranks).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AnyRank {
     /// What ranks bring each other passes through host memory.
     Host(Staged<Local>),
+    /// Ranks copy from each other's devices.
+    #[cfg(feature = "cuda")]
+    Peer(PeerRank),
+    /// NCCL brings what ranks have to each other.
+    #[cfg(feature = "cuda")]
+    Nccl(NcclRank<Local>),
 }
 
-/// The places of queues in one group, of each queue one, in their order: each belongs to a thread of its own, with its queue.
-///
-/// # Errors
-/// What the devices report.
-pub fn ranks(queues: &[AnyQueue]) -> Result<Vec<AnyRank>, CollectiveError> {
-    Ok(Local::group(queues.len()).into_iter().map(AnyRank::Host).collect())
+impl AnyRank {
+    /// The links between all ranks, if these copy from each other's devices: from the first to each other, from the second to each
+    /// other, and so on.
+    #[cfg(feature = "cuda")]
+    #[must_use]
+    pub fn links(&self) -> &[Link] {
+        match self {
+            Self::Host(_) | Self::Nccl(_) => &[],
+            Self::Peer(rank) => rank.links(),
+        }
+    }
+
+    /// How it reaches the others.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        match self {
+            Self::Host(_) => Reach::Host,
+            #[cfg(feature = "cuda")]
+            Self::Peer(_) => Reach::Peer,
+            #[cfg(feature = "cuda")]
+            Self::Nccl(_) => Reach::Nccl,
+        }
+    }
+
+    /// Ends the group: the queue or a view is not of the backend that the rank is of.
+    #[cfg(feature = "cuda")]
+    fn mixed(&self, op: &'static str) -> Result<(), CollectiveError> {
+        self.give_up();
+        Err(BackendError::MixedBackend { op }.into())
+    }
 }
 
 impl Ranks for AnyRank {
     fn rank(&self) -> usize {
         match self {
             Self::Host(rank) => rank.rank(),
+            #[cfg(feature = "cuda")]
+            Self::Peer(rank) => rank.rank(),
+            #[cfg(feature = "cuda")]
+            Self::Nccl(rank) => rank.rank(),
         }
     }
 
     fn ranks(&self) -> usize {
         match self {
             Self::Host(rank) => rank.ranks(),
+            #[cfg(feature = "cuda")]
+            Self::Peer(rank) => rank.ranks(),
+            #[cfg(feature = "cuda")]
+            Self::Nccl(rank) => rank.ranks(),
         }
     }
 
     fn give_up(&self) {
         match self {
             Self::Host(rank) => rank.give_up(),
+            #[cfg(feature = "cuda")]
+            Self::Peer(rank) => rank.give_up(),
+            #[cfg(feature = "cuda")]
+            Self::Nccl(rank) => rank.give_up(),
         }
     }
 
     fn sent_bytes(&self) -> Vec<u64> {
         match self {
             Self::Host(rank) => rank.sent_bytes(),
+            #[cfg(feature = "cuda")]
+            Self::Peer(rank) => rank.sent_bytes(),
+            #[cfg(feature = "cuda")]
+            Self::Nccl(rank) => rank.sent_bytes(),
         }
     }
 }
@@ -62,6 +113,16 @@ impl Collective<AnyQueue> for AnyRank {
             [bytes = shares.iter().map(ExactSizeIterator::len).sum::<usize>() * size_of::<T>()],
             match self {
                 Self::Host(rank) => rank.all_gather(q, buffer, shares),
+                #[cfg(feature = "cuda")]
+                Self::Peer(rank) => match (q, buffer) {
+                    (AnyQueue::Cuda(q), AnyBuf::Cuda(buffer)) => rank.all_gather(q, buffer, shares),
+                    _ => self.mixed("all_gather"),
+                },
+                #[cfg(feature = "cuda")]
+                Self::Nccl(rank) => match (q, buffer) {
+                    (AnyQueue::Cuda(q), AnyBuf::Cuda(buffer)) => rank.all_gather(q, buffer, shares),
+                    _ => self.mixed("all_gather"),
+                },
             }
         )
     }
@@ -78,6 +139,16 @@ impl Collective<AnyQueue> for AnyRank {
             [bytes = src.len() * size_of::<T>()],
             match self {
                 Self::Host(rank) => rank.all_to_all(q, src, dst),
+                #[cfg(feature = "cuda")]
+                Self::Peer(rank) => match (q, src, dst) {
+                    (AnyQueue::Cuda(q), AnyRef::Cuda(src), AnyMut::Cuda(dst)) => rank.all_to_all(q, src, dst),
+                    _ => self.mixed("all_to_all"),
+                },
+                #[cfg(feature = "cuda")]
+                Self::Nccl(rank) => match (q, src, dst) {
+                    (AnyQueue::Cuda(q), AnyRef::Cuda(src), AnyMut::Cuda(dst)) => rank.all_to_all(q, src, dst),
+                    _ => self.mixed("all_to_all"),
+                },
             }
         )
     }
@@ -95,6 +166,16 @@ impl Collective<AnyQueue> for AnyRank {
             [bytes = range.len() * size_of::<T>()],
             match self {
                 Self::Host(rank) => rank.broadcast(q, root, buffer, range),
+                #[cfg(feature = "cuda")]
+                Self::Peer(rank) => match (q, buffer) {
+                    (AnyQueue::Cuda(q), AnyBuf::Cuda(buffer)) => rank.broadcast(q, root, buffer, range),
+                    _ => self.mixed("broadcast"),
+                },
+                #[cfg(feature = "cuda")]
+                Self::Nccl(rank) => match (q, buffer) {
+                    (AnyQueue::Cuda(q), AnyBuf::Cuda(buffer)) => rank.broadcast(q, root, buffer, range),
+                    _ => self.mixed("broadcast"),
+                },
             }
         )
     }
@@ -106,6 +187,16 @@ impl Collective<AnyQueue> for AnyRank {
             [],
             match self {
                 Self::Host(rank) => rank.barrier(q),
+                #[cfg(feature = "cuda")]
+                Self::Peer(rank) => match q {
+                    AnyQueue::Cuda(q) => rank.barrier(q),
+                    AnyQueue::Cpu(_) => self.mixed("barrier"),
+                },
+                #[cfg(feature = "cuda")]
+                Self::Nccl(rank) => match q {
+                    AnyQueue::Cuda(q) => rank.barrier(q),
+                    AnyQueue::Cpu(_) => self.mixed("barrier"),
+                },
             }
         )
     }

@@ -17,7 +17,7 @@ fn share(count: usize, ranks: usize) -> u64 {
 
 /// Bytes from each rank to each other one for a proof of a wide Fibonacci trace with the default parameters: fold step 1,
 /// and the last layer constant.
-fn expected(log_rows: u32, columns: usize, ranks: usize) -> u64 {
+pub(crate) fn expected(log_rows: u32, columns: usize, ranks: usize) -> u64 {
     let config = PcsConfig::default();
     let (log_blowup, queries) = (config.fri_config.log_blowup_factor, config.fri_config.n_queries);
     let (log_size, log_ranks) = (log_rows + log_blowup, ranks.ilog2());

@@ -3,6 +3,7 @@
 
 mod bytes;
 mod faults;
+mod peers;
 mod proofs;
 mod watched;
 
@@ -21,13 +22,18 @@ fn open(choice: Choice, cuda_device: u32) -> AnyQueue {
     runtime::open_with(&settings, Some(Domain::Stark), Some(choice)).unwrap().0
 }
 
-/// Eight devices, in place of what `runtime` installs the first time.
+/// Eight devices.
 fn devices() -> Simulation {
+    simulate("devices=8")
+}
+
+/// A machine, in place of what `runtime` installs the first time.
+fn simulate(machine: &str) -> Simulation {
     static INSTALLED: OnceLock<()> = OnceLock::new();
     let first = driver::simulate("").unwrap();
     INSTALLED.get_or_init(|| drop(open(Choice::Sim, 0)));
     drop(first);
-    driver::simulate("devices=8").unwrap()
+    driver::simulate(machine).unwrap()
 }
 
 fn configs() -> [PcsConfig; 2] {

@@ -19,6 +19,16 @@ impl Machine {
         Self { session: driver::simulate(spec).unwrap() }
     }
 
+    /// Adds a fault; its calls count from here on.
+    pub(crate) fn inject(&self, fault: &str) {
+        self.session.inject(fault.parse().unwrap());
+    }
+
+    /// Removes every fault.
+    pub(crate) fn clear_faults(&self) {
+        self.session.clear_faults();
+    }
+
     pub(crate) fn counters(&self) -> Counters {
         self.session.counters()
     }

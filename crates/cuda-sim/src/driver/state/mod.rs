@@ -95,7 +95,9 @@ impl Driver {
     /// [`SpecError`] if there is no such machine.
     pub(super) fn new(spec: Spec) -> Result<Self, SpecError> {
         let limits = spec.limits()?;
-        let memory = Arc::new(Memory::new(&vec![spec.memory; spec.devices as usize]));
+        let capacities = vec![spec.memory; spec.devices as usize];
+        let memory = if spec.copies_alone { Memory::apart(&capacities) } else { Memory::new(&capacities) };
+        let memory = Arc::new(memory);
         let mut pools = BTreeMap::new();
         let mut device = |ordinal| {
             let pool = fresh();
@@ -327,7 +329,9 @@ impl Driver {
         let (target, source) = (device(&copy.target.place), device(&copy.source.place));
         let bytes = copy.bytes();
         match (target, source) {
-            (Some(Some(to)), Some(Some(from))) if to != from => self.counters.bytes_between_devices += bytes,
+            (Some(Some(to)), Some(Some(from))) if to != from => {
+                *self.counters.bytes_between_devices.entry((from, to)).or_default() += bytes;
+            }
             (Some(Some(_)), Some(Some(_))) => self.counters.bytes_on_device += bytes,
             (Some(Some(_)), _) => self.counters.bytes_to_device += bytes,
             (_, Some(Some(_))) => self.counters.bytes_to_host += bytes,

@@ -59,6 +59,8 @@ struct State {
     freed_order: std::collections::VecDeque<u64>,
     /// `(accessor, owner)` pairs with peer access.
     peers: BTreeSet<(u32, u32)>,
+    /// Peer access is for copies alone.
+    apart: bool,
     made: u64,
     /// Variables of modules: `(program, device)` to the address of each.
     modules: HashMap<(u64, u32), Arc<[u64]>>,
@@ -86,6 +88,13 @@ impl Memory {
         };
         let devices = capacities.iter().enumerate().map(device).collect();
         Self { state: Mutex::new(State { devices, ..State::default() }) }
+    }
+
+    /// As [`new`](Self::new), of devices whose kernels reach no memory of others, even if [`enable_peer`](Self::enable_peer) says so.
+    pub fn apart(capacities: &[u64]) -> Self {
+        let memory = Self::new(capacities);
+        memory.state().apart = true;
+        memory
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -286,7 +295,8 @@ impl Memory {
 
     /// Whether a kernel of `accessor` may touch memory of `owner`.
     pub fn may_access(&self, accessor: u32, owner: u32) -> bool {
-        accessor == owner || self.state().peers.contains(&(accessor, owner))
+        let state = self.state();
+        accessor == owner || !state.apart && state.peers.contains(&(accessor, owner))
     }
 
     /// The live region that holds the whole range. An empty range only needs its start inside or at the end of one.

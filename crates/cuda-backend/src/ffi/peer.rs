@@ -1,0 +1,74 @@
+//! Access of one device to the memory of another, and copies between devices.
+
+use cuda_loader::{
+    Status,
+    ffi::{self, CUdevice},
+};
+use cust::device::Device;
+
+use super::{Context, Stream};
+use crate::error::Fault;
+
+/// What the driver says of one device's access to the memory of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PeerFacts {
+    /// Whether there can be access.
+    pub(crate) can_access: bool,
+    /// How the link compares with the others of this machine: 0 is the best.
+    pub(crate) performance_rank: u32,
+    /// Whether atomics work over the link.
+    pub(crate) native_atomics: bool,
+}
+
+/// What the driver says of the access of `reader`'s device to memory of `owner`'s.
+pub(crate) fn peer_facts(reader: &Context, owner: &Context) -> Result<PeerFacts, Fault> {
+    let (from, to) = (device(reader, reader.ordinal())?, device(reader, owner.ordinal())?);
+    let mut can = 0;
+    // SAFETY: the call writes one integer.
+    reader.call("cuDeviceCanAccessPeer", || unsafe { ffi::cuDeviceCanAccessPeer(&raw mut can, from, to) })?;
+    let attribute = |number| {
+        let mut value = 0;
+        reader.call("cuDeviceGetP2PAttribute", || {
+            // SAFETY: the call writes one integer.
+            unsafe { ffi::cuDeviceGetP2PAttribute(&raw mut value, number, from, to) }
+        })?;
+        Ok::<_, Fault>(u32::try_from(value).unwrap_or(0))
+    };
+    Ok(PeerFacts {
+        can_access: can != 0 && attribute(ffi::p2p::ACCESS_SUPPORTED)? != 0,
+        performance_rank: attribute(ffi::p2p::PERFORMANCE_RANK)?,
+        native_atomics: attribute(ffi::p2p::NATIVE_ATOMIC_SUPPORTED)? != 0,
+    })
+}
+
+/// The driver's handle of a device.
+fn device(context: &Context, ordinal: u32) -> Result<CUdevice, Fault> {
+    Ok(context.cust("cuDeviceGet", || Device::get_device(ordinal))?.as_raw())
+}
+
+/// Lets work of `reader` touch what `owner` takes from the driver.
+pub(crate) fn enable_access(reader: &Context, owner: &Context) -> Result<(), Fault> {
+    // SAFETY: both contexts are retained.
+    match reader.call("cuCtxEnablePeerAccess", || unsafe { ffi::cuCtxEnablePeerAccess(owner.raw(), 0) }) {
+        Err(Fault::Refused { status: Status::PEER_ACCESS_ALREADY_ENABLED, .. }) => Ok(()),
+        other => other,
+    }
+}
+
+/// Copies from the memory of another device to that of the stream's.
+///
+/// # Safety
+/// `target` is `bytes` bytes of memory of the stream's device and `source` as many of `owner`'s; both live until the stream has
+/// run this.
+pub(crate) unsafe fn copy_from_peer(
+    stream: &Stream,
+    target: u64,
+    (owner, source): (&Context, u64),
+    bytes: u64,
+) -> Result<(), Fault> {
+    let own = stream.context();
+    own.call("cuMemcpyPeerAsync", || {
+        // SAFETY: both ranges live long enough, by this function's contract; stream and contexts are alive.
+        unsafe { ffi::cuMemcpyPeerAsync(target, own.raw(), source, owner.raw(), bytes as usize, stream.raw()) }
+    })
+}

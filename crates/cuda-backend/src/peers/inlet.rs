@@ -1,0 +1,82 @@
+//! The way in for what another rank has.
+
+use std::sync::Arc;
+
+use backend_api::BackendError;
+
+use super::{Link, Route, board::Offer};
+use crate::{
+    CudaQueue,
+    error::Fault,
+    ffi::{Context, Stream},
+    mem::{Courier, Region, copy_between, copy_through_host, copy_within},
+};
+
+/// The way in from one rank to another.
+#[derive(Debug)]
+pub(super) struct Inlet {
+    owner: Arc<Context>,
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Way {
+    Device,
+    Peer,
+    Host(Courier),
+}
+
+impl Inlet {
+    /// The way from `owner` that `link` says.
+    pub(super) fn new(owner: &CudaQueue, link: &Link) -> Result<Self, Fault> {
+        let way = match link.route {
+            Route::Device => Way::Device,
+            Route::Peer => Way::Peer,
+            Route::Host(_) => Way::Host(Courier::new(owner.device())?),
+        };
+        Ok(Self { owner: Arc::clone(owner.device().context()), way })
+    }
+
+    /// Whether the device that has the bytes is lost.
+    pub(super) fn is_lost(&self) -> bool {
+        self.owner.lost().is_some()
+    }
+
+    /// The stream beside the reader's that the copies use, if there is one.
+    pub(super) fn stream(&self) -> Option<&Arc<Stream>> {
+        match &self.way {
+            Way::Device | Way::Peer => None,
+            Way::Host(courier) => Some(courier.stream()),
+        }
+    }
+
+    /// Copies to `target` what `offer` has from byte `start` on, in the order of `q`. Whoever has the offer in their hands keeps it until
+    /// the copies are done, or lets all know how far they are.
+    ///
+    /// # Errors
+    /// What a device reports. Copies that were submitted before may still run.
+    pub(super) fn bring(
+        &self,
+        q: &CudaQueue,
+        offer: &Offer,
+        start: u64,
+        target: Region<'_>,
+    ) -> Result<(), BackendError> {
+        let (device, track, source) = (q.device(), q.track(), offer.address + start);
+        let end = start.saturating_add(target.bytes());
+        if end > offer.bytes {
+            let (expected, got) = (end as usize, offer.bytes as usize);
+            return Err(BackendError::Length { op: "copy between ranks", view: "what a rank offers", expected, got });
+        }
+        offer.ready.hold_back(self.stream().unwrap_or(track.stream()))?;
+        match &self.way {
+            // SAFETY: the offer has as many bytes from there on, in this context, and its rank neither frees nor writes them before the
+            // point where this rank has read them, or before this rank says that no copy runs any more.
+            Way::Device => unsafe { copy_within(track, target, source) },
+            // SAFETY: as above; the bytes are of `owner`'s device.
+            Way::Peer => unsafe { copy_between(track, target, &self.owner, source) },
+            // SAFETY: as above; the courier is of `owner`'s device, and waits until the bytes are there.
+            Way::Host(courier) => unsafe { copy_through_host(device, track, target, courier, source) },
+        }
+    }
+}

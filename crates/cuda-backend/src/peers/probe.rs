@@ -1,0 +1,176 @@
+//! Links are tried before anybody counts on them.
+
+use core::mem;
+use std::sync::Arc;
+
+use backend_api::{BackendError, Buffer as _, Queue as _, Timed as _};
+
+use super::{
+    Detour, Link, Route,
+    board::{Offer, Point},
+    inlet::Inlet,
+};
+use crate::{
+    CudaBuf, CudaQueue,
+    error::Fault,
+    ffi::{self, PeerFacts},
+};
+
+/// Words that are copied and compared: as many as the least budget has room for.
+const TRIED_WORDS: usize = (64 << 10) / 4;
+
+/// Bytes that are copied to measure a link.
+const MEASURED_BYTES: usize = 64 << 20;
+
+/// The links between the devices of some queues, by pairs: from the first to each other, from the second to each other, and so on.
+///
+/// A link is tried once: access is enabled, and a copy compared with what was sent. Peer copies that do not do what they say are not
+/// used, and the route says why.
+///
+/// # Errors
+/// What the devices report, but for the refusal of access and of copies. The trial takes 64 KiB of each queue's budget for a moment.
+pub fn links(queues: &[CudaQueue]) -> Result<Vec<Link>, BackendError> {
+    pairs(queues).map(|(owner, reader)| link(owner, reader)).collect()
+}
+
+/// As [`links`], each with the speed of a copy of 64 MiB, or of the longest that both devices have memory for. A link is measured once.
+///
+/// # Errors
+/// As of [`links`].
+pub fn measured_links(queues: &[CudaQueue]) -> Result<Vec<Link>, BackendError> {
+    pairs(queues).map(|(owner, reader)| measured_link(owner, reader)).collect()
+}
+
+/// All ordered pairs of different queues.
+fn pairs(queues: &[CudaQueue]) -> impl Iterator<Item = (&CudaQueue, &CudaQueue)> {
+    let others = move |own: usize| queues.iter().enumerate().filter(move |(other, _)| *other != own);
+    queues.iter().enumerate().flat_map(move |(own, owner)| others(own).map(move |(_, reader)| (owner, reader)))
+}
+
+/// The link from the device of `owner` to that of `reader`.
+pub(super) fn link(owner: &CudaQueue, reader: &CudaQueue) -> Result<Link, BackendError> {
+    let [from, to] = [owner, reader].map(|q| q.device().context());
+    let mut link = Link {
+        from: from.ordinal(),
+        to: to.ordinal(),
+        route: Route::Device,
+        performance_rank: None,
+        native_atomics: None,
+        bytes_per_second: None,
+    };
+    if link.from == link.to {
+        return Ok(link);
+    }
+    if let Some(known) = reader.device().links().get(&from.id()) {
+        return Ok(known.clone());
+    }
+    let facts = ffi::peer_facts(to, from);
+    if let Ok(facts) = facts {
+        link.performance_rank = Some(facts.performance_rank);
+        link.native_atomics = Some(facts.native_atomics);
+    }
+    link.route = match reach(owner, reader, facts).and_then(|()| attempt(owner, reader, &link)) {
+        Ok(()) => Route::Peer,
+        Err(Refusal::Detour(detour)) => Route::Host(detour),
+        Err(Refusal::Failure(error)) => return Err(error),
+    };
+    reader.device().links().insert(from.id(), link.clone());
+    Ok(link)
+}
+
+/// Why there are no peer copies.
+enum Refusal {
+    Detour(Detour),
+    /// The devices cannot be used at all.
+    Failure(BackendError),
+}
+
+impl Refusal {
+    /// What a failure of calls that only peer copies need comes to.
+    fn of(error: BackendError) -> Self {
+        match error {
+            refused @ BackendError::Driver { .. } => Self::Detour(Detour::Refused(refused)),
+            other => Self::Failure(other),
+        }
+    }
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        Self::of(fault.into())
+    }
+}
+
+/// Gives `reader` access to memory of `owner`.
+fn reach(owner: &CudaQueue, reader: &CudaQueue, facts: Result<PeerFacts, Fault>) -> Result<(), Refusal> {
+    if !facts?.can_access {
+        return Err(Refusal::Detour(Detour::NoAccess));
+    }
+    ffi::enable_access(reader.device().context(), owner.device().context())?;
+    Ok(owner.device().pool().allow(reader.device().context().ordinal())?)
+}
+
+/// Tries whether a copy brings what was sent.
+fn attempt(owner: &CudaQueue, reader: &CudaQueue, link: &Link) -> Result<(), Refusal> {
+    let failed = Refusal::Failure;
+    let sent: Vec<u32> = (1..=TRIED_WORDS as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+    let source = owner.upload(&sent).map_err(failed)?;
+    let mut target = reader.zeros::<u32>(TRIED_WORDS).map_err(failed)?;
+    let inlet = Inlet::new(owner, &Link { route: Route::Peer, ..link.clone() })?;
+    carry(&inlet, (owner, &source), (reader, &mut target)).map_err(Refusal::of)?;
+    let came = reader.download(&target).map_err(failed)?;
+    match sent.iter().zip(&came).position(|(sent, came)| sent != came) {
+        None => Ok(()),
+        Some(word) => Err(Refusal::Detour(Detour::Wrong { bytes: 4 * TRIED_WORDS, first: 4 * word })),
+    }
+}
+
+/// The link with the speed of a copy.
+fn measured_link(owner: &CudaQueue, reader: &CudaQueue) -> Result<Link, BackendError> {
+    let mut link = link(owner, reader)?;
+    if link.route == Route::Device || link.bytes_per_second.is_some() {
+        return Ok(link);
+    }
+    let inlet = Inlet::new(owner, &link)?;
+    let mut words = MEASURED_BYTES / 4;
+    let (source, mut target) = loop {
+        let memory = owner.zeros::<u32>(words).and_then(|source| Ok((source, reader.zeros::<u32>(words)?)));
+        match memory {
+            Err(BackendError::BudgetExceeded { .. } | BackendError::OutOfMemory { .. }) if words > TRIED_WORDS => {
+                words /= 2;
+            }
+            other => break other?,
+        }
+    };
+    let nanoseconds = carry(&inlet, (owner, &source), (reader, &mut target))?;
+    let seconds = nanoseconds.max(1) as f64 * 1e-9;
+    link.bytes_per_second = Some(4.0 * words as f64 / seconds);
+    reader.device().links().insert(owner.device().context().id(), link.clone());
+    Ok(link)
+}
+
+/// Copies a buffer of one rank to one of another and waits for it; the nanoseconds that it took on the device.
+fn carry(
+    inlet: &Inlet,
+    (owner, source): (&CudaQueue, &CudaBuf<u32>),
+    (reader, target): (&CudaQueue, &mut CudaBuf<u32>),
+) -> Result<i64, BackendError> {
+    owner.finish()?;
+    let (from, to) = (source.view().region(), target.view_mut().region());
+    let Some((from, to)) = from.zip(to) else { return Ok(0) };
+    let ready = Point::after(owner.track().stream(), owner.device().events())?;
+    let offer = Offer { ready, address: from.address(), bytes: from.bytes() };
+    let submit = || {
+        let begin = reader.mark()?;
+        inlet.bring(reader, &offer, 0, to)?;
+        Ok((begin, reader.mark()?))
+    };
+    let marks: Result<_, BackendError> = submit();
+    let streams = inlet.stream().into_iter().chain([reader.track().stream()]);
+    if !streams.fold(true, |settled, stream| settled & stream.is_settled()) {
+        // A copy may still read there.
+        mem::forget(Arc::clone(from.block()));
+    }
+    let (begin, end) = marks?;
+    reader.elapsed_ns(&begin, &end)
+}

@@ -1,0 +1,297 @@
+//! The place of a queue in a group whose ranks copy from each other.
+
+use core::{
+    fmt,
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+use std::sync::Arc;
+
+use backend_api::{
+    BackendError, Buffer as _, BufferMut as _, BufferRef as _, Collective, CollectiveError, Element, Queue as _, Ranks,
+};
+use collective::{Call, Local, Message, Staged, Transport as _};
+
+use super::{
+    Link,
+    board::{Board, Offer, Point},
+    inlet::Inlet,
+    probe,
+};
+use crate::{
+    CudaBuf, CudaMut, CudaQueue, CudaRef, DeviceCtx,
+    mem::{Access, Block, Region},
+};
+
+/// The place of a [`CudaQueue`] in a group of ranks of this process, which copy from each other's devices.
+///
+/// A call is submitted and does not wait for any device, but for [`barrier`](Collective::barrier), for copies that the host carries where
+/// there is no pinned memory left for them, and for one that fails: that waits until no rank copies from this one any more.
+pub struct PeerRank {
+    transport: Local,
+    board: Arc<Board>,
+    device: Arc<DeviceCtx>,
+    /// From each rank.
+    inlets: Vec<Inlet>,
+    links: Arc<[Link]>,
+    sent: Vec<AtomicU64>,
+}
+
+/// What one call is about for one rank.
+struct Exchange<'a> {
+    call: Call,
+    /// Its own blocks that take part.
+    blocks: Vec<(&'a Arc<Block>, Access)>,
+    /// What others may read.
+    offered: Option<Region<'a>>,
+    /// What it reads: of which rank, from which byte of what that offers, and where to.
+    parts: Vec<(usize, u64, Region<'a>)>,
+}
+
+impl PeerRank {
+    /// The places of queues in one group, of each queue one, in their order: each belongs to a thread of its own, with its queue. Several
+    /// queues may be on one device.
+    ///
+    /// # Errors
+    /// As of [`links`](crate::links), which are tried where they were not before.
+    pub fn group(queues: &[CudaQueue]) -> Result<Vec<Self>, BackendError> {
+        Self::among(queues, Local::group(queues.len()))
+    }
+
+    /// As [`group`](Self::group), of ranks that wait so long for one that does not come, instead of ten minutes.
+    ///
+    /// # Errors
+    /// As of [`group`](Self::group).
+    pub fn patient_group(queues: &[CudaQueue], patience: Duration) -> Result<Vec<Self>, BackendError> {
+        Self::among(queues, Local::patient_group(queues.len(), patience))
+    }
+
+    fn among(queues: &[CudaQueue], group: Vec<Staged<Local>>) -> Result<Vec<Self>, BackendError> {
+        let transports: Vec<Local> = group.into_iter().map(Staged::into_transport).collect();
+        let patience = transports.first().map_or(Duration::ZERO, Local::patience);
+        let board = Board::new(queues.len(), patience);
+        let links: Arc<[Link]> = probe::links(queues)?.into();
+        let rank = |(q, transport): (&CudaQueue, Local)| {
+            let inlet = |owner: &CudaQueue| Ok(Inlet::new(owner, &probe::link(owner, q)?)?);
+            Ok(Self {
+                transport,
+                board: Arc::clone(&board),
+                device: Arc::clone(q.device()),
+                inlets: queues.iter().map(inlet).collect::<Result<_, BackendError>>()?,
+                links: Arc::clone(&links),
+                sent: queues.iter().map(|_| AtomicU64::new(0)).collect(),
+            })
+        };
+        queues.iter().zip(transports).map(rank).collect()
+    }
+
+    /// The links between all ranks, as of [`links`](crate::links).
+    #[must_use]
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// What a device that fails does to the group.
+    fn or_end<V, E: Into<BackendError>>(&self, done: Result<V, E>) -> Result<V, CollectiveError> {
+        done.map_err(|error| {
+            self.give_up();
+            error.into().into()
+        })
+    }
+
+    /// The same of a copy from `rank`, whose device may be the one that failed.
+    fn or_end_with(&self, rank: usize, done: Result<(), BackendError>) -> Result<(), CollectiveError> {
+        if done.is_err() && self.inlets[rank].is_lost() && self.device.context().lost().is_none() {
+            let gave_up = CollectiveError::GaveUp { rank };
+            self.transport.fail(gave_up.clone());
+            return Err(gave_up);
+        }
+        self.or_end(done)
+    }
+
+    /// Waits for the threads of all ranks to come to the same call.
+    fn meet(&self, call: &Call) -> Result<(), CollectiveError> {
+        let met = self.transport.exchange(call, Message::Same(&[]));
+        met.map(drop).map_err(|error| match (&error, self.device.context().lost()) {
+            // Another rank, which copied from this one, met the end of this device.
+            (CollectiveError::GaveUp { rank }, Some(lost)) if *rank == self.transport.rank() => lost.clone().into(),
+            _ => error,
+        })
+    }
+
+    fn permit(&self, q: &CudaQueue, op: &'static str) -> Result<(), BackendError> {
+        if !Arc::ptr_eq(q.device(), &self.device) {
+            return Err(BackendError::MixedBackend { op });
+        }
+        q.track().permit_waiting(op)
+    }
+
+    fn exchange(&self, q: &CudaQueue, exchange: &Exchange<'_>) -> Result<(), CollectiveError> {
+        let Exchange { call, blocks, offered, parts } = exchange;
+        let (track, own) = (q.track(), self.transport.rank());
+        let (stream, events) = (track.stream(), self.device.events());
+        // Behind whatever wrote what others read, and whatever used what they bring.
+        let ready = || {
+            let _admitted = track.admit(call.name, blocks)?;
+            Ok::<_, BackendError>(Point::after(stream, events)?)
+        };
+        let (address, bytes) = offered.map_or((0, 0), |region| (region.address(), region.bytes()));
+        let offer = Offer { ready: self.or_end(ready())?, address, bytes };
+        let kept = blocks.iter().map(|(block, _)| Arc::clone(block)).collect();
+        let mut offered = self.board.offer(own, offer, kept);
+        self.meet(call)?;
+
+        let couriers = self.inlets.iter().filter_map(Inlet::stream);
+        let reading = self.board.read(couriers.chain([stream]).map(Arc::clone).collect());
+        for &(rank, start, target) in parts {
+            let Some(offer) = reading.offer(rank) else {
+                // It failed between the meetings: nobody comes to the second.
+                self.meet(call)?;
+                return Err(CollectiveError::GaveUp { rank });
+            };
+            self.or_end_with(rank, self.inlets[rank].bring(q, offer, start, target))?;
+        }
+        self.board.has_read(own, self.or_end(Point::after(stream, events))?);
+        self.meet(call)?;
+        reading.settle();
+
+        offered.is_read(self.board.others_read(own));
+        let mut order = || {
+            let _admitted = track.admit(call.name, blocks)?;
+            Ok::<_, BackendError>(offered.order(stream)?)
+        };
+        self.or_end(order())
+    }
+
+    /// Counts bytes that went to all other ranks alike.
+    fn count(&self, bytes: usize) {
+        for (_, sent) in self.sent.iter().enumerate().filter(|(rank, _)| *rank != self.transport.rank()) {
+            sent.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Ranks for PeerRank {
+    fn rank(&self) -> usize {
+        self.transport.rank()
+    }
+
+    fn ranks(&self) -> usize {
+        self.inlets.len()
+    }
+
+    fn give_up(&self) {
+        self.transport.fail(CollectiveError::GaveUp { rank: self.transport.rank() });
+    }
+
+    fn sent_bytes(&self) -> Vec<u64> {
+        self.sent.iter().map(|sent| sent.load(Ordering::Relaxed)).collect()
+    }
+}
+
+impl Collective<CudaQueue> for PeerRank {
+    fn all_gather<T: Element>(
+        &self,
+        q: &CudaQueue,
+        buffer: &mut CudaBuf<T>,
+        shares: &[Range<usize>],
+    ) -> Result<(), CollectiveError> {
+        let (ranks, own) = (self.ranks(), self.rank());
+        if shares.len() != ranks {
+            return Err(CollectiveError::Shares { expected: ranks, got: shares.len() });
+        }
+        self.or_end(self.permit(q, "all_gather"))?;
+        let views = shares.iter().map(|share| buffer.view().slice(share.clone()));
+        let views = self.or_end(views.collect::<Result<Vec<_>, _>>())?;
+        let regions: Vec<_> = views.iter().map(CudaRef::region).collect();
+        self.or_end(regions.iter().flatten().try_for_each(|region| q.own("all_gather", *region)))?;
+        let others = regions.iter().enumerate().filter(|(rank, _)| *rank != own);
+        let parts = others.filter_map(|(rank, region)| Some((rank, 0, (*region)?))).collect();
+        let exchange = Exchange {
+            call: Call::new::<T>("all-gather", shares.iter().map(ExactSizeIterator::len).collect()),
+            blocks: buffer.view().region().map(|region| (region.block(), Access::Write)).into_iter().collect(),
+            offered: regions[own],
+            parts,
+        };
+        self.exchange(q, &exchange)?;
+        self.count(shares[own].len() * size_of::<T>());
+        Ok(())
+    }
+
+    fn all_to_all<T: Element>(
+        &self,
+        q: &CudaQueue,
+        src: CudaRef<'_, T>,
+        mut dst: CudaMut<'_, T>,
+    ) -> Result<(), CollectiveError> {
+        let (ranks, own) = (self.ranks(), self.rank());
+        let (src_len, dst_len) = (src.len(), dst.len());
+        if src_len != dst_len || !src_len.is_multiple_of(ranks) {
+            return Err(CollectiveError::Parts { ranks, src: src_len, dst: dst_len });
+        }
+        self.or_end(self.permit(q, "all_to_all"))?;
+        let part = src_len / ranks;
+        let of = |rank: usize| rank * part..(rank + 1) * part;
+        let kept = |dst: &mut CudaMut<'_, T>| q.copy(src.slice(of(own))?, dst.reborrow().slice(of(own))?);
+        self.or_end(kept(&mut dst))?;
+        let bytes = (part * size_of::<T>()) as u64;
+        let target = dst.region();
+        let others = (0..ranks).filter(|&rank| rank != own);
+        let start = |rank: usize| rank as u64 * bytes;
+        let parts = others.filter_map(|rank| Some((rank, start(own), target?.part(start(rank), bytes))));
+        let read = src.region().map(|region| (region.block(), Access::Read));
+        let written = target.map(|region| (region.block(), Access::Write));
+        let exchange = Exchange {
+            call: Call::new::<T>("all-to-all", vec![part]),
+            blocks: read.into_iter().chain(written).collect(),
+            offered: src.region(),
+            parts: parts.collect(),
+        };
+        self.exchange(q, &exchange)?;
+        self.count(part * size_of::<T>());
+        Ok(())
+    }
+
+    fn broadcast<T: Element>(
+        &self,
+        q: &CudaQueue,
+        root: usize,
+        buffer: &mut CudaBuf<T>,
+        range: Range<usize>,
+    ) -> Result<(), CollectiveError> {
+        let (ranks, own) = (self.ranks(), self.rank());
+        if root >= ranks {
+            return Err(CollectiveError::Root { ranks, got: root });
+        }
+        self.or_end(self.permit(q, "broadcast"))?;
+        let len = range.len();
+        let region = self.or_end(buffer.view().slice(range))?.region();
+        self.or_end(region.map_or(Ok(()), |region| q.own("broadcast", region)))?;
+        let is_root = own == root;
+        let access = if is_root { Access::Read } else { Access::Write };
+        let exchange = Exchange {
+            call: Call::new::<T>("broadcast", vec![root, len]),
+            blocks: region.map(|region| (region.block(), access)).into_iter().collect(),
+            offered: region.filter(|_| is_root),
+            parts: region.filter(|_| !is_root).map(|region| (root, 0, region)).into_iter().collect(),
+        };
+        self.exchange(q, &exchange)?;
+        self.count(if is_root { len * size_of::<T>() } else { 0 });
+        Ok(())
+    }
+
+    fn barrier(&self, q: &CudaQueue) -> Result<(), CollectiveError> {
+        self.or_end(self.permit(q, "barrier").and_then(|()| q.finish()))?;
+        self.meet(&Call::new::<u32>("barrier", vec![]))
+    }
+}
+
+impl fmt::Debug for PeerRank {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PeerRank")
+            .field("rank", &self.transport.rank())
+            .field("links", &self.links)
+            .finish_non_exhaustive()
+    }
+}

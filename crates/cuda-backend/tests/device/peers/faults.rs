@@ -1,0 +1,184 @@
+//! Whatever is refused, all ranks end, with the bytes or with an error that names who failed, and nothing is kept.
+
+use core::time::Duration;
+use std::{collections::BTreeMap, thread};
+
+use backend_api::{BackendError, Buffer as _, Collective as _, CollectiveError, Queue as _, Ranks as _};
+use cuda_backend::PeerRank;
+use cuda_sim::driver::Report;
+
+use super::{on_ranks, open};
+use crate::support::Machine;
+
+type Outcome = Result<Vec<u32>, CollectiveError>;
+
+/// A few calls of each kind on two devices.
+fn run(q: &cuda_backend::CudaQueue, rank: &PeerRank) -> Outcome {
+    let own = rank.rank() as u32;
+    let mut buffer = q.upload(&[10 + own; 8])?;
+    rank.all_gather(q, &mut buffer, &[0..3, 3..8])?;
+    let mut turned = q.alloc::<u32>(8)?;
+    rank.all_to_all(q, buffer.view(), turned.view_mut())?;
+    rank.broadcast(q, 1, &mut turned, 1..3)?;
+    drop(buffer);
+    rank.barrier(q)?;
+    let out = q.download(&turned)?;
+    rank.barrier(q)?;
+    Ok(out)
+}
+
+/// Gathered, each rank has 10 10 10 11 11 11 11 11: of that the halves are turned.
+fn expected(rank: usize) -> Vec<u32> {
+    if rank == 0 { vec![10, 11, 11, 11, 10, 10, 10, 11] } else { vec![11; 8] }
+}
+
+/// Runs on two devices while a rule is in force, and says how often each call was made.
+fn attempt(links: &str, rule: Option<&str>) -> (Vec<Outcome>, BTreeMap<&'static str, u64>) {
+    let machine = Machine::new(&format!("devices=2;{links}"));
+    let queues = open(2);
+    let group = PeerRank::group(&queues).unwrap();
+    let before = machine.counters().calls;
+    if let Some(rule) = rule {
+        machine.inject(rule);
+    }
+    let outcomes = on_ranks(&queues, group, |q, rank| run(q, &rank));
+    let made = machine.counters().calls;
+    // The other rank's thread may be about to call the device at that moment.
+    assert!(machine.counters().calls_after_sticky.len() <= 1, "{links} {rule:?}");
+    drop(queues);
+    machine.clear_faults();
+    match rule {
+        None => machine.assert_clean(),
+        // A lost device keeps what was on it until it is released.
+        Some(rule) if rule.contains("700") => {}
+        Some(rule) => {
+            let reports = machine.reports();
+            assert!(!reports.iter().any(|report| matches!(report, Report::Leak(_))), "{links} {rule}: {reports:?}");
+        }
+    }
+    let of = |call: &&'static str| before.get(call).copied().unwrap_or(0);
+    (outcomes, made.into_iter().map(|(call, count)| (call, count - of(&call))).collect())
+}
+
+/// Refuses each of the calls in turn, with a code that leaves the device usable and with one that does not.
+#[test]
+fn whatever_call_is_refused_all_ranks_end_with_a_name() {
+    let mut failed = 0;
+    for links in ["peer=copies", "peer=off"] {
+        let (outcomes, made) = attempt(links, None);
+        let right = |rank: usize, outcome: &Outcome| outcome.as_ref().is_ok_and(|out| *out == expected(rank));
+        assert!(outcomes.iter().enumerate().all(|(rank, outcome)| right(rank, outcome)), "{outcomes:?}");
+        for call in [
+            "cuMemcpyPeerAsync",
+            "cuMemcpyDtoHAsync_v2",
+            "cuMemcpyHtoDAsync_v2",
+            "cuMemcpyDtoDAsync_v2",
+            "cuStreamWaitEvent",
+            "cuEventRecord",
+            "cuEventCreate",
+            "cuEventQuery",
+            "cuStreamSynchronize",
+            "cuMemAllocFromPoolAsync",
+        ] {
+            let count = made.get(call).copied().unwrap_or(0);
+            for (turn, code) in (1..=count).flat_map(|turn| [(turn, 1), (turn, 700)]) {
+                let rule = format!("fail={code}@{call}:{turn}");
+                let (outcomes, _) = attempt(links, Some(&rule));
+                let named = |rank: usize, outcome: &Outcome| match outcome {
+                    Ok(_) => right(rank, outcome),
+                    Err(CollectiveError::Backend(BackendError::Driver { call: named, .. })) => {
+                        code == 1 && *named == call
+                    }
+                    Err(CollectiveError::Backend(BackendError::DeviceLost { .. })) => code == 700,
+                    Err(CollectiveError::GaveUp { rank: other }) => *other == 1 - rank && outcomes[*other].is_err(),
+                    Err(CollectiveError::Gone { rank: other }) => *other == 1 - rank && outcomes[*other].is_err(),
+                    Err(_) => false,
+                };
+                let all = outcomes.iter().enumerate().all(|(rank, outcome)| named(rank, outcome));
+                assert!(all, "{links} {rule}: {outcomes:?}");
+                failed += u32::from(outcomes.iter().all(Result::is_err));
+            }
+        }
+    }
+    assert!(failed > 60, "{failed}");
+}
+
+/// Work that fails when it runs: the device is lost, and whoever waits for it is told.
+#[test]
+fn whatever_work_fails_late_no_rank_hangs() {
+    for (links, call) in [("peer=copies", "cuMemcpyPeerAsync"), ("peer=off", "cuMemcpyDtoHAsync_v2")] {
+        let count = attempt(links, None).1[call];
+        for turn in 1..=count {
+            let rule = format!("late=700@{call}:{turn}");
+            let (outcomes, _) = attempt(links, Some(&rule));
+            assert!(outcomes.iter().any(Result::is_err), "{rule}: {outcomes:?}");
+        }
+    }
+}
+
+/// What the calls of ranks return when rank `odd` does something else.
+fn ended(odd: usize, patience: Duration, act: impl Fn(&PeerRank) + Sync) -> Vec<Option<CollectiveError>> {
+    let machine = Machine::new("devices=3");
+    let queues = open(3);
+    let group = PeerRank::patient_group(&queues, patience).unwrap();
+    let ended = on_ranks(&queues, group, |q, rank| {
+        let mut buffer = q.upload(&[rank.rank() as u32; 3]).unwrap();
+        rank.all_gather(q, &mut buffer, &[0..1, 1..2, 2..3]).unwrap();
+        if rank.rank() == odd {
+            act(&rank);
+            return None;
+        }
+        let first = rank.all_gather(q, &mut buffer, &[0..1, 1..2, 2..3]).unwrap_err();
+        assert_eq!(rank.barrier(q), Err(first.clone()), "a group that has failed stays so");
+        Some(first)
+    });
+    drop(queues);
+    machine.assert_clean();
+    ended
+}
+
+#[test]
+fn a_rank_that_ends_stalls_gives_up_or_does_another_thing_ends_all_with_its_name() {
+    let long = Duration::from_mins(5);
+    for odd in 0..3 {
+        let all_but =
+            |error: CollectiveError| -> Vec<_> { (0..3).map(|rank| (rank != odd).then(|| error.clone())).collect() };
+        assert_eq!(ended(odd, long, |_| {}), all_but(CollectiveError::Gone { rank: odd }));
+        assert_eq!(ended(odd, long, PeerRank::give_up), all_but(CollectiveError::GaveUp { rank: odd }));
+    }
+    let call = "all-gather of u32 (1 to 1, 3 in all)".to_owned();
+    let stalled = CollectiveError::Stalled { rank: 2, call: call.clone(), seconds: 1 };
+    let failed = ended(2, Duration::from_secs(1), |_| thread::sleep(Duration::from_millis(1500)));
+    assert_eq!(failed, [Some(stalled.clone()), Some(stalled), None]);
+
+    let _machine = Machine::new("devices=3");
+    let queues = open(3);
+    let failed = on_ranks(&queues, PeerRank::group(&queues).unwrap(), |q, rank| {
+        let mut buffer = q.zeros::<u32>(3).unwrap();
+        if rank.rank() == 1 {
+            return rank.broadcast(q, 0, &mut buffer, 0..3).unwrap_err();
+        }
+        rank.all_gather(q, &mut buffer, &[0..1, 1..2, 2..3]).unwrap_err()
+    });
+    let got = "broadcast of u32 (0 to 3, 3 in all)".to_owned();
+    assert_eq!(failed, vec![CollectiveError::Disagrees { rank: 1, expected: call, got }; 3]);
+}
+
+#[test]
+fn a_thread_that_panics_ends_all() {
+    let _machine = Machine::new("devices=2");
+    let queues = open(2);
+    let group = PeerRank::group(&queues).unwrap();
+    let failed: Vec<_> = thread::scope(|scope| {
+        let ranks = queues.iter().zip(group).map(|(q, rank)| {
+            scope.spawn(move || {
+                assert_ne!(rank.rank(), 1, "as planned");
+                let mut buffer = q.zeros::<u32>(2).unwrap();
+                rank.all_gather(q, &mut buffer, &[0..1, 1..2]).unwrap_err()
+            })
+        });
+        let ranks: Vec<_> = ranks.collect();
+        ranks.into_iter().filter_map(|rank| rank.join().ok()).collect()
+    });
+    assert_eq!(failed, [CollectiveError::Gone { rank: 1 }]);
+}

@@ -1,0 +1,37 @@
+//! Ranks that copy from each other's devices bring each other what the definitions say, or end together.
+
+mod calls;
+mod faults;
+mod routes;
+
+use std::thread;
+
+use backend_api::Queue as _;
+use cuda_backend::{Allocator, CudaConfig, CudaQueue, PeerRank};
+
+use super::support;
+
+/// A queue on each of so many devices.
+fn open(devices: u32) -> Vec<CudaQueue> {
+    open_with(devices, Allocator::Auto)
+}
+
+fn open_with(devices: u32, allocator: Allocator) -> Vec<CudaQueue> {
+    let open = |device| CudaQueue::open(CudaConfig { device, ..support::config(allocator) }).unwrap();
+    (0..devices).map(open).collect()
+}
+
+/// Runs each rank of a group on a thread with its queue, and returns what they returned.
+fn on_ranks<V: Send>(
+    queues: &[CudaQueue],
+    group: Vec<PeerRank>,
+    run: impl Fn(&CudaQueue, PeerRank) -> V + Sync,
+) -> Vec<V> {
+    let run = &run;
+    thread::scope(|scope| {
+        let ranks: Vec<_> = queues.iter().zip(group).map(|(q, rank)| scope.spawn(move || run(q, rank))).collect();
+        let done = ranks.into_iter().map(|rank| rank.join().unwrap()).collect();
+        assert!(queues.iter().all(|q| q.budget().live_bytes() == 0));
+        done
+    })
+}
