@@ -58,8 +58,10 @@ const COLLECTIVE: Variable = Variable {
     name: "TREFOIL_COLLECTIVE",
     help: "auto (default), nccl, peer, host: how devices that work on one thing reach each other",
 };
-const NCCL_LIBRARY: Variable =
-    Variable { name: "TREFOIL_NCCL_LIBRARY", help: "path of the NCCL library, none for no NCCL; default the platform's" };
+const NCCL_LIBRARY: Variable = Variable {
+    name: "TREFOIL_NCCL_LIBRARY",
+    help: "path of the NCCL library, none for no NCCL; default the platform's",
+};
 const PTX_DIR: Variable =
     Variable { name: "TREFOIL_PTX_DIR", help: "folder with kernels and manifests to use instead of the built-in ones" };
 const SIMULATED: Variable =

@@ -155,8 +155,7 @@ impl Communicator {
     pub(crate) fn group(&self, calls: impl FnOnce() -> Result<(), NcclFault>) -> Result<(), NcclFault> {
         let functions = self.library.functions();
         // SAFETY: the calls take no argument, and each start has its end below.
-        let (start, end) =
-            (|| unsafe { (functions.ncclGroupStart)() }, || unsafe { (functions.ncclGroupEnd)() });
+        let (start, end) = (|| unsafe { (functions.ncclGroupStart)() }, || unsafe { (functions.ncclGroupEnd)() });
         self.context.within(|| {
             judge(functions, "ncclGroupStart", start())?;
             let called = calls();
@@ -183,7 +182,13 @@ impl Communicator {
     ///
     /// # Safety
     /// As of [`send`](Self::send), and nothing else uses the words until the stream has run this.
-    pub(crate) unsafe fn receive(&self, address: u64, words: u64, from: usize, stream: &Stream) -> Result<(), NcclFault> {
+    pub(crate) unsafe fn receive(
+        &self,
+        address: u64,
+        words: u64,
+        from: usize,
+        stream: &Stream,
+    ) -> Result<(), NcclFault> {
         let functions = self.library.functions();
         // SAFETY: communicator and stream are alive; the rest is this function's contract.
         let status = unsafe {
@@ -205,9 +210,8 @@ impl Communicator {
     ) -> Result<(), NcclFault> {
         let (functions, at) = (self.library.functions(), pointer(address));
         // SAFETY: communicator and stream are alive; the rest is this function's contract.
-        let status = unsafe {
-            (functions.ncclBroadcast)(at, at, words as usize, UINT32, number(root), self.raw, stream.raw())
-        };
+        let status =
+            unsafe { (functions.ncclBroadcast)(at, at, words as usize, UINT32, number(root), self.raw, stream.raw()) };
         judge(functions, "ncclBroadcast", status)
     }
 
@@ -225,9 +229,8 @@ impl Communicator {
         let functions = self.library.functions();
         let own = pointer(address + rank as u64 * words * 4);
         // SAFETY: communicator and stream are alive; the rest is this function's contract.
-        let status = unsafe {
-            (functions.ncclAllGather)(own, pointer(address), words as usize, UINT32, self.raw, stream.raw())
-        };
+        let status =
+            unsafe { (functions.ncclAllGather)(own, pointer(address), words as usize, UINT32, self.raw, stream.raw()) };
         judge(functions, "ncclAllGather", status)
     }
 

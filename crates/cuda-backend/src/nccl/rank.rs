@@ -8,7 +8,8 @@ use core::{
 use std::{sync::Arc, thread};
 
 use backend_api::{
-    BackendError, Buffer as _, BufferMut as _, BufferRef as _, Collective, CollectiveError, Element, Queue as _, Ranks, words_of,
+    BackendError, Buffer as _, BufferMut as _, BufferRef as _, Collective, CollectiveError, Element, Queue as _, Ranks,
+    words_of,
 };
 use collective::{Call, Local, Message, Staged, Transport};
 use cuda_loader::nccl;

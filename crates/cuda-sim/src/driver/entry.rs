@@ -240,10 +240,12 @@ impl Entry {
         if let Work::Carry(carry) = &work
             && !lost
             && is_lost(driver, carry.source_context)
-            && let Some(leave) = driver.queue.get_mut(carry.leave)
         {
-            // What a lost context has is not brought, and whoever waits for it waits on.
-            leave.unmet += 1;
+            // What a lost context has is not brought, and whoever waits for it waits on, unless it has been aborted.
+            let waits = driver.comms.contains_key(&carry.comm);
+            if let Some(leave) = driver.queue.get_mut(carry.leave).filter(|_| waits) {
+                leave.unmet += 1;
+            }
             driver.complete(id, Ok(Did::default()));
             PROGRESS.notify_all();
             return;

@@ -341,6 +341,20 @@ fn a_rank_whose_device_is_lost_brings_nothing() {
 }
 
 #[test]
+fn what_an_aborted_rank_waits_for_is_waited_for_no_more() {
+    let bench = Bench::new("devices=2;schedule=lazy;late=700@cuMemsetD32Async:1");
+    let ranks = ranks(&bench, 2);
+    let [from, to] = [0, 1].map(|at| ranks[at].upload(&bench, &[at as u32; 4]));
+    ranks[0].enter();
+    ok!(cuMemsetD32Async(from, 9, 4, ranks[0].stream));
+    assert_eq!(ranks[0].send(from, 4, 1), Status::SUCCESS);
+    assert_eq!(ranks[1].receive(to, 4, 0), Status::SUCCESS);
+    // Nothing has run yet: the device is lost after the abort.
+    assert_eq!(nccl!(ncclCommAbort(ranks[1].comm)), Status::SUCCESS);
+    assert_eq!(ranks[1].words(to, 4), [1; 4]);
+}
+
+#[test]
 fn faults_are_injected_by_function_and_by_class() {
     let bench = Bench::new("devices=2");
     let ranks = ranks(&bench, 2);

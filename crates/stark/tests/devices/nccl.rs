@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, sync::Arc, thread};
 use backend_api::{BackendError, Collective as _, Queue as _, Ranks as _};
 use cuda_sim::driver::{Report, Rule};
 use runtime::{AnyQueue, AnyRank, Choice, Reach, Settings, ranks_with};
-use stark::{CollectiveError, M31, PcsConfig, ProveError, ProverError, Protocol, Statement, StatementProof, StatementProver};
+use stark::{
+    CollectiveError, M31, PcsConfig, Protocol, ProveError, ProverError, Statement, StatementProof, StatementProver,
+};
 use stark_airs::StateMachine;
 
 use crate::{bytes::expected as expected_bytes, configs, open, simulate, watched::Poisoned, wide};
@@ -119,12 +121,14 @@ fn whatever_call_of_nccl_is_refused_all_end_with_a_name_and_leave_nothing() {
     for call in ["ncclGroupStart", "ncclGroupEnd", "ncclAllGather"] {
         let count = calls[call];
         assert!(count > 10, "{call}: {count}");
-        for turn in (1..=count).step_by(count.div_ceil(5) as usize) {
+        for turn in (1..=count).step_by(count.div_ceil(3) as usize) {
             let (made, _) = attempt(Some(&format!("fail=1@{call}:{turn}")));
             let refused = |made: &Proven| match made {
-                Err(ProveError::Prover(ProverError::Collective(CollectiveError::Library { call: named, code: 1, .. }))) => {
-                    *named == call || *named == "ncclGroupEnd"
-                }
+                Err(ProveError::Prover(ProverError::Collective(CollectiveError::Library {
+                    call: named,
+                    code: 1,
+                    ..
+                }))) => *named == call || *named == "ncclGroupEnd",
                 _ => false,
             };
             let Some(odd) = made.iter().position(refused) else { panic!("{call} {turn}: {made:?}") };

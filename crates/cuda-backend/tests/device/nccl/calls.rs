@@ -44,7 +44,8 @@ fn assert_sent(session: &Simulation, expected: impl Fn(usize, usize) -> u64, ran
 #[test]
 fn all_gather_brings_every_share_to_every_rank_and_counts_what_it_sends() {
     for (spec, lens) in SPECS.iter().flat_map(|spec| {
-        [&[3][..], &[2, 2], &[0, 5], &[1, 0, 7, 2], &[3, 3, 3, 3], &[0, 0, 0, 0], &[0, 0, 1, 0]].map(|lens| (spec, lens))
+        [&[3][..], &[2, 2], &[0, 5], &[1, 0, 7, 2], &[3, 3, 3, 3], &[0, 0, 0, 0], &[0, 0, 1, 0]]
+            .map(|lens| (spec, lens))
     }) {
         for gap in [0, 1] {
             let session = simulate(spec).unwrap();
@@ -119,7 +120,9 @@ fn all_to_all_transposes_parts() {
 
 #[test]
 fn broadcast_brings_what_the_root_has() {
-    for (spec, (ranks, root)) in SPECS.iter().flat_map(|spec| [(1, 0), (3, 0), (3, 2), (4, 1)].map(|sizes| (spec, sizes))) {
+    for (spec, (ranks, root)) in
+        SPECS.iter().flat_map(|spec| [(1, 0), (3, 0), (3, 2), (4, 1)].map(|sizes| (spec, sizes)))
+    {
         let session = simulate(spec).unwrap();
         on_ranks(ranks, LONG, |q, rank| {
             let own = QM31::from_coordinates([1, 2, 3, rank.rank() as u32].map(M31::from_u32));

@@ -117,7 +117,9 @@ fn whatever_call_of_the_driver_is_refused_all_ranks_end() {
                             let text = error.to_string();
                             text.contains(&format!("({code})")) || text.contains(&format!("rank {} gave up", 1 - rank))
                         }
-                        Err(error) => others.contains(error) || matches!(error, CollectiveError::Library { code: 1, .. }),
+                        Err(error) => {
+                            others.contains(error) || matches!(error, CollectiveError::Library { code: 1, .. })
+                        }
                         Ok(_) => *ended == expected,
                     };
                     assert!(is_named, "{rule}: rank {rank}: {ended:?}");
@@ -132,7 +134,8 @@ fn a_group_whose_communicator_is_refused_says_why() {
     let session = simulate("devices=2;fail=2@ncclCommInitRankConfig:2").unwrap();
     let queues = queues(2);
     let refused = Rank::group(&queues).unwrap_err();
-    let NcclError::Collective(CollectiveError::Library { call: "ncclCommInitRankConfig", code: 2, .. }) = &refused else {
+    let NcclError::Collective(CollectiveError::Library { call: "ncclCommInitRankConfig", code: 2, .. }) = &refused
+    else {
         panic!("{refused}")
     };
     drop(queues);

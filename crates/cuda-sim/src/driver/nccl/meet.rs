@@ -138,7 +138,7 @@ impl Driver {
         }
         let mut clock = awaited.clock.clone();
         clock.join(&sent.clock);
-        let carry = Carry { copy, source_context: sent.context, leave: awaited.leave };
+        let carry = Carry { copy, comm: awaited.comm, source_context: sent.context, leave: awaited.leave };
         let task = self.queue.push(Task {
             context: awaited.context,
             stream: awaited.stream,

@@ -69,6 +69,8 @@ pub(in crate::driver) struct Exchange {
 #[derive(Debug)]
 pub(in crate::driver) struct Carry {
     pub(in crate::driver) copy: Copy,
+    /// The communicator of the rank that receives.
+    pub(in crate::driver) comm: usize,
     /// The context of the rank that sends.
     pub(in crate::driver) source_context: usize,
     /// The task that ends the operation that receives.
