@@ -176,6 +176,18 @@ pub enum CollectiveError {
         /// The rank asked for.
         got: usize,
     },
+    /// The library that moves what ranks bring each other failed.
+    #[error("{call} failed with {name} ({code}): {text}")]
+    Library {
+        /// The function.
+        call: &'static str,
+        /// Its result code.
+        code: i32,
+        /// The name of the code.
+        name: &'static str,
+        /// What the library says of it.
+        text: String,
+    },
     /// What carries the messages failed.
     #[error("{0}")]
     Transport(String),

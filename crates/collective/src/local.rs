@@ -169,6 +169,10 @@ impl Transport for Local {
         Ok(received)
     }
 
+    fn failure(&self) -> Option<CollectiveError> {
+        self.group.lock().failure.clone()
+    }
+
     fn fail(&self, why: CollectiveError) {
         self.group.lock().failure.get_or_insert(why);
         self.group.changed.notify_all();

@@ -46,6 +46,12 @@ pub trait Transport: Send + Sync {
     /// As [`CollectiveError`] says.
     fn exchange(&self, call: &Call, message: Message<'_>) -> Result<Vec<Self::Received>, CollectiveError>;
 
+    /// Why exchanges fail from now on, as far as this rank has been told. Does not wait. A transport that learns of failures only by an
+    /// exchange always answers `None`.
+    fn failure(&self) -> Option<CollectiveError> {
+        None
+    }
+
     /// Lets every exchange of every rank fail from now on with this error, if none has failed before.
     fn fail(&self, why: CollectiveError);
 }

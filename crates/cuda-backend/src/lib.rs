@@ -12,6 +12,7 @@
 //! - `programs`: PTX of programs that come from AIRs.
 //! - `launch`: the one call site of kernels, and a wrapper for each kernel.
 //! - `ops`: the op sets, in terms of launches.
+//! - `nccl`: collectives between queues by NCCL.
 //! - `peers`: collectives between queues by copies between devices.
 //!
 //! # Order
@@ -31,6 +32,7 @@ mod graph;
 mod kernels;
 mod launch;
 mod mem;
+mod nccl;
 mod open;
 mod ops;
 mod peers;
@@ -55,6 +57,7 @@ pub use kernels::{
 };
 pub use launch::{Launch, launch_canary, launch_programs};
 pub use mem::{CudaRegistered, PinnedCounts};
+pub use nccl::{NcclError, NcclInfo, NcclRank, nccl};
 pub use open::{Allocator, CudaConfig, DriverInfo, MIN_BUDGET_BYTES, OpenError, devices, driver};
 pub use peers::{Detour, Link, PeerRank, Route, links, measured_links};
 pub use programs::{ProgramKind, ProgramSource};

@@ -13,3 +13,9 @@ fn a_machine_without_a_driver_says_so_and_makes_no_call() {
     assert_eq!(cuda_backend::driver().unwrap_err(), refused);
     assert_eq!(refused.to_string(), "the CUDA driver is switched off");
 }
+
+#[test]
+fn a_process_without_nccl_says_why() {
+    assert_eq!(cuda_loader::nccl::open(&Source::None).unwrap_err(), cuda_loader::nccl::Unavailable::Disabled);
+    assert_eq!(cuda_backend::nccl(), Err(cuda_loader::nccl::Unavailable::Disabled));
+}

@@ -1,4 +1,4 @@
-//! Opens the CUDA driver at run time, or takes a table of functions in its place.
+//! Opens the CUDA driver at run time, or takes a table of functions in its place; and [NCCL](nccl) likewise.
 //!
 //! Nothing here links against `libcuda`: the program starts on machines with and without a driver, and asks
 //! [`available`] which kind it is on. This crate defines the C symbols that crate `cust` imports, and forwards each
@@ -26,6 +26,7 @@ mod functions;
 mod library;
 mod meaning;
 mod missing;
+pub mod nccl;
 mod state;
 mod status;
 mod stubs;

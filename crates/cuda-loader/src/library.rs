@@ -54,8 +54,8 @@ pub(crate) fn load(source: &Source) -> Result<Opened, Unavailable> {
     match source {
         Source::None => Err(Unavailable::Disabled),
         Source::Path(path) => {
-            inspect(path)?;
-            open(path).map_err(|reason| Unavailable::Library { path: path.clone(), reason })
+            let opened = inspect(path).and_then(|()| open(path));
+            opened.map_err(|reason| Unavailable::Library { path: path.clone(), reason })
         }
         Source::Platform => {
             let mut reasons = Vec::new();
@@ -71,20 +71,23 @@ pub(crate) fn load(source: &Source) -> Result<Opened, Unavailable> {
 }
 
 /// Refuses a file that the platform's loader would map but could not read, and one that is not a library.
-fn inspect(path: &Path) -> Result<(), Unavailable> {
-    let refuse = |reason: String| Unavailable::Library { path: path.to_path_buf(), reason };
-    let bytes = std::fs::read(path).map_err(|error| refuse(error.to_string()))?;
+pub(crate) fn inspect(path: &Path) -> Result<(), String> {
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
     if cfg!(target_os = "linux") {
-        crate::elf::check(&bytes).map_err(|why| refuse(why.to_string()))?;
+        crate::elf::check(&bytes).map_err(|why| why.to_string())?;
     }
     Ok(())
 }
 
-fn open(name: &Path) -> Result<Opened, String> {
-    // SAFETY: loading runs the library's initialisers; the library is the system's driver or one the user named as such.
+/// Loads a library that stays for the life of the process: its functions are called until the end.
+pub(crate) fn load_for_good(name: &Path) -> Result<&'static Library, String> {
+    // SAFETY: loading runs the library's initialisers; the library is the system's own or one the user named as such.
     let library = unsafe { Library::new(name) }.map_err(|error| error.to_string())?;
-    // The driver stays for the life of the process: its functions are called until the end.
-    let library: &'static Library = Box::leak(Box::new(library));
+    Ok(Box::leak(Box::new(library)))
+}
+
+fn open(name: &Path) -> Result<Opened, String> {
+    let library = load_for_good(name)?;
     let lookup = |symbol: &'static str| {
         // SAFETY: only the address is taken; `from_lookup` gives it the type that the driver API declares.
         unsafe { library.get::<*mut c_void>(symbol) }.ok().and_then(|address| NonNull::new(*address))

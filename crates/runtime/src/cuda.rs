@@ -18,11 +18,12 @@ use core_types::{
 };
 use cuda_backend::{
     Allocator, CudaConfig, CudaQueue, DeviceInfo, DriverInfo, KernelSource, Link, MemoryUsage, ModuleInfo, ModuleText,
+    NcclInfo,
 };
-use cuda_loader::{Origin, Source};
+use cuda_loader::{Origin, Source, nccl};
 use cuda_sim::driver;
 
-use crate::{Choice, CudaLibrary, Domain, OpenError, Settings, Unavailable};
+use crate::{Choice, CudaLibrary, Domain, NcclLibrary, OpenError, Settings, Unavailable};
 
 /// What `doctor` says of CUDA on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +49,28 @@ pub fn cuda_facts(settings: &Settings) -> Result<CudaFacts, Unavailable> {
     let driver = cuda_backend::driver().map_err(gpu)?;
     let devices = cuda_backend::devices().map_err(gpu)?;
     Ok(CudaFacts { driver, simulated: is_simulated(), devices })
+}
+
+/// The NCCL that `settings` name. That of a process is chosen once: whoever asks first chooses. It is the simulated one where the driver
+/// is.
+///
+/// # Errors
+/// Why there is none.
+pub fn nccl_facts(settings: &Settings) -> Result<NcclInfo, nccl::Unavailable> {
+    // A simulated driver brings its own; for any other answer there is a library or none.
+    match choose_driver(settings, Choice::Gpu) {
+        Ok(()) | Err(_) => open_nccl(settings)?,
+    }
+    cuda_backend::nccl()
+}
+
+/// Makes the NCCL that `settings` name that of this process.
+pub(crate) fn open_nccl(settings: &Settings) -> Result<(), nccl::Unavailable> {
+    let source = settings.nccl_library.as_ref().map_or(Source::Platform, |library| match library {
+        NcclLibrary::Path(path) => Source::Path(path.clone()),
+        NcclLibrary::None => Source::None,
+    });
+    nccl::open(&source).map(drop)
 }
 
 /// The modules of kernels that `settings` name, whether there is a device for them or not.

@@ -9,7 +9,7 @@ use cuda_backend::{AesKernel, AirKernel};
 use cuda_sim::driver::{Spec, SpecError};
 use thiserror::Error;
 
-use crate::Choice;
+use crate::{Choice, Reach};
 
 /// An environment variable that Trefoil reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,14 @@ const GPU_TIMEOUT: Variable = Variable {
     name: "TREFOIL_GPU_TIMEOUT",
     help: "seconds that work on the GPU may take before it counts as hung; default no limit",
 };
+const COLLECTIVE: Variable = Variable {
+    name: "TREFOIL_COLLECTIVE",
+    help: "auto (default), nccl, peer, host: how devices that work on one thing reach each other",
+};
+const NCCL_LIBRARY: Variable = Variable {
+    name: "TREFOIL_NCCL_LIBRARY",
+    help: "path of the NCCL library, none for no NCCL; default the platform's",
+};
 const PTX_DIR: Variable =
     Variable { name: "TREFOIL_PTX_DIR", help: "folder with kernels and manifests to use instead of the built-in ones" };
 const SIMULATED: Variable =
@@ -63,7 +71,7 @@ const SIMULATED: Variable =
 const MOST_THREADS: usize = 1024;
 
 /// Every variable that Trefoil reads.
-pub const VARIABLES: [Variable; 15] = [
+pub const VARIABLES: [Variable; 17] = [
     BACKEND,
     PFSS_BACKEND,
     NN_BACKEND,
@@ -77,6 +85,8 @@ pub const VARIABLES: [Variable; 15] = [
     CUDA_LIBRARY,
     GPU_PINNED,
     GPU_TIMEOUT,
+    COLLECTIVE,
+    NCCL_LIBRARY,
     PTX_DIR,
     SIMULATED,
 ];
@@ -92,6 +102,15 @@ pub enum CudaLibrary {
     /// The simulated driver, also for the backend `gpu`.
     Simulated,
     /// None, as on a machine without a GPU.
+    None,
+}
+
+/// Where NCCL comes from, unless it is where the platform has it. A simulated driver brings its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NcclLibrary {
+    /// The library at this path.
+    Path(PathBuf),
+    /// None, as on a machine without it.
     None,
 }
 
@@ -169,6 +188,10 @@ pub struct Settings {
     pub gpu_pinned_bytes: Option<u64>,
     /// `TREFOIL_GPU_TIMEOUT`.
     pub gpu_timeout: Option<Duration>,
+    /// `TREFOIL_COLLECTIVE`.
+    pub collective: Option<Reach>,
+    /// `TREFOIL_NCCL_LIBRARY`.
+    pub nccl_library: Option<NcclLibrary>,
     /// `TREFOIL_PTX_DIR`.
     pub ptx_dir: Option<PathBuf>,
     /// `TREFOIL_SIM`.
@@ -245,6 +268,13 @@ impl Settings {
                 let seconds = text.parse().ok().filter(|&seconds| seconds > 0.0)?;
                 Duration::try_from_secs_f64(seconds).ok()
             })?,
+            collective: parsed(COLLECTIVE, set(COLLECTIVE)?, "`auto`, `nccl`, `peer` or `host`", |text| {
+                Reach::named(&text.to_ascii_lowercase())
+            })?,
+            nccl_library: set(NCCL_LIBRARY)?.map(|text| match text.trim() {
+                "none" => NcclLibrary::None,
+                path => NcclLibrary::Path(path.into()),
+            }),
             ptx_dir: set(PTX_DIR)?.map(PathBuf::from),
             #[cfg(feature = "cuda")]
             simulated: set(SIMULATED)?.map(|text| text.parse().map_err(SettingsError::Simulator)).transpose()?,
@@ -301,6 +331,8 @@ mod tests {
         assert_eq!(with("TREFOIL_CUDA_LIBRARY", "sim").unwrap().cuda_library, CudaLibrary::Simulated);
         assert_eq!(with("TREFOIL_GPU_PINNED", "0").unwrap().gpu_pinned_bytes, Some(0));
         assert_eq!(with("TREFOIL_GPU_TIMEOUT", "2.5").unwrap().gpu_timeout, Some(Duration::from_millis(2500)));
+        assert_eq!(with("TREFOIL_COLLECTIVE", "NCCL").unwrap().collective, Some(Reach::Nccl));
+        assert_eq!(with("TREFOIL_NCCL_LIBRARY", "none").unwrap().nccl_library, Some(NcclLibrary::None));
         assert_eq!(with("TREFOIL_PTX_DIR", "/ptx").unwrap().ptx_dir, Some(PathBuf::from("/ptx")));
         #[cfg(feature = "cuda")]
         assert_eq!(with("TREFOIL_SIM", "devices=2").unwrap().simulated.unwrap().devices, 2);
@@ -312,7 +344,7 @@ mod tests {
     #[test]
     fn every_variable_refuses_an_unknown_value_by_name() {
         // Any text is a path.
-        let refusing = VARIABLES.iter().filter(|v| ![CUDA_LIBRARY, PTX_DIR].contains(v));
+        let refusing = VARIABLES.iter().filter(|v| ![CUDA_LIBRARY, NCCL_LIBRARY, PTX_DIR].contains(v));
         #[cfg(not(feature = "cuda"))]
         let refusing = refusing.filter(|v| ![GPU_AES, GPU_AIR, SIMULATED].contains(v));
         for variable in refusing {

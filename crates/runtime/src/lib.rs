@@ -42,20 +42,26 @@ mod domain;
 mod env;
 mod error;
 mod open;
+mod ranks;
+mod reach;
 mod replays;
 
 #[cfg(feature = "cuda")]
 pub use cuda_backend::{
-    AesKernel, AirKernel, Detour, KernelFacts, Link, ModuleFacts, ModuleInfo, ModuleOutcome, Route, abandoned,
-    exit_at_once,
+    AesKernel, AirKernel, Detour, KernelFacts, Link, ModuleFacts, ModuleInfo, ModuleOutcome, NcclError, NcclInfo,
+    Route, abandoned, exit_at_once,
 };
 
-pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRank, AnyRef, AnyRegistered, TRACE_TARGET, ranks};
+pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRank, AnyRef, AnyRegistered, TRACE_TARGET};
 pub use choice::{Choice, UnknownChoice};
 #[cfg(feature = "cuda")]
-pub use cuda::{CudaFacts, cuda_facts, cuda_links, cuda_memory, cuda_modules, cuda_queue, simulator_reports};
+pub use cuda::{
+    CudaFacts, cuda_facts, cuda_links, cuda_memory, cuda_modules, cuda_queue, nccl_facts, simulator_reports,
+};
 pub use domain::Domain;
-pub use env::{CudaLibrary, Settings, SettingsError, VARIABLES, Variable, value_of};
+pub use env::{CudaLibrary, NcclLibrary, Settings, SettingsError, VARIABLES, Variable, value_of};
 pub use error::{OpenError, Unavailable};
 pub use open::{BackendStatus, availability, cpu, open, open_for, open_with};
+pub use ranks::{NoReach, RanksError, ranks, ranks_with};
+pub use reach::Reach;
 pub use replays::{ReplayCounts, Replays};

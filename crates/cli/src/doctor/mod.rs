@@ -2,6 +2,7 @@
 
 mod kernels;
 mod links;
+mod nccl;
 
 use std::io::{self, Write as _};
 
@@ -23,6 +24,7 @@ struct Facts {
     backends: Vec<Backend>,
     cuda: Cuda,
     links: links::Links,
+    nccl: nccl::Nccl,
     kernels: Modules,
     #[serde(skip_serializing_if = "Option::is_none")]
     compiled: Option<kernels::Compiled>,
@@ -34,6 +36,7 @@ struct Facts {
 #[derive(Serialize)]
 struct Cuda {
     reason: Option<String>,
+    simulated: bool,
     driver: Option<String>,
     missing_functions: Vec<String>,
     devices: Vec<GpuFact>,
@@ -146,6 +149,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<()> {
             .into(),
         cuda: cuda(&settings),
         links: links::Links::find(&settings),
+        nccl: nccl::Nccl::find(&settings),
         kernels: modules(&settings),
         compiled,
         active,
@@ -170,7 +174,7 @@ fn cuda(settings: &Settings) -> Cuda {
         Ok(facts) => facts,
         Err(reason) => {
             let reason = Some(reason.to_string());
-            return Cuda { reason, driver: None, missing_functions: Vec::new(), devices: Vec::new() };
+            return Cuda { reason, simulated: false, driver: None, missing_functions: Vec::new(), devices: Vec::new() };
         }
     };
     let devices = facts.devices.into_iter().map(|device| GpuFact {
@@ -185,6 +189,7 @@ fn cuda(settings: &Settings) -> Cuda {
     let kind = if facts.simulated { "simulated, " } else { "" };
     Cuda {
         reason: None,
+        simulated: facts.simulated,
         driver: Some(format!("CUDA {}, {kind}{}", facts.driver.version, facts.driver.origin)),
         missing_functions: facts.driver.missing,
         devices: devices.collect(),
@@ -245,6 +250,7 @@ fn print(out: &mut impl io::Write, facts: &Facts) -> io::Result<()> {
     }
     print_cuda(out, &facts.cuda)?;
     facts.links.print(out)?;
+    facts.nccl.print(out, facts.cuda.simulated)?;
     print_modules(out, &facts.kernels)?;
     if let Some(compiled) = &facts.compiled {
         compiled.print(out)?;

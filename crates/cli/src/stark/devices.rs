@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, thread};
 use anyhow::{Context as _, Result, bail};
 use backend_api::Ranks;
 use clap::Args;
-use runtime::{AnyQueue, Link, Route};
+use runtime::{AnyQueue, AnyRank, Link, Reach, Route};
 use stark::{
     Collective, CollectiveError, Component, Digest, PcsConfig, Protocol, Residency, Stage, Statement, StatementProof,
     StatementProver,
@@ -73,7 +73,7 @@ pub(super) fn prove<S: Statement + Sync>(
 ) -> Result<MadeOn> {
     let mut watch = Some(watch);
     let ranks = runtime::ranks(queues).context("how the devices reach each other")?;
-    let routes = ranks.first().map(|rank| routes(rank.links()));
+    let routes = ranks.first().map(routes);
     let made: Vec<Result<MadeOn>> = thread::scope(|scope| {
         let ranks = queues.iter().zip(ranks);
         let made = ranks.map(|(q, rank)| {
@@ -106,9 +106,12 @@ pub(super) fn prove<S: Statement + Sync>(
 }
 
 /// The ways between devices, in words.
-fn routes(links: &[Link]) -> String {
+fn routes(rank: &AnyRank) -> String {
+    if rank.reach() == Reach::Nccl {
+        return "all by NCCL".to_owned();
+    }
     let mut pairs = BTreeMap::<String, Vec<String>>::new();
-    for Link { from, to, route, .. } in links {
+    for Link { from, to, route, .. } in rank.links() {
         let route = match route {
             Route::Peer => format!("by {route}"),
             Route::Device | Route::Host(_) => route.to_string(),

@@ -122,6 +122,24 @@ fn doctor_draws_how_devices_reach_each_other() {
 }
 
 #[test]
+fn doctor_says_whether_there_is_nccl() {
+    let doctor = |variables: &[(&str, &str)], more: &[&str]| {
+        let mut doctor = trefoil();
+        doctor.envs(variables.iter().copied()).arg("doctor").args(more);
+        doctor.assert().success().get_output().stdout.clone()
+    };
+    let simulated = [("TREFOIL_BACKEND", "sim")];
+    let drawn = text(&doctor(&simulated, &[]));
+    assert!(drawn.lines().any(|line| line == "nccl        2.27.3, simulated, installed table"), "{drawn}");
+    let facts: serde_json::Value = serde_json::from_slice(&doctor(&simulated, &["--json"])).unwrap();
+    assert_eq!((&facts["nccl"]["version"], &facts["nccl"]["reason"]), (&"2.27.3".into(), &().into()));
+    let none = [("TREFOIL_CUDA_LIBRARY", "none"), ("TREFOIL_NCCL_LIBRARY", "/nowhere/libnccl.so.2")];
+    let drawn = text(&doctor(&none, &[]));
+    let reason = "nccl        `/nowhere/libnccl.so.2` cannot be loaded as NCCL: ";
+    assert!(drawn.lines().any(|line| line.starts_with(reason)), "{drawn}");
+}
+
+#[test]
 fn unusable_settings_and_arguments_end_with_code_2() {
     let error = trefoil().arg("doctor").env("TREFOIL_BACKEND", "gup").assert().code(2).get_output().stderr.clone();
     assert!(text(&error).contains("unknown backend `gup`; expected"));

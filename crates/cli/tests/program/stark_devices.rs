@@ -63,3 +63,26 @@ fn what_cannot_be_shared_is_told_before_any_work() {
     let [one, two, eight] = ["1", "2", "8"].map(plan);
     assert!(one > two && two > eight, "{one} {two} {eight} MB");
 }
+
+#[test]
+fn devices_reach_each_other_as_they_are_asked_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let prove = |name: &str, reach: &str, more: &[&str]| {
+        let mut line = trefoil();
+        line.current_dir(folder.path()).env("TREFOIL_SIM", "devices=2").env("TREFOIL_THREADS", "2");
+        line.env("TREFOIL_COLLECTIVE", reach).args(PLONK).args(["--out", name]).args(more);
+        line.assert()
+    };
+    prove("one", "", &[]).success();
+    let expected = fs::read(folder.path().join("one")).unwrap();
+    for (reach, links) in [("nccl", "all by NCCL"), ("host", "through host memory"), ("peer", "all by peer copies")] {
+        let said = prove("two", reach, &["--devices", "2", "--backend", "sim"]).success();
+        let said = text(&said.get_output().stdout);
+        assert!(said.lines().any(|line| line.starts_with("links ") && line.ends_with(links)), "{said}");
+        assert!(fs::read(folder.path().join("two")).unwrap() == expected, "{reach}");
+    }
+    let refused = prove("none", "nccl", &["--devices", "2", "--backend", "cpu"]).failure();
+    let said = text(&refused.get_output().stderr);
+    let why = "ranks that reach each other by `nccl` were requested: 0 of 2 queues are on GPUs";
+    assert!(said.contains(why) && !folder.path().join("none").exists(), "{said}");
+}

@@ -67,6 +67,8 @@ pub(crate) struct Context {
     lost: OnceLock<BackendError>,
     /// A wait ran out of time, so the release of the context may never return.
     hung: AtomicBool,
+    /// It counts as lost since what is on it cannot be relied upon, but its work goes on.
+    disowned: AtomicBool,
     /// Calls that were refused because of a capture under way.
     refused_captures: AtomicU64,
     counts: Counts,
@@ -111,6 +113,7 @@ impl Context {
             timeout,
             lost: OnceLock::new(),
             hung: AtomicBool::new(false),
+            disowned: AtomicBool::new(false),
             refused_captures: AtomicU64::new(0),
             counts: Counts::default(),
             submission: Mutex::new(()),
@@ -141,7 +144,7 @@ impl Context {
 
     /// Whether the device is lost and no work of it runs any more.
     pub(crate) fn is_dead(&self) -> bool {
-        self.lost.get().is_some() && !self.hung.load(Ordering::Relaxed)
+        self.lost.get().is_some() && ![&self.hung, &self.disowned].iter().any(|it| it.load(Ordering::Relaxed))
     }
 
     pub(super) fn raw(&self) -> CUcontext {
@@ -236,6 +239,12 @@ impl Context {
         Fault::Lost(lost.clone())
     }
 
+    /// Gives the device up as lost, since what is on it cannot be relied upon.
+    pub(crate) fn disown(&self, cause: String) {
+        self.disowned.store(true, Ordering::Relaxed);
+        self.lost.get_or_init(|| BackendError::DeviceLost { cause, in_flight: self.in_flight() });
+    }
+
     /// Kernels that were launched and not waited for.
     fn in_flight(&self) -> Vec<String> {
         lock(&self.in_flight).iter().map(|launched| launched.kernel.to_string()).collect()
@@ -256,7 +265,7 @@ impl Context {
     }
 
     /// Runs `function` with this context current, unless the device is lost, and leaves the thread as it was.
-    fn within<T>(&self, function: impl FnOnce() -> T) -> Result<T, Fault> {
+    pub(super) fn within<T>(&self, function: impl FnOnce() -> T) -> Result<T, Fault> {
         if let Some(error) = self.lost.get() {
             return Err(Fault::Lost(error.clone()));
         }
@@ -282,7 +291,8 @@ impl Context {
 
     fn judge(&self, call: &'static str, status: Status) -> Result<(), Fault> {
         if status == Status::SUCCESS {
-            return Ok(());
+            // It may have been lost while the call waited.
+            return self.lost.get().map_or(Ok(()), |error| Err(Fault::Lost(error.clone())));
         }
         if !status.is_sticky() {
             if CAPTURE_CODES.contains(&status.0) {

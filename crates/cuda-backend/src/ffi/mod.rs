@@ -11,6 +11,7 @@ mod event;
 mod graph;
 mod memory;
 mod module;
+mod nccl;
 mod order;
 mod peer;
 mod process;
@@ -26,6 +27,7 @@ pub(crate) use memory::{
     register, take, take_ordered, unregister,
 };
 pub(crate) use module::{Function, FunctionFacts, LoadedModule};
+pub(crate) use nccl::{Communicator, NCCL_ID_WORDS, NcclFault};
 pub(crate) use peer::{PeerFacts, copy_from_peer, enable_access, peer_facts};
 pub use process::exit_at_once;
 pub(crate) use stream::Stream;

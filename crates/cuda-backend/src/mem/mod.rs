@@ -2,6 +2,7 @@
 
 mod arena;
 mod block;
+mod exchange;
 mod host_copy;
 mod peer;
 mod pinned;
@@ -11,6 +12,7 @@ mod transfer;
 mod uses;
 
 pub(crate) use block::{Block, Region};
+pub(crate) use exchange::{Leg, exchange};
 pub(crate) use peer::{Courier, copy_between, copy_through_host, copy_within};
 pub use pinned::PinnedCounts;
 pub(crate) use pinned::{Content, Piece, PinnedPool};

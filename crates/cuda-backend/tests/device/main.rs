@@ -7,6 +7,7 @@ mod counts;
 mod faults;
 mod graphs;
 mod kernels;
+mod nccl;
 mod open;
 mod order;
 mod peers;

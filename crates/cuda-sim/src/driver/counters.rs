@@ -44,6 +44,8 @@ pub struct Counters {
     pub bytes_on_device: u64,
     /// Bytes copied between devices, by the device they came from and the one they went to.
     pub bytes_between_devices: BTreeMap<(u32, u32), u64>,
+    /// Bytes that NCCL moved between devices, likewise.
+    pub nccl_bytes: BTreeMap<(u32, u32), u64>,
     /// Asynchronous copies from or to pageable memory, which are not asynchronous.
     pub pageable_copies: u64,
     /// Operations on the legacy default stream.
@@ -123,6 +125,9 @@ pub enum Report {
         /// What is wrong with the address.
         reason: String,
     },
+    /// What ranks of NCCL did that does not go together.
+    #[error("NCCL: {0}")]
+    Nccl(String),
     /// What a context still held when it was destroyed.
     #[error("{0}")]
     Leak(Leak),
@@ -132,7 +137,7 @@ pub enum Report {
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 #[error(
     "context of device {device} released with {} allocations of {bytes} bytes, {pinned} pinned blocks, {streams} \
-     streams, {events} events, {modules} modules", allocations.len()
+     streams, {events} events, {modules} modules, {communicators} communicators", allocations.len()
 )]
 pub struct Leak {
     /// The device.
@@ -149,11 +154,14 @@ pub struct Leak {
     pub events: usize,
     /// Modules.
     pub modules: usize,
+    /// Communicators of NCCL.
+    pub communicators: usize,
 }
 
 impl Leak {
     /// Whether nothing leaked.
     pub fn is_empty(&self) -> bool {
-        self.allocations.is_empty() && self.pinned + self.streams + self.events + self.modules == 0
+        let handles = self.streams + self.events + self.modules + self.communicators;
+        self.allocations.is_empty() && self.pinned + handles == 0
     }
 }

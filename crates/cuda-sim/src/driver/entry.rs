@@ -4,6 +4,7 @@ use std::{
     cell::{Cell, RefCell},
     mem::ManuallyDrop,
     sync::{MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use cuda_loader::Status;
@@ -26,6 +27,9 @@ thread_local! {
     /// Whether this thread runs a host function, from which the driver must not be called.
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
 }
+
+/// How long threads wait for other ranks while nothing happens anywhere.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What a call needs before it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,14 +159,33 @@ impl Entry {
                 Next::Reached => break,
                 Next::Run(id) => self.run(id),
                 Next::Wait if self.driver().queue.give_up() => {}
-                Next::Wait => {
-                    let guard = self.guard.take();
-                    self.guard = guard.map(|guard| PROGRESS.wait(guard).unwrap_or_else(PoisonError::into_inner));
-                }
+                Next::Wait if self.sleep() => {}
+                Next::Wait => self.driver().queue.give_up_unmet(),
             }
         }
         self.driver().learn(goal);
         self.check()
+    }
+
+    /// Waits, with the driver unlocked, until something has happened; `false` if nothing has for long and work waits for other ranks.
+    fn sleep(&mut self) -> bool {
+        let Some(guard) = self.guard.take() else { return true };
+        let (guard, waited) = PROGRESS.wait_timeout(guard, PATIENCE).unwrap_or_else(PoisonError::into_inner);
+        self.guard = Some(guard);
+        !(waited.timed_out() && self.driver().queue.has_unmet())
+    }
+
+    /// Waits for what other threads do, until `is_done`; whether it came to that before nothing happened for long.
+    pub(super) fn await_others(&mut self, is_done: impl Fn(&Driver) -> bool) -> bool {
+        while !is_done(self.driver()) {
+            let Some(guard) = self.guard.take() else { return false };
+            let (guard, waited) = PROGRESS.wait_timeout(guard, PATIENCE).unwrap_or_else(PoisonError::into_inner);
+            self.guard = Some(guard);
+            if waited.timed_out() && !is_done(self.driver()) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Does one task that `goal` needs, if one is ready: devices make progress while the host polls.
@@ -212,7 +235,21 @@ impl Entry {
         task.running = true;
         let (work, context, source) = (task.work.clone(), task.context, task.source);
         // Work after a failure is not done, but memory still comes back.
-        let lost = driver.contexts.get(&context).is_none_or(|context| context.lost.is_some());
+        let is_lost = |driver: &Driver, context| driver.contexts.get(&context).is_none_or(|it| it.lost.is_some());
+        let lost = is_lost(driver, context);
+        if let Work::Carry(carry) = &work
+            && !lost
+            && is_lost(driver, carry.source_context)
+        {
+            // What a lost context has is not brought, and whoever waits for it waits on, unless it has been aborted.
+            let waits = driver.comms.contains_key(&carry.comm);
+            if let Some(leave) = driver.queue.get_mut(carry.leave).filter(|_| waits) {
+                leave.unmet += 1;
+            }
+            driver.complete(id, Ok(Did::default()));
+            PROGRESS.notify_all();
+            return;
+        }
         let outcome = if lost && !matches!(work, Work::Free(_)) {
             Ok(Did::default())
         } else {

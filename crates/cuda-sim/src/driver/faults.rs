@@ -12,7 +12,8 @@ use super::spec_error::SpecError;
 /// the code and does nothing), `late=CODE` (the call succeeds, and the work it enqueued fails when it runs), `slow`
 /// (the work takes long, so other ready work overtakes it) or `hang` (the work never ends: whoever asks is told that it is
 /// not ready, and whoever waits for it is told that the launch timed out). `where` is a class of calls or the name of a function, and
-/// `n` the call it happens in, counted from 1 in each class or function; without it, in every call.
+/// `n` the call it happens in, counted from 1 in each class or function; without it, in every call. In calls of NCCL the code is one of
+/// NCCL's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     what: Effect,
@@ -57,14 +58,16 @@ pub const CLASSES: &[&str] = &[
     "capture",
     "graph",
     "peer",
+    "nccl",
     "other",
 ];
 
-/// The class of a function of the driver API.
+/// The class of a function of the driver API, or of NCCL.
 pub fn class(name: &str) -> &'static str {
     let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
     match name {
         "cuInit" | "cuDriverGetVersion" => "init",
+        _ if name.starts_with("nccl") => "nccl",
         _ if has(&["Capture"]) => "capture",
         _ if has(&["GraphLaunch", "LaunchKernel", "LaunchCooperative", "LaunchHostFunc", "AddCallback"]) => "launch",
         _ if has(&["Graph"]) => "graph",
@@ -122,7 +125,7 @@ impl FromStr for Rule {
             Some(("late", digits)) => Effect::Late(code(digits)?),
             _ => return Err(refuse("oom, fail=CODE, late=CODE, slow or hang before `@`")),
         };
-        if !CLASSES.contains(&place) && !place.starts_with("cu") {
+        if !CLASSES.contains(&place) && !place.starts_with("cu") && !place.starts_with("nccl") {
             return Err(refuse("a class of calls or the name of a function after `@`"));
         }
         Ok(Self { what, place: place.to_owned(), nth, seen: 0 })
@@ -165,6 +168,7 @@ mod tests {
             ("cuModuleGetFunction", "function"),
             ("cuDevicePrimaryCtxRetain", "context"),
             ("cuDeviceGetDefaultMemPool", "pool"),
+            ("ncclCommInitRank", "nccl"),
         ] {
             assert_eq!(class(name), expected, "{name}");
             assert!(CLASSES.contains(&expected));

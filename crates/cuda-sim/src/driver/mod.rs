@@ -1,4 +1,4 @@
-//! The CUDA driver API over the executor: virtual devices, streams, events, graphs, pools, peers and faults.
+//! The CUDA driver API over the executor: virtual devices, streams, events, graphs, pools, peers and faults; and NCCL over that.
 //!
 //! [`install`] puts it in place of the platform's driver for the life of the process. The functions of the driver API
 //! carry no user data, so a process has one driver; tests take turns with it through [`simulate`], which starts each
@@ -17,6 +17,7 @@ mod graph_launch;
 mod handle;
 mod isa;
 mod limits;
+mod nccl;
 mod order;
 mod simulation;
 mod spec;

@@ -97,7 +97,7 @@ impl Driver {
         let hung = effect == Some(Effect::Hang);
         let source = self.watch_host(&work);
         let clock = clock.clone();
-        self.queue.push(Task { context, stream, work, who, clock, source, after, slow, hung, running: false })
+        self.queue.push(Task { context, stream, work, who, clock, source, after, slow, hung, unmet: 0, running: false })
     }
 
     /// Makes it visible if the host touches pinned memory before a copy that runs later is done: remembers what a

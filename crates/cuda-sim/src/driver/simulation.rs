@@ -2,12 +2,13 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cuda_loader::{AlreadyChosen, Unavailable, available};
+use cuda_loader::{AlreadyChosen, Unavailable, available, nccl};
 
 use super::{
     api,
     counters::{Counters, Report},
     faults::Rule,
+    nccl as simulated_nccl,
     spec::Spec,
     spec_error::SpecError,
     state::{Driver, lock, queue::Goal},
@@ -26,23 +27,28 @@ pub enum InstallError {
     /// The process has another driver.
     #[error(transparent)]
     AlreadyChosen(#[from] AlreadyChosen),
+    /// The process has another NCCL.
+    #[error(transparent)]
+    NcclAlreadyChosen(#[from] nccl::AlreadyChosen),
     /// The loader refuses the simulated driver: its release is too old.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }
 
-/// Makes the simulated driver that of this process, with the machine that `spec` describes.
+/// Makes the simulated driver that of this process, with the machine that `spec` describes, and the simulated NCCL its NCCL.
 ///
 /// Called again, it replaces the machine: whatever the old one held is gone.
 ///
 /// # Errors
-/// [`InstallError::Spec`] if there is no such machine, [`InstallError::AlreadyChosen`] if the process has another driver.
+/// [`InstallError::Spec`] if there is no such machine, [`InstallError::AlreadyChosen`] or [`InstallError::NcclAlreadyChosen`] if the process
+/// has another driver or another NCCL.
 pub fn install(spec: Spec) -> Result<(), InstallError> {
     static INSTALLED: Mutex<bool> = Mutex::new(false);
     let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
     *lock() = Some(Driver::new(spec)?);
     if !*installed {
         cuda_loader::install(api::table())?;
+        nccl::install(simulated_nccl::table())?;
         *installed = true;
     }
     // The loader has asked the driver for its version, so it is frozen in place now.

@@ -12,6 +12,7 @@ mod graphs;
 mod hazards;
 mod memory;
 mod modules;
+mod nccl;
 mod peers;
 mod refusals;
 mod streams;

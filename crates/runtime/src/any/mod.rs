@@ -14,7 +14,7 @@ use cpu_backend::{CpuBuf, CpuQueue};
 #[cfg(feature = "cuda")]
 use cuda_backend::{CudaBuf, CudaGraph, CudaMut, CudaQueue, CudaRef};
 
-pub use rank::{AnyRank, ranks};
+pub use rank::AnyRank;
 pub use register::AnyRegistered;
 pub use span::TRACE_TARGET;
 pub use timed::AnyMark;

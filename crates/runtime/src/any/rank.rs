@@ -7,11 +7,12 @@ use backend_api::BackendError;
 use backend_api::{BufferRef as _, Collective, CollectiveError, Element, Ranks};
 use collective::{Local, Staged};
 #[cfg(feature = "cuda")]
-use cuda_backend::{CudaQueue, Link, PeerRank};
+use cuda_backend::{Link, NcclRank, PeerRank};
 
 use super::{AnyBuf, AnyMut, AnyQueue, AnyRef, span::traced};
+use crate::Reach;
 
-/// The place of an [`AnyQueue`] in a group of ranks of this process. See [`ranks`].
+/// The place of an [`AnyQueue`] in a group of ranks of this process. See [`ranks`](crate::ranks).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AnyRank {
@@ -20,29 +21,9 @@ pub enum AnyRank {
     /// Ranks copy from each other's devices.
     #[cfg(feature = "cuda")]
     Peer(PeerRank),
-}
-
-/// The places of queues in one group, of each queue one, in their order: each belongs to a thread of its own, with its queue. Queues
-/// on GPUs copy from each other; where one is on the processor, all passes through host memory.
-///
-/// # Errors
-/// What the devices report.
-pub fn ranks(queues: &[AnyQueue]) -> Result<Vec<AnyRank>, CollectiveError> {
+    /// NCCL brings what ranks have to each other.
     #[cfg(feature = "cuda")]
-    if let Some(queues) = gpus(queues) {
-        return Ok(PeerRank::group(&queues)?.into_iter().map(AnyRank::Peer).collect());
-    }
-    Ok(Local::group(queues.len()).into_iter().map(AnyRank::Host).collect())
-}
-
-/// The queues, if all are on GPUs and there are any.
-#[cfg(feature = "cuda")]
-fn gpus(queues: &[AnyQueue]) -> Option<Vec<CudaQueue>> {
-    let gpu = |q: &AnyQueue| match q {
-        AnyQueue::Cuda(q) => Some(q.clone()),
-        AnyQueue::Cpu(_) => None,
-    };
-    queues.iter().map(gpu).collect::<Option<Vec<_>>>().filter(|queues| !queues.is_empty())
+    Nccl(NcclRank<Local>),
 }
 
 impl AnyRank {
@@ -52,8 +33,20 @@ impl AnyRank {
     #[must_use]
     pub fn links(&self) -> &[Link] {
         match self {
-            Self::Host(_) => &[],
+            Self::Host(_) | Self::Nccl(_) => &[],
             Self::Peer(rank) => rank.links(),
+        }
+    }
+
+    /// How it reaches the others.
+    #[must_use]
+    pub fn reach(&self) -> Reach {
+        match self {
+            Self::Host(_) => Reach::Host,
+            #[cfg(feature = "cuda")]
+            Self::Peer(_) => Reach::Peer,
+            #[cfg(feature = "cuda")]
+            Self::Nccl(_) => Reach::Nccl,
         }
     }
 
@@ -71,6 +64,8 @@ impl Ranks for AnyRank {
             Self::Host(rank) => rank.rank(),
             #[cfg(feature = "cuda")]
             Self::Peer(rank) => rank.rank(),
+            #[cfg(feature = "cuda")]
+            Self::Nccl(rank) => rank.rank(),
         }
     }
 
@@ -79,6 +74,8 @@ impl Ranks for AnyRank {
             Self::Host(rank) => rank.ranks(),
             #[cfg(feature = "cuda")]
             Self::Peer(rank) => rank.ranks(),
+            #[cfg(feature = "cuda")]
+            Self::Nccl(rank) => rank.ranks(),
         }
     }
 
@@ -87,6 +84,8 @@ impl Ranks for AnyRank {
             Self::Host(rank) => rank.give_up(),
             #[cfg(feature = "cuda")]
             Self::Peer(rank) => rank.give_up(),
+            #[cfg(feature = "cuda")]
+            Self::Nccl(rank) => rank.give_up(),
         }
     }
 
@@ -95,6 +94,8 @@ impl Ranks for AnyRank {
             Self::Host(rank) => rank.sent_bytes(),
             #[cfg(feature = "cuda")]
             Self::Peer(rank) => rank.sent_bytes(),
+            #[cfg(feature = "cuda")]
+            Self::Nccl(rank) => rank.sent_bytes(),
         }
     }
 }
@@ -117,6 +118,11 @@ impl Collective<AnyQueue> for AnyRank {
                     (AnyQueue::Cuda(q), AnyBuf::Cuda(buffer)) => rank.all_gather(q, buffer, shares),
                     _ => self.mixed("all_gather"),
                 },
+                #[cfg(feature = "cuda")]
+                Self::Nccl(rank) => match (q, buffer) {
+                    (AnyQueue::Cuda(q), AnyBuf::Cuda(buffer)) => rank.all_gather(q, buffer, shares),
+                    _ => self.mixed("all_gather"),
+                },
             }
         )
     }
@@ -135,6 +141,11 @@ impl Collective<AnyQueue> for AnyRank {
                 Self::Host(rank) => rank.all_to_all(q, src, dst),
                 #[cfg(feature = "cuda")]
                 Self::Peer(rank) => match (q, src, dst) {
+                    (AnyQueue::Cuda(q), AnyRef::Cuda(src), AnyMut::Cuda(dst)) => rank.all_to_all(q, src, dst),
+                    _ => self.mixed("all_to_all"),
+                },
+                #[cfg(feature = "cuda")]
+                Self::Nccl(rank) => match (q, src, dst) {
                     (AnyQueue::Cuda(q), AnyRef::Cuda(src), AnyMut::Cuda(dst)) => rank.all_to_all(q, src, dst),
                     _ => self.mixed("all_to_all"),
                 },
@@ -160,6 +171,11 @@ impl Collective<AnyQueue> for AnyRank {
                     (AnyQueue::Cuda(q), AnyBuf::Cuda(buffer)) => rank.broadcast(q, root, buffer, range),
                     _ => self.mixed("broadcast"),
                 },
+                #[cfg(feature = "cuda")]
+                Self::Nccl(rank) => match (q, buffer) {
+                    (AnyQueue::Cuda(q), AnyBuf::Cuda(buffer)) => rank.broadcast(q, root, buffer, range),
+                    _ => self.mixed("broadcast"),
+                },
             }
         )
     }
@@ -173,6 +189,11 @@ impl Collective<AnyQueue> for AnyRank {
                 Self::Host(rank) => rank.barrier(q),
                 #[cfg(feature = "cuda")]
                 Self::Peer(rank) => match q {
+                    AnyQueue::Cuda(q) => rank.barrier(q),
+                    AnyQueue::Cpu(_) => self.mixed("barrier"),
+                },
+                #[cfg(feature = "cuda")]
+                Self::Nccl(rank) => match q {
                     AnyQueue::Cuda(q) => rank.barrier(q),
                     AnyQueue::Cpu(_) => self.mixed("barrier"),
                 },

@@ -3,6 +3,7 @@
 
 mod bytes;
 mod faults;
+mod nccl;
 mod peers;
 mod proofs;
 mod watched;

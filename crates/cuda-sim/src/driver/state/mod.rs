@@ -2,6 +2,7 @@
 
 pub(super) mod accesses;
 pub(super) mod capture;
+mod comm;
 pub(super) mod graph;
 pub(super) mod history;
 mod object;
@@ -15,6 +16,7 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
+pub(super) use comm::{Clique, Communicator, Half, What};
 pub(super) use object::{Block, Context, Device, Event, Function, Module, Ordered, Pinned, Pool, Stream};
 
 use self::{
@@ -62,6 +64,9 @@ pub(super) struct Driver {
     pub(super) graphs: BTreeMap<Id, Graph>,
     pub(super) execs: BTreeMap<Id, Exec>,
     pub(super) captures: BTreeMap<CaptureId, Capture>,
+    /// Ranks of NCCL that find each other, by the number in their unique id.
+    pub(super) cliques: BTreeMap<u64, Clique>,
+    pub(super) comms: BTreeMap<Id, Communicator>,
     /// Device memory by base; released stream-ordered blocks are kept, so that later uses are recognised for what they
     /// are.
     pub(super) blocks: BTreeMap<u64, Block>,
@@ -121,6 +126,8 @@ impl Driver {
             graphs: BTreeMap::new(),
             execs: BTreeMap::new(),
             captures: BTreeMap::new(),
+            cliques: BTreeMap::new(),
+            comms: BTreeMap::new(),
             blocks: BTreeMap::new(),
             pinned: BTreeMap::new(),
             queue: Queue::default(),
@@ -211,6 +218,10 @@ impl Driver {
         for module in modules {
             self.forget_module(module);
         }
+        self.comms.retain(|_, comm| {
+            leak.communicators += usize::from(comm.context == id);
+            comm.context != id
+        });
         self.captures.retain(|_, capture| capture.context != id);
         for pinned in held {
             // The program may still hold the address, so leaked host memory is never given back.

@@ -81,6 +81,8 @@ pub(in crate::driver) struct Task {
     pub(in crate::driver) slow: bool,
     /// It never ends by itself.
     pub(in crate::driver) hung: bool,
+    /// How many transfers it waits for whose other side has not come.
+    pub(in crate::driver) unmet: usize,
     /// Whether a thread is working on it.
     pub(in crate::driver) running: bool,
 }
@@ -146,6 +148,24 @@ impl Queue {
         self.pending.values()
     }
 
+    /// The same, to be changed.
+    pub(in crate::driver) fn pending_mut(&mut self) -> impl Iterator<Item = &mut Task> {
+        self.pending.values_mut()
+    }
+
+    /// Whether work waits for what other ranks have not come to.
+    pub(in crate::driver) fn has_unmet(&self) -> bool {
+        self.pending.values().any(|task| task.unmet > 0)
+    }
+
+    /// Fails work that waits for what other ranks have not come to.
+    pub(in crate::driver) fn give_up_unmet(&mut self) {
+        for task in self.pending.values_mut().filter(|task| task.unmet > 0) {
+            task.unmet = 0;
+            task.work = Work::Fail(Status::LAUNCH_TIMEOUT, format!("{}: other ranks did not come", task.work));
+        }
+    }
+
     /// Fails work that never ends, unless a thread is busy and may make progress; returns whether there was such work.
     pub(in crate::driver) fn give_up(&mut self) -> bool {
         if self.pending.values().any(|task| task.running) {
@@ -177,17 +197,17 @@ impl Queue {
         if needed.is_empty() {
             return Next::Reached;
         }
-        // A task comes only after tasks with smaller numbers, so one descending pass closes the set.
-        let mut closed: Vec<TaskId> = Vec::new();
+        let mut closed: BTreeSet<TaskId> = BTreeSet::new();
         while let Some(id) = needed.pop_last() {
-            closed.push(id);
-            needed.extend(self.pending[&id].after.iter().filter(|id| !self.done(**id)));
+            if closed.insert(id) {
+                needed.extend(self.pending[&id].after.iter().filter(|id| !self.done(**id)));
+            }
         }
         if schedule == StreamSchedule::Random {
             // Work that the goal does not need may run as well.
-            closed = self.pending.keys().rev().copied().collect();
+            closed = self.pending.keys().copied().collect();
         }
-        let mut ready: Vec<TaskId> = closed.iter().rev().copied().filter(|id| self.is_ready(*id)).collect();
+        let mut ready: Vec<TaskId> = closed.into_iter().filter(|id| self.is_ready(*id)).collect();
         let quick: Vec<TaskId> = ready.iter().copied().filter(|id| !self.pending[id].slow).collect();
         if !quick.is_empty() {
             ready = quick;
@@ -202,7 +222,7 @@ impl Queue {
 
     fn is_ready(&self, id: TaskId) -> bool {
         let task = &self.pending[&id];
-        !task.running && !task.hung && task.after.iter().all(|before| self.done(*before))
+        !task.running && !task.hung && task.unmet == 0 && task.after.iter().all(|before| self.done(*before))
     }
 }
 
@@ -232,6 +252,7 @@ mod tests {
             after: after.to_vec(),
             slow: false,
             hung: false,
+            unmet: 0,
             running: false,
         }
     }

@@ -3,7 +3,7 @@
 //! # Safety
 //! Host functions are called with the argument that a caller of the driver API gave with them.
 
-use std::{ffi::c_void, fmt, ptr::with_exposed_provenance_mut, sync::Arc};
+use std::{ffi::c_void, fmt, ops::Range, ptr::with_exposed_provenance_mut, sync::Arc};
 
 use cuda_loader::{
     Status,
@@ -35,6 +35,10 @@ pub(in crate::driver) enum Work {
     Host(HostCall),
     /// The release of stream-ordered memory.
     Free(u64),
+    /// The end of an operation of NCCL.
+    Exchange(Arc<Exchange>),
+    /// What an operation of NCCL brings from another rank.
+    Carry(Arc<Carry>),
     /// The time stamp of an event.
     Record(usize),
     /// An injected failure.
@@ -52,6 +56,25 @@ pub(in crate::driver) struct KernelCall {
     pub(in crate::driver) params: Vec<u8>,
     pub(in crate::driver) device: u32,
     pub(in crate::driver) cooperative: bool,
+}
+
+/// What an operation of NCCL reads and writes on its own device, in ascending order.
+#[derive(Debug)]
+pub(in crate::driver) struct Exchange {
+    pub(in crate::driver) reads: Vec<Range<u64>>,
+    pub(in crate::driver) writes: Vec<Range<u64>>,
+}
+
+/// A copy from another rank.
+#[derive(Debug)]
+pub(in crate::driver) struct Carry {
+    pub(in crate::driver) copy: Copy,
+    /// The communicator of the rank that receives.
+    pub(in crate::driver) comm: usize,
+    /// The context of the rank that sends.
+    pub(in crate::driver) source_context: usize,
+    /// The task that ends the operation that receives.
+    pub(in crate::driver) leave: u64,
 }
 
 /// A function of the host with its argument.
@@ -87,7 +110,10 @@ impl Work {
             did.accesses = self.accesses(memory);
         }
         match self {
-            Self::Nothing | Self::Record(_) => {}
+            Self::Nothing | Self::Record(_) | Self::Exchange(_) => {}
+            Self::Carry(carry) => {
+                carry.copy.run(memory, false)?;
+            }
             Self::Kernel(call) => {
                 let options = Options { cooperative: call.cooperative, ..options.clone() };
                 let outcome =
@@ -112,6 +138,10 @@ impl Work {
         match self {
             Self::Copy(copy) => copy.accesses(),
             Self::Fill(fill) => Accesses { writes: fill.ranges(), ..Accesses::default() },
+            // Its copies are accounted for where they end: on each side as work of its own stream.
+            Self::Exchange(exchange) => {
+                Accesses { reads: exchange.reads.clone(), writes: exchange.writes.clone(), ..Accesses::default() }
+            }
             Self::Free(base) => {
                 let whole = memory.find(*base).map(|found| found.base..found.base + found.bytes);
                 Accesses { writes: whole.into_iter().collect(), ..Accesses::default() }
@@ -136,7 +166,12 @@ impl Work {
                 device(&copy.target).into_iter().chain(device(&copy.source)).collect()
             }
             Self::Fill(fill) => vec![fill.target],
-            Self::Nothing | Self::Host(_) | Self::Free(_) | Self::Record(_) | Self::Fail(..) => Vec::new(),
+            Self::Exchange(exchange) => {
+                exchange.reads.iter().chain(&exchange.writes).map(|range| range.start).collect()
+            }
+            Self::Nothing | Self::Host(_) | Self::Free(_) | Self::Carry(_) | Self::Record(_) | Self::Fail(..) => {
+                Vec::new()
+            }
         }
     }
 
@@ -146,6 +181,8 @@ impl Work {
             Self::Nothing | Self::Record(_) => 0,
             Self::Kernel(_) => 2_000 + did.map_or(0, |counters| counters.warp_instructions),
             Self::Copy(copy) => 1_000 + copy.bytes() / 100,
+            Self::Carry(carry) => carry.copy.bytes() / 100,
+            Self::Exchange(_) => 2_000,
             Self::Fill(fill) => 1_000 + fill.width * fill.height * u64::from(fill.element) / 100,
             Self::Host(_) | Self::Free(_) | Self::Fail(..) => 1_000,
         }
@@ -161,6 +198,11 @@ impl fmt::Display for Work {
             Self::Fill(fill) => write!(f, "fill of {} bytes", fill.width * fill.height * u64::from(fill.element)),
             Self::Host(_) => f.write_str("host function"),
             Self::Free(base) => write!(f, "release of {base:#x}"),
+            Self::Exchange(exchange) => {
+                let bytes = |ranges: &[Range<u64>]| ranges.iter().map(|range| range.end - range.start).sum::<u64>();
+                write!(f, "NCCL operation with {} and {} bytes", bytes(&exchange.reads), bytes(&exchange.writes))
+            }
+            Self::Carry(carry) => write!(f, "NCCL transfer of {} bytes", carry.copy.bytes()),
             Self::Record(_) => f.write_str("event"),
             Self::Fail(..) => f.write_str("failing work"),
         }

@@ -1,0 +1,199 @@
+//! A rank's communicator, what it has under way, and how it ends.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, TryLockError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use backend_api::CollectiveError;
+use collective::Transport;
+
+use crate::{
+    DeviceCtx,
+    error::Fault,
+    ffi::{Communicator, Event, NcclFault},
+    mem::{Leg, exchange},
+    sync::lock,
+    track::Track,
+};
+
+/// How long exchanges that all ranks have submitted may take to run through once the group has failed, and how long a communicator may
+/// take to end in peace.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How long NCCL may take to have done what was called.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// How long a thread that waits asks again without sleeping, and its longest sleep.
+const LOOKING: Duration = Duration::from_micros(200);
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+
+/// What the threads of a rank share: the one that calls and the one that watches.
+pub(super) struct Link<T> {
+    pub(super) transport: T,
+    pub(super) device: Arc<DeviceCtx>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// There until the group ends.
+    comm: Option<Communicator>,
+    /// After the last exchange that all ranks have submitted.
+    last: Option<Event>,
+}
+
+impl<T: Transport> Link<T> {
+    pub(super) fn new(transport: T, device: &Arc<DeviceCtx>, comm: Communicator) -> Self {
+        let state = Mutex::new(State { comm: Some(comm), last: None });
+        Self { transport, device: Arc::clone(device), state }
+    }
+
+    /// Waits until the library has done what was called.
+    ///
+    /// # Errors
+    /// What failed, here or on another rank.
+    pub(super) fn wait(transport: &T, comm: &Communicator) -> Result<(), NcclFault> {
+        let start = Instant::now();
+        while !comm.is_ready()? {
+            let waited = start.elapsed();
+            if transport.failure().is_some() || waited > PATIENCE {
+                let (status, text) = (cuda_loader::nccl::Status::IN_PROGRESS, "other ranks did not come".to_owned());
+                return Err(NcclFault::Refused { call: "an operation of NCCL", status, text });
+            }
+            pause(waited);
+        }
+        Ok(())
+    }
+
+    /// Submits an exchange, and returns the event after it.
+    pub(super) fn submit(&self, track: &Track, op: &'static str, legs: &[Leg<'_>]) -> Result<Event, CollectiveError> {
+        let state = lock(&self.state);
+        let Some(comm) = &state.comm else {
+            let own = CollectiveError::GaveUp { rank: self.transport.rank() };
+            return Err(self.transport.failure().unwrap_or(own));
+        };
+        let submitted = exchange(track, op, comm, legs, || Self::wait(&self.transport, comm));
+        let event = submitted.and_then(|()| Ok(self.device.events().record(track.stream())?));
+        event.map_err(|fault| Self::reason(&self.transport, fault))
+    }
+
+    /// Why this rank failed: its device, or else another rank that failed before, or else the library.
+    pub(super) fn reason(transport: &T, fault: NcclFault) -> CollectiveError {
+        match fault {
+            NcclFault::Device(error) => error.into(),
+            refused @ NcclFault::Refused { .. } => transport.failure().unwrap_or_else(|| refused.into()),
+        }
+    }
+
+    /// Notes that all ranks have submitted the exchange before `event`.
+    pub(super) fn confirm(&self, event: Event) {
+        if let Some(before) = lock(&self.state).last.replace(event) {
+            self.device.events().give_back(before);
+        }
+    }
+
+    /// Ends the communicator, since the group has failed.
+    pub(super) fn end(&self, why: &CollectiveError) {
+        self.end_with(lock(&self.state), why);
+    }
+
+    fn end_with(&self, mut state: MutexGuard<'_, State>, why: &CollectiveError) {
+        let Some(comm) = state.comm.take() else { return };
+        if let Some(last) = state.last.take() {
+            let runs_through = within_grace(|| last.is_complete().or_else(is_lost));
+            if !runs_through {
+                let cause = format!("an exchange between devices did not end, and was aborted: {why}");
+                self.device.context().disown(cause);
+            }
+        }
+        // Dropped as it is, it aborts what is under way.
+        drop(comm);
+    }
+
+    /// Ends the communicator if an exchange is under way and the group has failed, or NCCL says that it has.
+    pub(super) fn look(&self) {
+        // Whoever holds the state looks by itself.
+        let state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(state)) => state.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        let (Some(comm), Some(_)) = (&state.comm, &state.last) else { return };
+        let why = self.transport.failure().or_else(|| Some(comm.is_ready().err()?.into()));
+        if let Some(why) = why {
+            self.transport.fail(CollectiveError::GaveUp { rank: self.transport.rank() });
+            self.end_with(state, &why);
+        }
+    }
+
+    /// Waits until the last exchange has run through. `false` if it has not, and never will.
+    pub(super) fn is_settled(&self) -> bool {
+        loop {
+            // The lock is free between looks, so that the thread that watches can end what waits for ever.
+            let state = lock(&self.state);
+            let (Some(last), true) = (&state.last, state.comm.is_some()) else { return state.comm.is_some() };
+            match last.is_complete() {
+                Ok(true) => return true,
+                Err(Fault::Lost(_)) => return false,
+                Ok(false) | Err(Fault::Refused { .. }) => {}
+            }
+            drop(state);
+            thread::sleep(LONGEST_SLEEP);
+        }
+    }
+
+    /// Ends the communicator in peace: its work is done.
+    pub(super) fn part(&self) {
+        let mut state = lock(&self.state);
+        let Some(comm) = state.comm.take() else { return };
+        let finalized = comm.finalize().and_then(|()| {
+            let mut failure = None;
+            let done = within_grace(|| match comm.is_ready() {
+                Ok(ready) => Ok(ready),
+                Err(fault) => {
+                    failure = Some(fault);
+                    Ok(true)
+                }
+            });
+            failure.map_or(Ok(done), Err)
+        });
+        if finalized.is_ok_and(|done| done) {
+            comm.destroy();
+        }
+        if let Some(last) = state.last.take() {
+            self.device.events().give_back(last);
+        }
+    }
+}
+
+/// A device that is lost runs nothing any more.
+fn is_lost(fault: Fault) -> Result<bool, Fault> {
+    match fault {
+        Fault::Lost(_) => Ok(true),
+        Fault::Refused { .. } => Err(fault),
+    }
+}
+
+/// Asks until the answer is yes, for as long as there is grace. A question that is refused is asked again.
+fn within_grace(mut is_done: impl FnMut() -> Result<bool, Fault>) -> bool {
+    let start = Instant::now();
+    loop {
+        if is_done().unwrap_or(false) {
+            return true;
+        }
+        let waited = start.elapsed();
+        if waited > GRACE {
+            return false;
+        }
+        pause(waited);
+    }
+}
+
+/// Sleeps, short beside what was waited for already.
+fn pause(waited: Duration) {
+    if waited >= LOOKING {
+        thread::sleep(LONGEST_SLEEP.min(waited / 64));
+    }
+}

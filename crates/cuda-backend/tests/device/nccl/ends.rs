@@ -1,0 +1,164 @@
+//! A rank that ends, stalls, gives up or does something else ends all, each with its name.
+
+use std::{thread, time::Duration};
+
+use backend_api::{BackendError, Buffer as _, Collective as _, CollectiveError, Queue as _, Ranks as _, Record as _};
+use collective::Local;
+use cuda_sim::driver::simulate;
+
+use super::{LONG, Rank, collective, on_ranks, open, queues, run};
+
+/// What the calls of ranks return when rank `odd` does something else.
+fn ended(odd: usize, patience: Duration, act: impl Fn(&Rank) + Sync) -> Vec<Option<CollectiveError>> {
+    on_ranks(3, patience, |q, rank| {
+        let mut buffer = q.zeros::<u32>(3).unwrap();
+        rank.all_gather(q, &mut buffer, &[0..1, 1..2, 2..3]).unwrap();
+        if rank.rank() == odd {
+            act(&rank);
+            return None;
+        }
+        let first = rank.all_gather(q, &mut buffer, &[0..1, 1..2, 2..3]).unwrap_err();
+        assert_eq!(rank.barrier(q), Err(first.clone()), "a group that has failed stays so");
+        // The device is as good as before.
+        assert_eq!(q.download(&buffer).unwrap(), [0; 3]);
+        Some(first)
+    })
+}
+
+#[test]
+fn a_rank_that_ends_stalls_or_gives_up_ends_all_with_its_name() {
+    let session = simulate("devices=3").unwrap();
+    for odd in 0..3 {
+        let all_but =
+            |error: CollectiveError| -> Vec<_> { (0..3).map(|rank| (rank != odd).then(|| error.clone())).collect() };
+        assert_eq!(ended(odd, LONG, |_| {}), all_but(CollectiveError::Gone { rank: odd }));
+        assert_eq!(ended(odd, LONG, |rank| rank.give_up()), all_but(CollectiveError::GaveUp { rank: odd }));
+    }
+    let stalled = ended(1, Duration::from_millis(400), |_| thread::sleep(Duration::from_secs(1)));
+    let call = "all-gather of u32 (1 to 1, 3 in all)".to_owned();
+    let expected = CollectiveError::Stalled { rank: 1, call, seconds: 0 };
+    assert_eq!(stalled, [Some(expected.clone()), None, Some(expected)]);
+    assert_eq!(session.reports(), [], "nothing is left behind");
+}
+
+#[test]
+fn a_rank_that_makes_another_call_is_named() {
+    let session = simulate("devices=2").unwrap();
+    let failed = on_ranks(2, LONG, |q, rank| {
+        let mut buffer = q.zeros::<u32>(4).unwrap();
+        let shares = if rank.rank() == 0 { [0..2, 2..4] } else { [0..1, 1..4] };
+        rank.all_gather(q, &mut buffer, &shares).unwrap_err()
+    });
+    let [expected, got] = ["(2 to 2, 4 in all)", "(1 to 3, 4 in all)"].map(|lens| format!("all-gather of u32 {lens}"));
+    assert_eq!(failed, vec![CollectiveError::Disagrees { rank: 1, expected, got }; 2]);
+    assert_eq!(session.reports(), []);
+}
+
+#[test]
+fn views_and_queues_that_will_not_do_end_all() {
+    let session = simulate("devices=3").unwrap();
+    let failed = on_ranks(2, LONG, |q, rank| {
+        let mut buffer = q.zeros::<u32>(2).unwrap();
+        let end = 2 + rank.rank();
+        rank.all_gather(q, &mut buffer, &[0..1, 1..end]).unwrap_err()
+    });
+    let out_of_range = BackendError::OutOfRange { start: 1, end: 3, len: 2 };
+    assert_eq!(failed, [CollectiveError::GaveUp { rank: 1 }, out_of_range.into()]);
+
+    let other = open(2);
+    let failed = on_ranks(2, LONG, |q, rank| {
+        let q = if rank.rank() == 0 { &other } else { q };
+        rank.broadcast(q, 0, &mut q.zeros::<u32>(2).unwrap(), 0..2).unwrap_err()
+    });
+    let mixed = BackendError::MixedBackend { op: "broadcast" };
+    assert_eq!(failed, [mixed.into(), CollectiveError::GaveUp { rank: 0 }]);
+
+    let failed = on_ranks(2, LONG, |q, rank| {
+        let mut buffer = q.zeros::<u32>(2).unwrap();
+        let mut refused = None;
+        let graph = q.record::<BackendError>(|q| {
+            refused = rank.broadcast(q, 0, &mut buffer, 0..2).err();
+            Ok(())
+        });
+        assert!(graph.unwrap().is_none());
+        refused.unwrap()
+    });
+    assert!(
+        failed.iter().any(|why| matches!(why, CollectiveError::Backend(BackendError::Unsupported { .. }))),
+        "{failed:?}"
+    );
+    drop(other);
+    assert_eq!(session.reports(), []);
+}
+
+#[test]
+fn a_thread_that_panics_ends_all() {
+    let _session = simulate("devices=3").unwrap();
+    let queues = queues(3);
+    let group = Rank::group(&queues).unwrap();
+    let failed: Vec<_> = thread::scope(|scope| {
+        let ranks: Vec<_> = queues
+            .iter()
+            .zip(group)
+            .map(|(q, rank)| {
+                scope.spawn(move || {
+                    assert_ne!(rank.rank(), 1, "as planned");
+                    rank.broadcast(q, 0, &mut q.zeros::<u32>(2).unwrap(), 0..2).unwrap_err()
+                })
+            })
+            .collect();
+        ranks.into_iter().filter_map(|rank| rank.join().ok()).collect()
+    });
+    assert_eq!(failed, vec![CollectiveError::Gone { rank: 1 }; 2]);
+}
+
+#[test]
+fn two_ranks_on_one_device_are_refused_by_the_library() {
+    let session = simulate("devices=2").unwrap();
+    let queues = [open(1), open(1)];
+    let refused = collective(Rank::group(&queues).unwrap_err());
+    let CollectiveError::Library { code: 5, name: "ncclInvalidUsage", .. } = &refused else { panic!("{refused}") };
+    drop(queues);
+    assert!(!session.reports().iter().any(|report| matches!(report, cuda_sim::driver::Report::Leak(_))));
+}
+
+/// A rank whose device is lost while an exchange is under way: what the others wait for never comes.
+#[test]
+fn a_device_that_is_lost_leaves_nobody_waiting_and_nobody_with_what_did_not_come() {
+    for (wait, schedule) in [(false, "lazy"), (true, "lazy"), (true, "random;seed=2")] {
+        let session = simulate(&format!("devices=2;schedule={schedule}")).unwrap();
+        let queues = queues(2);
+        let group = Rank::among(&queues, Local::patient_group(2, LONG)).unwrap();
+        let ended = run(&queues, group, |q, rank| {
+            let own = rank.rank();
+            let mut buffer = q.upload(&[own as u32; 2]).unwrap();
+            q.finish().unwrap();
+            if own == 1 {
+                session.inject("late=719@cuMemsetD8Async:1".parse().unwrap());
+                q.clear(buffer.view_mut()).unwrap();
+            }
+            rank.all_gather(q, &mut buffer, &[0..1, 1..2])?;
+            if own == 1 && wait {
+                q.finish()?;
+            }
+            // The other waits in the driver.
+            q.download(&buffer)?;
+            Ok::<_, CollectiveError>(())
+        });
+        for (rank, ended) in ended.into_iter().enumerate() {
+            // Shuffled streams may lose it before the exchange is submitted.
+            if schedule != "lazy" {
+                let early = [Err(CollectiveError::GaveUp { rank: 1 })].contains(&ended)
+                    || matches!(ended, Err(CollectiveError::Library { code: 1, name: "ncclUnhandledCudaError", .. }));
+                if early {
+                    continue;
+                }
+            }
+            let Err(CollectiveError::Backend(BackendError::DeviceLost { cause, .. })) = ended else {
+                panic!("rank {rank}: {ended:?}")
+            };
+            let reason = ["was aborted: rank 1 gave up", "CUDA_ERROR_LAUNCH_FAILED"][rank];
+            assert!(cause.contains(reason), "rank {rank}: {cause}");
+        }
+    }
+}

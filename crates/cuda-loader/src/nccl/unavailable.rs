@@ -1,0 +1,48 @@
+//! Why a process has no NCCL.
+
+use std::path::PathBuf;
+
+use super::{Status, Version};
+
+/// Why this process has no NCCL.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unavailable {
+    /// [`Source::None`](crate::Source::None) was asked for.
+    #[error("NCCL is switched off")]
+    Disabled,
+    /// The platform has no such library.
+    #[error("no NCCL library on this machine (tried {})", names.join(", "))]
+    NotFound {
+        /// The names tried.
+        names: &'static [&'static str],
+        /// What the platform's loader said of each.
+        reasons: Vec<String>,
+    },
+    /// A library file cannot be loaded.
+    #[error("`{path}` cannot be loaded as NCCL: {reason}")]
+    Library {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot.
+        reason: String,
+    },
+    /// A library was loaded that lacks what is needed.
+    #[error("`{path}` is no NCCL that can be used: it lacks {function}")]
+    Lacks {
+        /// The library.
+        path: PathBuf,
+        /// The function.
+        function: &'static str,
+    },
+    /// The library did not state its version.
+    #[error("NCCL does not state its version: {0}")]
+    Version(Status),
+    /// The library is older than the oldest one supported.
+    #[error("NCCL is of release {found}, at least {oldest} is needed")]
+    TooOld {
+        /// Its release.
+        found: Version,
+        /// The oldest release supported.
+        oldest: Version,
+    },
+}

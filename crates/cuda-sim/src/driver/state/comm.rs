@@ -1,0 +1,73 @@
+//! Communicators of NCCL, and what their ranks have brought to each other.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use cuda_loader::nccl;
+
+use super::queue::{Clock, TaskId, Who};
+use crate::driver::handle::Id;
+
+/// Ranks that found each other by one unique id.
+#[derive(Debug, Default)]
+pub(in crate::driver) struct Clique {
+    /// The communicator of each rank that has come; as many places as there are ranks once one has.
+    pub(in crate::driver) members: Vec<Option<Id>>,
+    /// Why no rank of it can be used.
+    pub(in crate::driver) refused: Option<nccl::Status>,
+    /// What waits for its other half, by the rank that sends, the rank that receives, and whether collectives are what they are of.
+    pub(in crate::driver) lanes: BTreeMap<(usize, usize, bool), Lane>,
+}
+
+/// What one rank has for another, in order. One of the two is empty.
+#[derive(Debug, Default)]
+pub(in crate::driver) struct Lane {
+    pub(in crate::driver) sent: VecDeque<Half>,
+    pub(in crate::driver) awaited: VecDeque<Half>,
+}
+
+/// One side of a transfer.
+#[derive(Clone, Debug)]
+pub(in crate::driver) struct Half {
+    pub(in crate::driver) comm: Id,
+    /// The function, its root, and the bytes: the other side has to have the same.
+    pub(in crate::driver) what: What,
+    pub(in crate::driver) address: u64,
+    pub(in crate::driver) device: u32,
+    pub(in crate::driver) context: Id,
+    pub(in crate::driver) stream: Id,
+    /// Where the operation begins on its stream: transfers come after it.
+    pub(in crate::driver) arrive: TaskId,
+    /// Where it ends: it comes after all its transfers.
+    pub(in crate::driver) leave: TaskId,
+    /// Which task that is in its line of work.
+    pub(in crate::driver) who: Who,
+    /// What comes before the operation.
+    pub(in crate::driver) clock: Clock,
+}
+
+/// What a transfer is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::driver) struct What {
+    pub(in crate::driver) name: &'static str,
+    pub(in crate::driver) root: i32,
+    pub(in crate::driver) bytes: u64,
+}
+
+/// The place of one rank.
+#[derive(Debug)]
+pub(in crate::driver) struct Communicator {
+    /// The clique, by the number in its unique id.
+    pub(in crate::driver) clique: u64,
+    pub(in crate::driver) rank: usize,
+    pub(in crate::driver) context: Id,
+    pub(in crate::driver) device: u32,
+    /// Whether calls return before they are done.
+    pub(in crate::driver) non_blocking: bool,
+    /// What went wrong beside the calls.
+    pub(in crate::driver) error: nccl::Status,
+    /// Questions that are still answered with `ncclInProgress`.
+    pub(in crate::driver) busy: u32,
+    pub(in crate::driver) finalized: bool,
+    /// The ends of its operations.
+    pub(in crate::driver) leaves: Vec<TaskId>,
+}

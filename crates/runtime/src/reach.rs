@@ -1,0 +1,45 @@
+//! The names by which the ways between ranks are asked for.
+
+use core::fmt;
+
+/// How ranks reach each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// Copies between devices if all ranks are on GPUs, else through host memory. The default.
+    #[default]
+    Auto,
+    /// NCCL.
+    Nccl,
+    /// Copies between devices, and through pinned host memory where a link is refused.
+    Peer,
+    /// Through host memory.
+    Host,
+}
+
+impl Reach {
+    /// Every way.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Nccl, Self::Peer, Self::Host];
+
+    /// The name used in settings and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Nccl => "nccl",
+            Self::Peer => "peer",
+            Self::Host => "host",
+        }
+    }
+
+    /// The way of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reach| reach.name() == name)
+    }
+}
+
+impl fmt::Display for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
