@@ -41,6 +41,7 @@ mod cuda;
 mod domain;
 mod env;
 mod error;
+mod launch;
 mod open;
 mod replays;
 
@@ -56,5 +57,6 @@ pub use cuda::{CudaFacts, cuda_facts, cuda_memory, cuda_modules, cuda_queue, sim
 pub use domain::Domain;
 pub use env::{CudaLibrary, Settings, SettingsError, VARIABLES, Variable, value_of};
 pub use error::{OpenError, Unavailable};
+pub use launch::{Launch, launch};
 pub use open::{BackendStatus, availability, cpu, open, open_for, open_with};
 pub use replays::{ReplayCounts, Replays};
