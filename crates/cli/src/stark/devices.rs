@@ -96,7 +96,7 @@ pub(super) fn prove<S: Statement + Sync>(
 }
 
 /// What one rank does.
-fn prove_on<S: Statement, C: Collective<AnyQueue> + 'static>(
+pub(super) fn prove_on<S: Statement, C: Collective<AnyQueue> + 'static>(
     q: &AnyQueue,
     rank: C,
     config: PcsConfig,
