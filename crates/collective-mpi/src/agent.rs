@@ -166,8 +166,8 @@ impl Agent<'_> {
         }
     }
 
-    /// Tells all others, those that said goodbye too: they wait for that of this rank. There are two notices at most, so that their memory may be kept for ever: it is MPI's until they have
-    /// come, and a rank that hangs may never take them.
+    /// Tells all others, those that said goodbye too: they wait for that of this rank. There are two notices at most, so that their
+    /// memory may be kept for ever: it is MPI's until they have come, and a rank that hangs may never take them.
     fn tell(&mut self, notice: &Notice) {
         let words: &'static [u32] = notice.encode().leak();
         for rank in self.others() {

@@ -21,8 +21,8 @@ use crate::{
 /// A rank that is a process. A thread of its own talks to MPI, so that others are heard while this rank computes, and what waits
 /// can end.
 ///
-/// When it is dropped it tells all other ranks that it is gone, waits up to five seconds until they have ended too, and then ends MPI, which no
-/// process may do before the others. A process that ends without them ends their processes by way of `mpirun`.
+/// When it is dropped it tells all other ranks that it is gone, waits up to five seconds until they have ended too, and then ends
+/// MPI, which waits for all. A process that has not heard of all ends without it, and `mpirun` ends the others.
 pub struct Mpi {
     place: Place,
     group: Arc<Group>,

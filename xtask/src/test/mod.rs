@@ -13,7 +13,8 @@ use xshell::Shell;
 pub(crate) use reference::{PyTorch, run as reference};
 
 use crate::{
-    build_ptx, bundle, constant_time, forwarders, mpi, program::Program, step::cargo_test, suite, tally::Tally, test_gpu,
+    build_ptx, bundle, constant_time, forwarders, mpi, program::Program, step::cargo_test, suite, tally::Tally,
+    test_gpu,
 };
 
 /// How much is run.

@@ -140,7 +140,8 @@ impl UseStatement for Making<'_> {
 
 /// Runs the command.
 pub(crate) fn run(args: &ProveArgs) -> Result<()> {
-    ranks::run(args.ranks, |place| make(args, place))
+    let arguments = format!("{:?}, {:?}, {:?}", args.air, args.config, args.trace_npy);
+    ranks::run(args.ranks, &arguments, |place| make(args, place))
 }
 
 /// Makes the proof and, unless another process does, writes the files.

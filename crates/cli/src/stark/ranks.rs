@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::{Context as _, Result, bail};
-use backend_api::Ranks as _;
+use backend_api::{CollectiveError, Ranks as _};
 use clap::Args;
-use collective::{PATIENCE, Staged};
+use collective::{Call, Message, PATIENCE, Staged, Transport as _};
 use collective_mpi::Mpi;
 use runtime::{Launch, OpenError};
 
@@ -40,8 +40,9 @@ pub(super) fn is_shared() -> bool {
     runtime::launch().is_ok_and(|launch| launch.is_some_and(|launch| launch.ranks > 1))
 }
 
-/// Runs `make`: as a rank among others, if a launcher of MPI started more processes than this. If one of them fails, all do, and each says why.
-pub(super) fn run(args: RanksArgs, make: impl FnOnce(Option<&Place>) -> Result<()>) -> Result<()> {
+/// Runs `make`: as a rank among others, if a launcher of MPI started more processes than this. If one of them fails, all do, and
+/// each says why. All have to have the same `arguments`.
+pub(super) fn run(args: RanksArgs, arguments: &str, make: impl FnOnce(Option<&Place>) -> Result<()>) -> Result<()> {
     let Some(launch) = runtime::launch().map_err(OpenError::from)?.filter(|launch| launch.ranks > 1) else {
         if args.patience.is_some() {
             let message = "`--patience` is for several processes that a launcher of MPI started";
@@ -51,7 +52,7 @@ pub(super) fn run(args: RanksArgs, make: impl FnOnce(Option<&Place>) -> Result<(
     };
     let patience = args.patience.map_or(PATIENCE, |seconds| Duration::from_secs(seconds.into()));
     let name = || format!("rank {} of {}", launch.rank, launch.ranks);
-    let group = join(launch, patience).with_context(name)?;
+    let group = join(launch, patience, arguments).with_context(name)?;
     let place = Place { launch, group: Arc::new(Staged::new(group)) };
     let made = make(Some(&place)).with_context(name);
     made.map_err(|error| {
@@ -61,14 +62,28 @@ pub(super) fn run(args: RanksArgs, make: impl FnOnce(Option<&Place>) -> Result<(
     })
 }
 
-/// Joins the others.
-fn join(launch: Launch, patience: Duration) -> Result<Mpi> {
-    use collective::Transport as _;
+/// Joins the others, if they were started for the same proof.
+fn join(launch: Launch, patience: Duration, arguments: &str) -> Result<Mpi> {
     let mpi = Mpi::join(patience)?;
-    let found = (mpi.rank(), mpi.ranks());
-    if found != (launch.rank, launch.ranks) {
-        let (rank, ranks) = found;
+    let (rank, ranks) = (mpi.rank(), mpi.ranks());
+    if (rank, ranks) != (launch.rank, launch.ranks) {
         bail!("MPI says that this is rank {rank} of {ranks}: the launcher is of another MPI than this program's");
     }
+    compare(&mpi, arguments)?;
     Ok(mpi)
+}
+
+/// Fails on all ranks with the first that was started for another proof than rank 0.
+fn compare(ranks: &Mpi, arguments: &str) -> Result<(), CollectiveError> {
+    let words: Vec<u32> = arguments.chars().map(u32::from).collect();
+    let call = Call { name: "start", element: "arguments", lens: Vec::new() };
+    let came = ranks.exchange(&call, Message::Same(&words))?;
+    let of = |rank: usize| if rank == ranks.rank() { &words[..] } else { &came[rank] };
+    match (1..ranks.ranks()).find(|&rank| of(rank) != of(0)) {
+        None => Ok(()),
+        Some(rank) => {
+            let said = |rank: usize| of(rank).iter().copied().filter_map(char::from_u32).collect();
+            Err(CollectiveError::Disagrees { rank, expected: said(0), got: said(rank) })
+        }
+    }
 }
