@@ -51,3 +51,33 @@ impl Group {
         Some(failure.why.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: CollectiveError = CollectiveError::GaveUp { rank: 0 };
+    const OTHER: CollectiveError = CollectiveError::GaveUp { rank: 1 };
+
+    #[test]
+    fn the_first_failure_stays_and_is_told_once() {
+        let group = Group::default();
+        assert_eq!((group.failure_of(7), group.to_tell()), (None, None));
+        group.fail(OWN);
+        group.fail(OTHER);
+        group.has_failed(OTHER, 3);
+        assert_eq!(group.failure_of(0), Some(OWN));
+        assert_eq!((group.to_tell(), group.to_tell()), (Some(OWN), None));
+    }
+
+    #[test]
+    fn a_failure_after_an_exchange_leaves_it_whole() {
+        let group = Group::default();
+        group.has_failed(OTHER, 3);
+        assert_eq!((group.failure_of(2), group.failure_of(3)), (None, Some(OTHER)));
+        assert_eq!(group.to_tell(), None, "who said it told all");
+        // Another rank did not come so far.
+        group.has_failed(CollectiveError::Gone { rank: 2 }, 2);
+        assert_eq!(group.failure_of(2), Some(CollectiveError::Gone { rank: 2 }));
+    }
+}

@@ -32,7 +32,7 @@ mod error;
 mod exchange;
 #[cfg(feature = "mpi")]
 mod flight;
-#[cfg(feature = "mpi")]
+#[cfg(any(feature = "mpi", test))]
 mod group;
 #[cfg(feature = "mpi")]
 mod process;
