@@ -2,7 +2,6 @@
 
 use std::{
     process::{self, Command},
-    sync::Arc,
     thread,
     time::Duration,
 };
@@ -65,15 +64,15 @@ fn a_rank_that_gives_up_is_named_to_those_who_wait() {
 #[test]
 fn a_rank_that_gives_up_amid_exchanges_is_named() {
     on_ranks("ended::a_rank_that_gives_up_amid_exchanges_is_named", &[4], LONG, |mpi| {
-        let mpi = Arc::new(mpi);
-        if mpi.rank() == ODD {
-            let own = Arc::clone(&mpi);
-            thread::spawn(move || {
-                thread::sleep(Duration::from_millis(200));
-                own.fail(CollectiveError::GaveUp { rank: ODD });
-            });
-        }
-        assert_eq!(failure_of_many(&mpi), CollectiveError::GaveUp { rank: ODD });
+        thread::scope(|scope| {
+            if mpi.rank() == ODD {
+                scope.spawn(|| {
+                    thread::sleep(Duration::from_millis(200));
+                    mpi.fail(CollectiveError::GaveUp { rank: ODD });
+                });
+            }
+            assert_eq!(failure_of_many(&mpi), CollectiveError::GaveUp { rank: ODD });
+        });
     });
 }
 
