@@ -104,7 +104,7 @@ fn each_process_takes_the_device_of_its_number() {
 fn what_processes_cannot_share_is_told_before_any_work() {
     let (program, folder) = (program(), tempfile::tempdir().unwrap());
     for (ranks, more, expected) in [
-        (3, &[][..], "processes: expected a power of two of ranks, 64 at most, got 3"),
+        (3, &[][..], "processes: expected a power of two of ranks, 128 at most, got 3"),
         (2, &["--devices", "2"], "`--devices` is for one process"),
         (2, &["--blocks", "4"], "`--blocks` is for one process"),
         (2, &["--trace", "ops"], "a launcher of MPI started several"),

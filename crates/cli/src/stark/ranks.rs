@@ -52,24 +52,24 @@ pub(super) fn run(args: RanksArgs, arguments: &str, make: impl FnOnce(Option<&Pl
     };
     let patience = args.patience.map_or(PATIENCE, |seconds| Duration::from_secs(seconds.into()));
     let name = || format!("rank {} of {}", launch.rank, launch.ranks);
-    let group = join(launch, patience, arguments).with_context(name)?;
-    let place = Place { launch, group: Arc::new(Staged::new(group)) };
-    let made = make(Some(&place)).with_context(name);
-    made.map_err(|error| {
+    let mpi = join(launch, patience).with_context(name)?;
+    let same = compare(&mpi, arguments);
+    let place = Place { launch, group: Arc::new(Staged::new(mpi)) };
+    let made = same.map_err(anyhow::Error::from).and_then(|()| make(Some(&place)));
+    made.with_context(name).map_err(|error| {
         place.group.give_up();
         // While the others are waited for: the launcher ends all when one has ended so.
         Told::tell(error).into()
     })
 }
 
-/// Joins the others, if they were started for the same proof.
-fn join(launch: Launch, patience: Duration, arguments: &str) -> Result<Mpi> {
+/// Joins the others.
+fn join(launch: Launch, patience: Duration) -> Result<Mpi> {
     let mpi = Mpi::join(patience)?;
     let (rank, ranks) = (mpi.rank(), mpi.ranks());
     if (rank, ranks) != (launch.rank, launch.ranks) {
         bail!("MPI says that this is rank {rank} of {ranks}: the launcher is of another MPI than this program's");
     }
-    compare(&mpi, arguments)?;
     Ok(mpi)
 }
 
