@@ -7,6 +7,7 @@ mod bundle;
 mod constant_time;
 mod forwarders;
 mod fuzz;
+mod mpi;
 mod outside;
 mod pool;
 mod program;
@@ -45,6 +46,8 @@ TASKS
                            and addresses that depend on one; planted leaks have to be reported.
     fuzz [--seconds N]     Runs every fuzz target under fuzz/ for N seconds (default 10) from its seeds.
                            Needs `cargo install --locked cargo-fuzz`; no nightly toolchain.
+    mpi                    Ranks that are processes: the transport and proofs by 1, 2 and 4 processes of `mpirun` on this
+                           machine. Needs ci/install-mpi.
     outside                Packages every library, and builds crates on the packages in an empty folder, without CUDA and
                            with it: one on `trefoil` alone with the README's examples, and one on all.
     reference              Has the reference in Python and PyTorch write the golden files again, and compares them with the
@@ -60,8 +63,8 @@ TASKS
     help                   This text.
 
 Each task ends with a line for every failed check and one line `N passed, N failed, N skipped`. A step that cannot
-run here is one line that says `skipped` and why, and is counted. With CI=true a missing cargo-fuzz or valgrind is
-a failure.
+run here is one line that says `skipped` and why, and is counted. With CI=true a missing cargo-fuzz, valgrind or MPI
+is a failure.
 
 EXIT STATUS
     0 nothing failed, 1 something failed, 2 usage.
@@ -85,6 +88,7 @@ fn main() -> ExitCode {
         Task::Test(extent) => with_shell(|sh| test::run(sh, extent)),
         Task::Tidy => with_shell(suite::tidy),
         Task::ConstantTime => with_shell(constant_time::run),
+        Task::Mpi => with_shell(mpi::run),
         Task::Outside => with_shell(outside::run),
         Task::Reference => with_shell(|sh| test::reference(sh, test::PyTorch::Required)),
         Task::Fuzz { seconds } => with_shell(|sh| fuzz::run(sh, seconds)),
@@ -118,6 +122,7 @@ enum Task {
     Test(test::Extent),
     Tidy,
     ConstantTime,
+    Mpi,
     Outside,
     Reference,
     Fuzz { seconds: u32 },
@@ -138,6 +143,7 @@ impl Task {
             ["test", "--all"] => Self::Test(test::Extent::All),
             ["tidy"] => Self::Tidy,
             ["constant-time"] => Self::ConstantTime,
+            ["mpi"] => Self::Mpi,
             ["outside"] => Self::Outside,
             ["reference"] => Self::Reference,
             ["fuzz"] => Self::Fuzz { seconds: fuzz::DEFAULT_SECONDS },
@@ -182,6 +188,7 @@ mod tests {
         assert_eq!(Task::parse(&["test"]).unwrap(), Task::Test(test::Extent::Usual));
         assert_eq!(Task::parse(&["test", "--all"]).unwrap(), Task::Test(test::Extent::All));
         assert_eq!(Task::parse(&["constant-time"]).unwrap(), Task::ConstantTime);
+        assert_eq!(Task::parse(&["mpi"]).unwrap(), Task::Mpi);
         let test_gpu = Task::TestGpu { sanitize: false, allow_none: true };
         assert_eq!(Task::parse(&["test-gpu", "--allow-none"]).unwrap(), test_gpu);
         for bad in [&["fuzz", "--seconds", "x"][..], &["tests"], &["test", "extra"], &["test-gpu", "--none"]] {

@@ -4,7 +4,7 @@ use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::{
-    fuzz, outside,
+    fuzz, mpi, outside,
     step::{check, skip},
     tally::Tally,
     tidy as rules,
@@ -24,6 +24,12 @@ pub(crate) fn tidy(sh: &Shell) -> Result<Tally> {
 pub(crate) fn ci(sh: &Shell) -> Result<Tally> {
     let mut tally = check("format", cmd!(sh, "cargo fmt --all --check"));
     tally += check("clippy", cmd!(sh, "cargo clippy --workspace --all-targets --quiet -- -D warnings"));
+    // The rest is checked already.
+    if mpi::is_there(sh) {
+        let clippy =
+            cmd!(sh, "cargo clippy --workspace --all-targets --features trefoil-cli/mpi --quiet -- -D warnings");
+        tally += check("clippy, with MPI", clippy);
+    }
     tally += check("docs", cmd!(sh, "cargo doc --workspace --no-deps --quiet").env("RUSTDOCFLAGS", "-D warnings"));
     tally += deny(sh);
     tally += outside::run(sh)?;

@@ -45,7 +45,7 @@ pub(crate) enum Command {
 
 impl Command {
     /// Why there is nothing that a trace would show.
-    pub(crate) const fn has_no_trace(&self) -> Option<&'static str> {
+    pub(crate) fn has_no_trace(&self) -> Option<&'static str> {
         match self {
             Self::Conformance(ConformanceArgs { isolate: true, .. }) | Self::Bench(BenchArgs { isolate: true, .. }) => {
                 Some("with `--isolate` each has one of its own")
@@ -53,6 +53,7 @@ impl Command {
             Self::Stark(args) if args.command.is_on_the_host() => {
                 Some("this command runs none on a backend: it checks or reads a file on the host")
             }
+            Self::Stark(args) if args.command.is_shared() => Some("a launcher of MPI started several for this proof"),
             _ => None,
         }
     }

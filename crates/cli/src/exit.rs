@@ -3,6 +3,7 @@
 use core::fmt;
 use std::io::{self, Write as _};
 
+use collective_mpi::JoinError;
 use inference::{InferenceError, Outcome};
 use runtime::OpenError;
 
@@ -49,14 +50,41 @@ impl fmt::Display for Relayed {
 
 impl std::error::Error for Relayed {}
 
+/// An error that was printed, where what follows it would come too late.
+#[derive(Debug)]
+pub(crate) struct Told {
+    code: u8,
+}
+
+impl Told {
+    /// Prints an error.
+    pub(crate) fn tell(error: anyhow::Error) -> Self {
+        Self { code: code(Err(error)) }
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("failed, as was said")
+    }
+}
+
+impl std::error::Error for Told {}
+
 /// Prints an error with its causes and one hint, and returns its exit code.
 pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
     let Err(error) = result else { return 0 };
+    if let Some(told) = error.downcast_ref::<Told>() {
+        return told.code;
+    }
     say("error", &with_causes(&error));
     let (code, hint) = match error.downcast_ref::<OpenError>() {
         Some(OpenError::Settings(_)) => (USAGE, "`trefoil doctor` lists every variable and what it accepts"),
         Some(OpenError::Unavailable { .. }) => (UNAVAILABLE, "`trefoil doctor` lists the backends and their reasons"),
         None if error.is::<Usage>() => (USAGE, ""),
+        None if error.downcast_ref() == Some(&JoinError::NotBuilt) => {
+            (UNAVAILABLE, "`cargo build --release --package trefoil-cli --features mpi` builds it with MPI")
+        }
         None if let Some(relayed) = error.downcast_ref::<Relayed>() => (relayed.code, ""),
         None => match error.downcast_ref::<InferenceError>() {
             Some(InferenceError::Exists { .. }) => (USAGE, ""),

@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 
 use anyhow::Result;
 use backend_api::Queue as _;
-use runtime::{AnyQueue, Choice, Domain, OpenError, Settings};
+use runtime::{AnyQueue, Choice, Domain, Launch, OpenError, Settings};
 
 use crate::exit::note;
 
@@ -33,6 +33,17 @@ pub(crate) fn open_many(domain: Domain, backend: Option<Choice>, count: usize) -
         open_next(&own)
     });
     core::iter::once(Ok(first)).chain(others).collect()
+}
+
+/// Opens the queue of a process among others: as [`open`], on the device of its number on its machine from the one that was asked for on.
+pub(crate) fn open_of_rank(domain: Domain, backend: Option<Choice>, launch: &Launch) -> Result<AnyQueue> {
+    let settings = Settings::from_env().map_err(OpenError::from)?;
+    let cuda_device = settings.cuda_device.saturating_add(launch.local_rank.unwrap_or(0));
+    let own = Settings { cuda_device, ..settings };
+    if launch.rank == 0 {
+        return Ok(open_first(&own, domain, backend)?.0);
+    }
+    Ok(runtime::open_with(&own, Some(domain), backend)?.0)
 }
 
 /// Opens the queue that was asked for, and says of which backend it is.

@@ -32,6 +32,6 @@ mod staged;
 mod transport;
 
 pub use call::Call;
-pub use local::Local;
+pub use local::{Local, PATIENCE};
 pub use staged::Staged;
 pub use transport::{Message, Transport};

@@ -10,8 +10,8 @@ use backend_api::CollectiveError;
 
 use crate::{Call, Message, Staged, Transport};
 
-/// How long ranks wait for one that does not come, if nobody says otherwise.
-const PATIENCE: Duration = Duration::from_mins(10);
+/// How long ranks wait for one that does not come, if nobody says otherwise: ten minutes.
+pub const PATIENCE: Duration = Duration::from_mins(10);
 
 /// A rank that is a thread of this process, or is used by one.
 pub struct Local {

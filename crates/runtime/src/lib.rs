@@ -41,6 +41,7 @@ mod cuda;
 mod domain;
 mod env;
 mod error;
+mod launch;
 mod open;
 mod ranks;
 mod reach;
@@ -61,6 +62,7 @@ pub use cuda::{
 pub use domain::Domain;
 pub use env::{CudaLibrary, NcclLibrary, Settings, SettingsError, VARIABLES, Variable, value_of};
 pub use error::{OpenError, Unavailable};
+pub use launch::{Launch, launch};
 pub use open::{BackendStatus, availability, cpu, open, open_for, open_with};
 pub use ranks::{NoReach, RanksError, ranks, ranks_with};
 pub use reach::Reach;

@@ -13,8 +13,8 @@ use xshell::Shell;
 pub(crate) use reference::{PyTorch, run as reference};
 
 use crate::{
-    build_ptx, bundle, constant_time, forwarders, program::Program, step::cargo_test, stwo_plugin, suite, tally::Tally,
-    test_gpu,
+    build_ptx, bundle, constant_time, forwarders, mpi, program::Program, step::cargo_test, stwo_plugin, suite,
+    tally::Tally, test_gpu,
 };
 
 /// How much is run.
@@ -48,7 +48,7 @@ const fn slow(name: &'static str, run: fn(&Shell, Extent) -> Result<Tally>, left
 }
 
 /// The tiers in the order in which they run, cheap failures first.
-const TIERS: [Tier; 12] = [
+const TIERS: [Tier; 13] = [
     whole("rules", |sh, _| suite::tidy(sh)),
     Tier {
         name: "ptx",
@@ -61,6 +61,7 @@ const TIERS: [Tier; 12] = [
     whole("forwarders", |sh, _| forwarders::run(sh, true)),
     whole("reference", |sh, _| reference::run(sh, PyTorch::Optional)),
     Tier { name: "host", run: host::run, left_out: Some("faults put into every kernel, which tests have to notice") },
+    whole("mpi", |sh, _| mpi::run(sh)),
     // Sweeps over all 2^31 field elements are too slow with overflow checks, so they have a release build of their own.
     slow(
         "sweeps",

@@ -20,6 +20,8 @@ struct Arrow {
 const PROGRAM: &[&str] = &[
     "core-types",
     "backend-api",
+    "collective",
+    "collective-mpi",
     "cpu-backend",
     "cuda-backend",
     "pfss",
@@ -63,6 +65,7 @@ const ARROWS: &[Arrow] = &[
     Arrow { package: "backend-api", normal: &["core-types"], dev: &[] },
     Arrow { package: "cpu-backend", normal: &["core-types", "backend-api"], dev: &[] },
     Arrow { package: "collective", normal: &["backend-api"], dev: &["core-types", "cpu-backend"] },
+    Arrow { package: "collective-mpi", normal: &["backend-api", "collective"], dev: &["core-types", "runtime"] },
     Arrow { package: "ptx", normal: &[], dev: &[] },
     Arrow { package: "cuda-loader", normal: &[], dev: &[] },
     Arrow { package: "device-trials", normal: &[], dev: &[] },
@@ -80,7 +83,7 @@ const ARROWS: &[Arrow] = &[
         dev: &["backend-api", "collective", "cuda-sim", "runtime"],
     },
     Arrow { package: "stark-air", normal: &["core-types"], dev: &[] },
-    Arrow { package: "stark-fft", normal: &["core-types", "backend-api"], dev: &["runtime"] },
+    Arrow { package: "stark-fft", normal: &["core-types", "backend-api"], dev: &["collective", "cuda-sim", "runtime"] },
     Arrow {
         package: "stark-prover",
         normal: &["core-types", "backend-api", "stark-air", "stark-fft", "stark-verifier"],

@@ -126,7 +126,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let outline = args.air.outline()?;
     check(&outline, config)?;
     // Refused before a trace is made.
-    planned(&outline, config, args.residency, 1)?;
+    planned(&outline, config, args.residency, 1, "one device")?;
     let q = open(Domain::Stark, args.backend)?;
     let (statement, trace) = args.air.make(q.budget()).context("making the trace")?;
     let timed =

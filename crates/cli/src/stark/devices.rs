@@ -126,7 +126,7 @@ fn routes(rank: &AnyRank) -> String {
 }
 
 /// What one rank does.
-fn prove_on<S: Statement, C: Collective<AnyQueue> + 'static>(
+pub(super) fn prove_on<S: Statement, C: Collective<AnyQueue> + 'static>(
     q: &AnyQueue,
     rank: C,
     config: PcsConfig,

@@ -11,6 +11,7 @@ mod npy;
 mod number;
 mod plan;
 mod prove;
+mod ranks;
 mod residency;
 mod stages;
 mod trace;
@@ -50,6 +51,11 @@ impl StarkCommand {
             Self::Inspect(args) => args.files(),
             Self::Plan(_) | Self::Bench(_) => Vec::new(),
         }
+    }
+
+    /// Whether this process makes a proof together with others.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self, Self::Prove(_)) && ranks::is_shared()
     }
 
     /// Whether it runs no op on a backend.

@@ -43,20 +43,19 @@ impl UseStatement for Planning {
     }
 }
 
-/// The memory of a proof, on each of the devices that make it.
+/// The memory of a proof, on each of the devices that make it. `by` says what asked for so many.
 pub(super) fn planned(
     statement: &KnownStatement,
     config: PcsConfig,
     residency: ResidencyArgs,
     devices: usize,
+    by: &str,
 ) -> Result<MemoryPlan> {
     match statement.with(Planning(config, residency.chosen().unwrap_or_default(), devices))? {
         Err(ProveError::Prover(error @ ProverError::Blocks { .. })) => {
             Err(Usage(format!("`--blocks`: {error}")).into())
         }
-        Err(ProveError::Prover(error @ ProverError::Ranks { .. })) => {
-            Err(Usage(format!("`--devices`: {error}")).into())
-        }
+        Err(ProveError::Prover(error @ ProverError::Ranks { .. })) => Err(Usage(format!("{by}: {error}")).into()),
         planned => Ok(planned?),
     }
 }
@@ -65,7 +64,7 @@ pub(super) fn planned(
 pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     let (statement, config) = (args.air.outline()?, args.config.config());
     check(&statement, config)?;
-    let parts = planned(&statement, config, args.residency, args.devices.count())?.parts();
+    let parts = planned(&statement, config, args.residency, args.devices.count(), "`--devices`")?.parts();
     let all = parts.bytes();
     let MemoryParts { coefficients, values, trees, look_ups, quotients, fri, twiddles, rest } = parts;
     let lines = [

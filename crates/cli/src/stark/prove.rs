@@ -3,15 +3,19 @@
 use std::{
     fmt::Write as _,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use anyhow::{Context as _, Result};
-use backend_api::{Budget, Queue as _};
+use backend_api::{Budget, Collective as _, Queue as _};
 use clap::Args;
 use core_types::air::stored_position;
 use runtime::{AnyQueue, Choice, Domain};
-use stark::{M31, PcsConfig, ProofFile, Protocol, QM31, Residency, Statement, StatementProof, UseStatement, verify};
+use stark::{
+    KnownStatement, M31, PcsConfig, ProofFile, Protocol, QM31, Residency, Stage, Statement, StatementProof,
+    UseStatement, verify,
+};
 use stark_air::{HostTrace, check_trace};
 use stark_airs::WideFibonacci;
 
@@ -23,6 +27,7 @@ use super::{
     known::{AirArgs, AirName, check_memory},
     npy,
     plan::planned,
+    ranks::{self, Place, RanksArgs},
     residency::ResidencyArgs,
     stages::Stages,
     trace::Trace,
@@ -31,7 +36,7 @@ use crate::{
     exit::{Usage, note},
     files::Named,
     output::{Output, print},
-    queue::open_many,
+    queue::{open_many, open_of_rank},
     report,
     text::shown,
 };
@@ -42,6 +47,9 @@ use crate::{
 /// /dev/stdout` the facts go to standard error. TREFOIL_MEM_LIMIT bounds the memory of the device, and that of the
 /// trace on the host. Without `--blocks`, all committed values are kept if there is room for them, and else as few blocks are
 /// made of them as there is room for.
+///
+/// Processes that `mpirun` or another launcher of MPI started make one proof together, each its share on a device of its own: on
+/// the GPU the one of its number on its machine, from TREFOIL_CUDA_DEVICE on. The first writes the files; the others say what failed.
 #[derive(Args, Debug)]
 pub(crate) struct ProveArgs {
     #[command(flatten)]
@@ -52,6 +60,8 @@ pub(crate) struct ProveArgs {
     residency: ResidencyArgs,
     #[command(flatten)]
     devices: DevicesArgs,
+    #[command(flatten)]
+    ranks: RanksArgs,
     /// Take the trace of wide-fibonacci from a NumPy file, an array `[rows][columns]` of integers in 0..=2147483646.
     #[arg(long, value_name = "FILE", conflicts_with = "seed")]
     trace_npy: Option<PathBuf>,
@@ -93,6 +103,8 @@ struct Made {
 struct Making<'a> {
     /// Of each device one.
     queues: &'a [AnyQueue],
+    /// Where others make the proof too.
+    place: Option<&'a Place>,
     config: PcsConfig,
     residency: ResidencyArgs,
     trace: &'a Trace,
@@ -103,16 +115,20 @@ impl UseStatement for Making<'_> {
     type Out = Result<Made>;
 
     fn with<S: Statement + Sync>(self, statement: &S) -> Result<Made> {
-        let Self { queues, config, residency, trace, mut stages } = self;
+        let Self { queues, place, config, residency, trace, mut stages } = self;
         stages.begin("set up");
-        let made = match queues {
-            [q] => {
+        let made = match (queues, place) {
+            ([q], Some(Place { group, .. })) => {
+                let watch: &mut (dyn FnMut(Stage) + Send) = &mut |stage| stages.begin(stage);
+                devices::prove_on(q, Arc::clone(group), config, statement, trace, Some(watch))?
+            }
+            ([q], None) => {
                 let mut prover = residency.prover(q, config, statement)?;
                 q.finish()?;
                 let proof = trace.prove(&mut prover, q, Some(&mut |stage| stages.begin(stage)))?;
                 MadeOn::new(proof, &prover, q, 0)?
             }
-            queues => devices::prove(queues, config, statement, trace, &mut |stage| stages.begin(stage))?,
+            (queues, _) => devices::prove(queues, config, statement, trace, &mut |stage| stages.begin(stage))?,
         };
         stages.begin("verify");
         let MadeOn { proof, root, airs, residency, most_sent, routes } = made;
@@ -126,6 +142,12 @@ impl UseStatement for Making<'_> {
 
 /// Runs the command.
 pub(crate) fn run(args: &ProveArgs) -> Result<()> {
+    let arguments = format!("{:?}, {:?}, {:?}", args.air, args.config, args.trace_npy);
+    ranks::run(args.ranks, &arguments, |place| make(args, place))
+}
+
+/// Makes the proof and, unless another process does, writes the files.
+fn make(args: &ProveArgs, place: Option<&Place>) -> Result<()> {
     if args.trace_npy.is_some() && args.air.air != AirName::WideFibonacci {
         let message =
             "`--trace-npy` is for `--air wide-fibonacci` alone: the others say how their traces begin and end";
@@ -135,20 +157,56 @@ pub(crate) fn run(args: &ProveArgs) -> Result<()> {
     check(&outline, config)?;
     check_file(&outline, config)?;
     // Refused before a trace is made.
-    planned(&outline, config, args.residency, args.devices.count())?;
-    let output = Output::begin_public(&args.out)?;
-    let html = args.html.as_deref().map(Output::begin_public).transpose()?;
-    let tell = if [Some(&output), html.as_ref()].into_iter().flatten().any(Output::is_stdout) { note } else { print };
+    let (count, by) = match place {
+        None => (args.devices.count(), "`--devices`"),
+        Some(_) if args.devices.count() > 1 => return Err(one_process("--devices")),
+        Some(_) if args.residency.chosen().is_some() => return Err(one_process("--blocks")),
+        Some(Place { launch, .. }) => (launch.ranks, "processes"),
+    };
+    planned(&outline, config, args.residency, count, by)?;
+    let files = match place {
+        Some(place) if !place.is_first() => None,
+        _ => Some((Output::begin_public(&args.out)?, args.html.as_deref().map(Output::begin_public).transpose()?)),
+    };
 
-    let queues = open_many(Domain::Stark, args.backend, args.devices.count())?;
+    let queues = match place {
+        Some(place) => vec![open_of_rank(Domain::Stark, args.backend, &place.launch)?],
+        None => open_many(Domain::Stark, args.backend, args.devices.count())?,
+    };
     let q = &queues[0];
     let (statement, trace) = match &args.trace_npy {
         None => args.air.make(q.budget()).context("making the trace")?,
         Some(path) => (outline, from_file(path, &args.air, q.budget())?),
     };
-    let stages = Stages::new("prove")?;
-    let made =
-        statement.with(Making { queues: &queues, config, residency: args.residency, trace: &trace, stages })??;
+    let stages = if files.is_some() { Stages::new("prove")? } else { Stages::silent() };
+    let making = Making { queues: &queues, place, config, residency: args.residency, trace: &trace, stages };
+    let made = statement.with(making)??;
+    if let Some((output, html)) = files {
+        write(args, q, count, statement, made, output, html)?;
+    }
+    match place {
+        // All end well, or none does.
+        Some(Place { group, .. }) => Ok(group.barrier(q)?),
+        None => Ok(()),
+    }
+}
+
+/// The error of an option that means nothing among several processes.
+fn one_process(option: &str) -> anyhow::Error {
+    Usage(format!("`{option}` is for one process, and a launcher of MPI started several for this proof")).into()
+}
+
+/// Writes the files and says what was done.
+fn write(
+    args: &ProveArgs,
+    q: &AnyQueue,
+    count: usize,
+    statement: KnownStatement,
+    made: Made,
+    output: Output,
+    html: Option<Output>,
+) -> Result<()> {
+    let tell = if [Some(&output), html.as_ref()].into_iter().flatten().any(Output::is_stdout) { note } else { print };
     let size = format!("{} columns, {} cells", made.columns, made.cells);
     let file = ProofFile { statement, proof: made.proof };
     let json = file::to_bytes(&file)?;
@@ -156,9 +214,9 @@ pub(crate) fn run(args: &ProveArgs) -> Result<()> {
         Residency::Full => format!("{} MiB", made.peak_bytes.div_ceil(1 << 20)),
         Residency::Blocks(blocks) => format!("{} MiB, {blocks} blocks", made.peak_bytes.div_ceil(1 << 20)),
     };
-    let mut facts = facts(q, &file, &config, size, json.len(), memory);
-    if queues.len() > 1 {
-        let sent = format!("{}, each sent each other {} KiB at most", queues.len(), made.most_sent.div_ceil(1 << 10));
+    let mut facts = facts(q, &file, &args.config.config(), size, json.len(), memory);
+    if count > 1 {
+        let sent = format!("{count}, each sent each other {} KiB at most", made.most_sent.div_ceil(1 << 10));
         facts.push(("devices".to_owned(), sent));
         facts.extend(made.routes.map(|routes| ("links".to_owned(), routes)));
     }

@@ -11,6 +11,8 @@ mod stark;
 mod stark_devices;
 mod stark_files;
 mod stark_options;
+#[cfg(not(feature = "mpi"))]
+mod stark_ranks;
 mod trace;
 mod trials;
 

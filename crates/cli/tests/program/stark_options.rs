@@ -37,6 +37,7 @@ fn each_range_is_in_the_help_and_in_what_refuses_a_value() {
         (&prove, "--last-layer", "0..=10"),
         (&prove, "--lifting", "1..=30"),
         (&prove, "--devices", "1..=64"),
+        (&prove, "--patience", "1..=86400"),
         (&bench, "--rounds", "1..=1000"),
         (&bench, "--columns", "3..=65536"),
         (&verify, "--min-security", "0..=120"),

@@ -1,0 +1,89 @@
+//! Processes that make one proof together, as a launcher of MPI starts them.
+
+use std::{sync::Arc, time::Duration};
+
+use anyhow::{Context as _, Result, bail};
+use backend_api::{CollectiveError, Ranks as _};
+use clap::Args;
+use collective::{Call, Message, PATIENCE, Staged, Transport as _};
+use collective_mpi::Mpi;
+use runtime::{Launch, OpenError};
+
+use super::number::whole;
+use crate::exit::{Told, Usage};
+
+/// How processes make one proof together that `mpirun` or another launcher of MPI started.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct RanksArgs {
+    /// Give up when another process that a launcher of MPI started does not come for SECONDS, 1..=86400 [default: 600].
+    #[arg(long, value_name = "SECONDS", value_parser = whole(1..=86_400))]
+    patience: Option<u32>,
+}
+
+/// This process among others that make the same proof.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) launch: Launch,
+    pub(super) group: Arc<Staged<Mpi>>,
+}
+
+impl Place {
+    /// Whether this process writes the files and says what was done.
+    pub(super) const fn is_first(&self) -> bool {
+        self.launch.rank == 0
+    }
+}
+
+/// Whether this process is one of several that a launcher of MPI started.
+pub(super) fn is_shared() -> bool {
+    // What the launcher said wrongly is an error where it is used.
+    runtime::launch().is_ok_and(|launch| launch.is_some_and(|launch| launch.ranks > 1))
+}
+
+/// Runs `make`: as a rank among others, if a launcher of MPI started more processes than this. If one of them fails, all do, and
+/// each says why. All have to have the same `arguments`.
+pub(super) fn run(args: RanksArgs, arguments: &str, make: impl FnOnce(Option<&Place>) -> Result<()>) -> Result<()> {
+    let Some(launch) = runtime::launch().map_err(OpenError::from)?.filter(|launch| launch.ranks > 1) else {
+        if args.patience.is_some() {
+            let message = "`--patience` is for several processes that a launcher of MPI started";
+            return Err(Usage(message.to_owned()).into());
+        }
+        return make(None);
+    };
+    let patience = args.patience.map_or(PATIENCE, |seconds| Duration::from_secs(seconds.into()));
+    let name = || format!("rank {} of {}", launch.rank, launch.ranks);
+    let mpi = join(launch, patience).with_context(name)?;
+    let same = compare(&mpi, arguments);
+    let place = Place { launch, group: Arc::new(Staged::new(mpi)) };
+    let made = same.map_err(anyhow::Error::from).and_then(|()| make(Some(&place)));
+    made.with_context(name).map_err(|error| {
+        place.group.give_up();
+        // While the others are waited for: the launcher ends all when one has ended so.
+        Told::tell(error).into()
+    })
+}
+
+/// Joins the others.
+fn join(launch: Launch, patience: Duration) -> Result<Mpi> {
+    let mpi = Mpi::join(patience)?;
+    let (rank, ranks) = (mpi.rank(), mpi.ranks());
+    if (rank, ranks) != (launch.rank, launch.ranks) {
+        bail!("MPI says that this is rank {rank} of {ranks}: the launcher is of another MPI than this program's");
+    }
+    Ok(mpi)
+}
+
+/// Fails on all ranks with the first that was started for another proof than rank 0.
+fn compare(ranks: &Mpi, arguments: &str) -> Result<(), CollectiveError> {
+    let words: Vec<u32> = arguments.chars().map(u32::from).collect();
+    let call = Call { name: "start", element: "arguments", lens: Vec::new() };
+    let came = ranks.exchange(&call, Message::Same(&words))?;
+    let of = |rank: usize| if rank == ranks.rank() { &words[..] } else { &came[rank] };
+    match (1..ranks.ranks()).find(|&rank| of(rank) != of(0)) {
+        None => Ok(()),
+        Some(rank) => {
+            let said = |rank: usize| of(rank).iter().copied().filter_map(char::from_u32).collect();
+            Err(CollectiveError::Disagrees { rank, expected: said(0), got: said(rank) })
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What a rank knows of its group.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use backend_api::CollectiveError;
+
+/// Why the group fails, if it does: for all threads of this rank.
+#[derive(Debug, Default)]
+pub(crate) struct Group {
+    failure: Mutex<Option<Failure>>,
+}
+
+#[derive(Clone, Debug)]
+struct Failure {
+    why: CollectiveError,
+    /// How many exchanges were completed before by the rank that it began on: others complete as many.
+    after: u64,
+    /// Whether the other ranks know.
+    told: bool,
+}
+
+impl Group {
+    fn lock(&self) -> MutexGuard<'_, Option<Failure>> {
+        // What a panic left behind is whole.
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The group fails by this rank, if it has not failed before. Others are to be told.
+    pub(crate) fn fail(&self, why: CollectiveError) {
+        self.lock().get_or_insert(Failure { why, after: 0, told: false });
+    }
+
+    /// Another rank said that the group has failed after so many exchanges.
+    pub(crate) fn has_failed(&self, why: CollectiveError, after: u64) {
+        let mut failure = self.lock();
+        if failure.as_ref().is_none_or(|known| after < known.after) {
+            *failure = Some(Failure { why, after, told: true });
+        }
+    }
+
+    /// Why the exchange fails before which so many were completed.
+    pub(crate) fn failure_of(&self, exchange: u64) -> Option<CollectiveError> {
+        self.lock().as_ref().filter(|failure| failure.after <= exchange).map(|failure| failure.why.clone())
+    }
+
+    /// What others are to be told, once.
+    pub(crate) fn to_tell(&self) -> Option<CollectiveError> {
+        let mut failure = self.lock();
+        let failure = failure.as_mut().filter(|failure| !failure.told)?;
+        failure.told = true;
+        Some(failure.why.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: CollectiveError = CollectiveError::GaveUp { rank: 0 };
+    const OTHER: CollectiveError = CollectiveError::GaveUp { rank: 1 };
+
+    #[test]
+    fn the_first_failure_stays_and_is_told_once() {
+        let group = Group::default();
+        assert_eq!((group.failure_of(7), group.to_tell()), (None, None));
+        group.fail(OWN);
+        group.fail(OTHER);
+        group.has_failed(OTHER, 3);
+        assert_eq!(group.failure_of(0), Some(OWN));
+        assert_eq!((group.to_tell(), group.to_tell()), (Some(OWN), None));
+    }
+
+    #[test]
+    fn a_failure_after_an_exchange_leaves_it_whole() {
+        let group = Group::default();
+        group.has_failed(OTHER, 3);
+        assert_eq!((group.failure_of(2), group.failure_of(3)), (None, Some(OTHER)));
+        assert_eq!(group.to_tell(), None, "who said it told all");
+        // Another rank did not come so far.
+        group.has_failed(CollectiveError::Gone { rank: 2 }, 2);
+        assert_eq!(group.failure_of(2), Some(CollectiveError::Gone { rank: 2 }));
+    }
+}

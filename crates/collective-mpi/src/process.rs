@@ -1,0 +1,104 @@
+//! A rank that is this process.
+
+use core::{convert::Infallible, fmt, time::Duration};
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    },
+    thread,
+};
+
+use backend_api::CollectiveError;
+use collective::{Call, Message, Transport};
+
+use crate::{
+    JoinError,
+    agent::{self, FAREWELL, Order, Place, Words},
+    group::Group,
+};
+
+/// A rank that is a process. A thread of its own talks to MPI, so that others are heard while this rank computes, and what waits
+/// can end.
+///
+/// When it is dropped it tells all other ranks that it is gone, waits up to five seconds until they have ended too, and then ends
+/// MPI, which waits for all. A process that has not heard of all ends without it, and `mpirun` ends the others.
+pub struct Mpi {
+    place: Place,
+    group: Arc<Group>,
+    /// There until it is dropped.
+    orders: Option<Sender<Order>>,
+    /// Closed when the thread is done.
+    ended: Mutex<Receiver<Infallible>>,
+}
+
+impl Mpi {
+    /// Makes this process the rank that MPI says it is, together with all others that were started. A rank that does not come to a
+    /// call is waited for as long as `patience`.
+    ///
+    /// # Errors
+    /// See [`JoinError`]: a process joins once, and needs all others. Where MPI itself cannot begin, it says so and ends the process.
+    pub fn join(patience: Duration) -> Result<Self, JoinError> {
+        let group = Arc::new(Group::default());
+        let (orders, received) = mpsc::channel();
+        let (found, place) = mpsc::sync_channel(1);
+        let (ending, ended) = mpsc::channel();
+        let own = Arc::clone(&group);
+        let run = move || agent::run(&found, received, own, patience, ending);
+        let started = thread::Builder::new().name("mpi".to_owned()).spawn(run);
+        started.map_err(|error| JoinError::Thread { reason: error.to_string() })?;
+        let place = place.recv_timeout(patience).map_err(|error| match error {
+            RecvTimeoutError::Timeout => JoinError::Late { seconds: patience.as_secs() },
+            RecvTimeoutError::Disconnected => JoinError::Thread { reason: "it ended".to_owned() },
+        })??;
+        Ok(Self { place, group, orders: Some(orders), ended: Mutex::new(ended) })
+    }
+}
+
+impl Transport for Mpi {
+    type Received = Vec<u32>;
+
+    fn rank(&self) -> usize {
+        self.place.rank
+    }
+
+    fn ranks(&self) -> usize {
+        self.place.ranks
+    }
+
+    fn exchange(&self, call: &Call, message: Message<'_>) -> Result<Vec<Vec<u32>>, CollectiveError> {
+        let words = match message {
+            Message::Same(words) => Words::Same(words.to_vec()),
+            Message::Each(parts) => Words::Each(parts.iter().map(|part| part.to_vec()).collect()),
+        };
+        let (reply, answer) = mpsc::channel();
+        let order = Order { call: call.clone(), words, reply };
+        let sent = self.orders.as_ref().is_some_and(|orders| orders.send(order).is_ok());
+        match answer.recv() {
+            Ok(came) if sent => came,
+            _ => Err(CollectiveError::Transport("the thread that talks to MPI ended".to_owned())),
+        }
+    }
+
+    fn fail(&self, why: CollectiveError) {
+        self.group.fail(why);
+    }
+}
+
+impl Drop for Mpi {
+    /// Others that wait for this rank, or will, fail.
+    fn drop(&mut self) {
+        // The thread takes it as its end, and says goodbye.
+        self.orders = None;
+        let ended = self.ended.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // It comes with the thread's end; ending MPI takes the others' goodbyes and some time more.
+        let (Ok(_) | Err(_)) = ended.recv_timeout(3 * FAREWELL);
+    }
+}
+
+impl fmt::Debug for Mpi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Place { rank, ranks } = self.place;
+        f.debug_struct("Mpi").field("rank", &rank).field("ranks", &ranks).finish_non_exhaustive()
+    }
+}
