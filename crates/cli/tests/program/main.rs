@@ -11,6 +11,7 @@ mod stark;
 mod stark_devices;
 mod stark_files;
 mod stark_options;
+mod stark_scale;
 mod trace;
 mod trials;
 
