@@ -53,7 +53,7 @@ fn a_rank_without_memory_ends_all() {
 #[test]
 fn whatever_launch_a_device_refuses_both_ranks_end() {
     let prove = |rule: Option<&str>| {
-        let session = devices();
+        let session = devices("none");
         let queues = [0, 1].map(|device| open(Choice::Sim, device, None));
         let before = session.counters().calls;
         if let Some(rule) = rule {

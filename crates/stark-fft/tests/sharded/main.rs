@@ -27,13 +27,13 @@ fn open(choice: Choice, cuda_device: u32, mem_limit_bytes: Option<u64>) -> AnyQu
     runtime::open_with(&settings, None, Some(choice)).unwrap().0
 }
 
-/// Four devices, in place of what `runtime` installs the first time.
-fn devices() -> Simulation {
+/// Four devices with these checks, in place of what `runtime` installs the first time.
+fn devices(checks: &str) -> Simulation {
     static INSTALLED: OnceLock<()> = OnceLock::new();
     let first = driver::simulate("").unwrap();
     INSTALLED.get_or_init(|| drop(open(Choice::Sim, 0, None)));
     drop(first);
-    driver::simulate("devices=4").unwrap()
+    driver::simulate(&format!("devices=4;checks={checks}")).unwrap()
 }
 
 type Rank = Staged<Local>;
