@@ -81,11 +81,7 @@ const ARROWS: &[Arrow] = &[
         dev: &["backend-api", "collective", "cuda-sim", "runtime"],
     },
     Arrow { package: "stark-air", normal: &["core-types"], dev: &[] },
-    Arrow {
-        package: "stark-fft",
-        normal: &["core-types", "backend-api"],
-        dev: &["collective", "cuda-sim", "runtime"],
-    },
+    Arrow { package: "stark-fft", normal: &["core-types", "backend-api"], dev: &["collective", "cuda-sim", "runtime"] },
     Arrow {
         package: "stark-prover",
         normal: &["core-types", "backend-api", "stark-air", "stark-fft", "stark-verifier"],
