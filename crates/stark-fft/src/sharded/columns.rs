@@ -5,8 +5,7 @@ use core::{fmt, marker::PhantomData};
 use backend_api::{Buffer, Queue};
 use core_types::field::M31;
 
-use super::{Shard, Sharded};
-use crate::{FftError, HostColumns, domain::column_count};
+use crate::{FftError, HostColumns, Shard, Sharded, domain::column_count};
 
 /// What one rank has of columns of equal length that several ranks share: its part of each, one after the other.
 pub struct ShardedColumns<Q: Queue, R> {

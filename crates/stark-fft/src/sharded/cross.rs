@@ -10,8 +10,7 @@ use core_types::{
     params::air::{AirColumnsParams, AirParams, Instruction, MaskAt, Opcode},
 };
 
-use super::Shard;
-use crate::{CanonicDomain, FftError};
+use crate::{CanonicDomain, FftError, Shard};
 
 /// The cross layers of one column on one rank: reads a run of each of the `G` blocks of a column, and writes as many runs for each
 /// copy. A register holds a word of each block; two more hold a factor and what is to be kept.

@@ -14,8 +14,8 @@ use core_types::{
     params::circle::{CircleExtendParams, CircleRestrictParams},
 };
 
-use super::{Shard, ShardTwiddles, ShardedColumns, check, cross::CrossLayers, or_end};
-use crate::{BitReversed, CanonicDomain, Coefficients, FftError, domain::column_count};
+use super::{ShardTwiddles, ShardedColumns, check, cross::CrossLayers, or_end};
+use crate::{BitReversed, CanonicDomain, Coefficients, FftError, Shard, domain::column_count};
 
 /// A checked batch shape for low-degree extension of columns that `G` ranks share, by `2^b`.
 ///

@@ -4,7 +4,6 @@ mod columns;
 mod cross;
 mod lde;
 mod plan;
-mod shard;
 mod twiddles;
 
 use backend_api::{Collective, Queue, Ranks};
@@ -12,10 +11,9 @@ use backend_api::{Collective, Queue, Ranks};
 pub use columns::ShardedColumns;
 pub use lde::ShardedLdePlan;
 pub use plan::ShardedCfftPlan;
-pub use shard::{MAX_LOG_RANKS, Shard, Sharded};
 pub use twiddles::ShardTwiddles;
 
-use crate::FftError;
+use crate::{FftError, Shard};
 
 /// Refuses columns of another shard or of another number, and a group in which this rank has another place.
 fn check(ranks: &impl Ranks, shard: &Shard, columns: u32, got: (&Shard, usize)) -> Result<(), FftError> {

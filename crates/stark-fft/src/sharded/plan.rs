@@ -14,8 +14,8 @@ use core_types::{
     params::circle::CircleFftParams,
 };
 
-use super::{Shard, ShardTwiddles, ShardedColumns, check, cross::CrossLayers, or_end};
-use crate::{BitReversed, Coefficients, FftError, domain::column_count};
+use super::{ShardTwiddles, ShardedColumns, check, cross::CrossLayers, or_end};
+use crate::{BitReversed, Coefficients, FftError, Shard, domain::column_count};
 
 /// A checked batch shape for transforms of columns that `G` ranks share, each on a queue of its own.
 ///

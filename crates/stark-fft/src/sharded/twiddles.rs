@@ -2,11 +2,10 @@
 
 use core::{fmt, ops::Range};
 
-use backend_api::{Buffer, Ref, ops::circle::CircleOps};
+use backend_api::{Buffer, BufferRef, Ref, ops::circle::CircleOps};
 use core_types::field::Twiddle;
 
-use super::Shard;
-use crate::{FftError, TwiddleTree};
+use crate::{FftError, Shard, TwiddleTree};
 
 /// Twiddle factors, and their inverses, of the layers that a rank runs on its own positions of a domain and of every smaller one:
 /// one for each rank of those of a [`TwiddleTree`].
@@ -59,8 +58,6 @@ impl<Q: CircleOps> ShardTwiddles<Q> {
 
 /// The part of each layer that serves a rank's positions.
 fn own<Q: CircleOps>(q: &Q, shard: &Shard, all: Ref<'_, Q, Twiddle>) -> Result<Q::Buf<Twiddle>, FftError> {
-    use backend_api::BufferRef;
-
     let mut own = q.alloc::<Twiddle>(shard.len() / 2)?;
     // Layer `j` of `N` points has `N / 2^(j+2)` factors after the `N / 2 - N / 2^(j+1)` of the layers before.
     let first = |len: usize, layer: u32| len / 2 - (len >> (layer + 1));

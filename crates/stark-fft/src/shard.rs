@@ -92,17 +92,17 @@ impl Shard {
         R::place(self, local)
     }
 
-    pub(super) const fn log_ranks(&self) -> u32 {
+    pub(crate) const fn log_ranks(&self) -> u32 {
         self.log_ranks
     }
 
     /// Log of the elements of a part.
-    pub(super) const fn log_len(&self) -> u32 {
+    pub(crate) const fn log_len(&self) -> u32 {
         self.domain.log_size() - self.log_ranks
     }
 
     /// Log of the elements that one rank sends another of each column, and of the runs of coefficients.
-    pub(super) const fn log_run(&self) -> u32 {
+    pub(crate) const fn log_run(&self) -> u32 {
         self.log_len() - self.log_ranks
     }
 }
