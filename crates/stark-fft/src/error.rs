@@ -1,9 +1,9 @@
 //! Why a transform was refused, with the numbers.
 
-use backend_api::BackendError;
+use backend_api::{BackendError, CollectiveError};
 use thiserror::Error;
 
-use crate::{MAX_LOG_SIZE, SetShape};
+use crate::{MAX_LOG_SIZE, SetShape, Shard};
 
 /// Why a transform was refused or failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -109,6 +109,45 @@ pub enum FftError {
         /// Elements supplied.
         got: usize,
     },
+    /// Columns of this length are not shared among so many ranks.
+    #[error("columns of 2^{log_size} are shared by a power of two of ranks up to {most}, got {got}")]
+    Ranks {
+        /// Log size of the domain.
+        log_size: u32,
+        /// The most ranks.
+        most: usize,
+        /// Ranks asked for.
+        got: usize,
+    },
+    /// There is no such rank.
+    #[error("there are {ranks} ranks, got rank {got}")]
+    NoSuchRank {
+        /// Ranks.
+        ranks: usize,
+        /// The rank asked for.
+        got: usize,
+    },
+    /// Columns or factors are not of the part that the plan was made for.
+    #[error("expected those of {expected}, got those of {got}")]
+    Shard {
+        /// The part that the plan was made for.
+        expected: Shard,
+        /// The part that the columns or factors are of.
+        got: Shard,
+    },
+    /// The group of ranks is another one than the plan was made for.
+    #[error("expected {expected}, got a group in which this is rank {rank} of {ranks}")]
+    Group {
+        /// The part that the plan was made for.
+        expected: Shard,
+        /// The number of this rank in the group.
+        rank: usize,
+        /// Ranks of the group.
+        ranks: usize,
+    },
+    /// The ranks do not go on together.
+    #[error("{0}")]
+    Collective(CollectiveError),
     /// The point to evaluate at does not satisfy `x^2 + y^2 = 1`.
     #[error("the point is not on the circle")]
     OffCircle,
@@ -126,5 +165,11 @@ pub enum FftError {
 impl From<BackendError> for FftError {
     fn from(error: BackendError) -> Self {
         Self::Backend(error)
+    }
+}
+
+impl From<CollectiveError> for FftError {
+    fn from(error: CollectiveError) -> Self {
+        Self::Collective(error)
     }
 }

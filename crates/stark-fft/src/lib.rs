@@ -3,7 +3,8 @@
 //! Domains, orders, twiddles and coefficients are bit for bit those of stwo 2.3. All work runs on a queue of any
 //! backend; this crate checks shapes once and keeps them in plans. Columns of one size are [`Columns`]; columns of
 //! several sizes, as commitment trees take them, are a [`ColumnSet`]. An extension that is too large for the device is computed in
-//! blocks by an [`LdeBlockPlan`].
+//! blocks by an [`LdeBlockPlan`]. Columns that are too long for one device are shared by the ranks of a
+//! [`Collective`](backend_api::Collective), each with its [`Shard`], and transformed by a [`ShardedCfftPlan`].
 //!
 //! ```
 //! use stark_fft::{BitReversed, CanonicDomain, CfftPlan, Columns, HostColumns, LdePlan, M31, RowOrder, TwiddleTree};
@@ -35,6 +36,8 @@ mod plan;
 mod representation;
 mod set;
 mod shape;
+mod shard;
+mod sharded;
 mod twiddles;
 mod view;
 
@@ -54,5 +57,7 @@ pub use plan::{CfftPlan, LdePlan};
 pub use representation::{Coefficients, Representation};
 pub use set::{CfftSetPlan, ColumnSet, ColumnSetMut, ColumnSetRef, HostColumnSet, LdeSetPlan};
 pub use shape::{Group, SetShape};
+pub use shard::{MAX_LOG_RANKS, Shard, Sharded};
+pub use sharded::{ShardTwiddles, ShardedCfftPlan, ShardedColumns, ShardedLdePlan};
 pub use twiddles::TwiddleTree;
 pub use view::{ColumnsMut, ColumnsRef};

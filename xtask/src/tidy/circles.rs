@@ -40,8 +40,8 @@ const TOGETHER: &[(&str, &[&str])] = &[
             "gates::walk",
         ],
     ),
-    // An error says which shapes do not fit each other, and domains and shapes are made with such errors.
-    ("crates/stark-fft", &["domain", "error", "shape"]),
+    // An error says which shapes and shards do not fit each other, and domains, shapes and shards are made with such errors.
+    ("crates/stark-fft", &["domain", "error", "shape", "shard"]),
 ];
 
 /// Crates whose folders are not in layers yet: of these a need counts between the two files alone.

@@ -13,6 +13,7 @@ mod plan;
 mod prove;
 mod ranks;
 mod residency;
+mod scale;
 mod stages;
 mod trace;
 mod verify;
@@ -26,7 +27,8 @@ use crate::files::Named;
 ///
 /// `prove` makes a proof of one of the computations that ship, of a trace that it makes itself, on the device where the
 /// computation allows it, or that is given. `verify` checks the file and what it claims to be a proof of. `inspect`
-/// shows what a file holds without checking it. `plan` says what memory a proof takes. `bench` times every stage.
+/// shows what a file holds without checking it. `plan` says what memory a proof takes. `bench` times every stage. `scale` models the time on
+/// several devices.
 #[derive(Args, Debug)]
 pub(crate) struct StarkArgs {
     #[command(subcommand)]
@@ -40,6 +42,7 @@ pub(crate) enum StarkCommand {
     Inspect(inspect::InspectArgs),
     Plan(plan::PlanArgs),
     Bench(bench::BenchArgs),
+    Scale(scale::ScaleArgs),
 }
 
 impl StarkCommand {
@@ -49,6 +52,7 @@ impl StarkCommand {
             Self::Prove(args) => args.files(),
             Self::Verify(args) => args.files(),
             Self::Inspect(args) => args.files(),
+            Self::Scale(args) => args.files(),
             Self::Plan(_) | Self::Bench(_) => Vec::new(),
         }
     }
@@ -72,5 +76,6 @@ pub(crate) fn run(command: &StarkCommand) -> Result<()> {
         StarkCommand::Inspect(args) => inspect::run(args),
         StarkCommand::Plan(args) => plan::run(args),
         StarkCommand::Bench(args) => bench::run(args),
+        StarkCommand::Scale(args) => scale::run(args),
     }
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use stark::{PcsConfig, Protocol, ProveError, Residency, StarkOps, Statement, StatementProver};
 
 /// Where committed values are while a proof is made. Proofs do not depend on it.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct ResidencyArgs {
     /// Cut every domain into N blocks, a power of two, and keep the committed values of one at a time. The least is the blow-up.
     #[arg(long, value_name = "N")]

@@ -13,6 +13,7 @@ mod stark_files;
 mod stark_options;
 #[cfg(not(feature = "mpi"))]
 mod stark_ranks;
+mod stark_scale;
 mod trace;
 mod trials;
 

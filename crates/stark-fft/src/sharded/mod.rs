@@ -1,0 +1,35 @@
+//! Transforms of columns of which each of several ranks has a part.
+
+mod columns;
+mod cross;
+mod lde;
+mod plan;
+mod twiddles;
+
+use backend_api::{Collective, Queue, Ranks};
+
+pub use columns::ShardedColumns;
+pub use lde::ShardedLdePlan;
+pub use plan::ShardedCfftPlan;
+pub use twiddles::ShardTwiddles;
+
+use crate::{FftError, Shard};
+
+/// Refuses columns of another shard or of another number, and a group in which this rank has another place.
+fn check(ranks: &impl Ranks, shard: &Shard, columns: u32, got: (&Shard, usize)) -> Result<(), FftError> {
+    if (ranks.rank(), ranks.ranks()) != (shard.rank(), shard.ranks()) {
+        return Err(FftError::Group { expected: *shard, rank: ranks.rank(), ranks: ranks.ranks() });
+    }
+    if got.0 != shard {
+        return Err(FftError::Shard { expected: *shard, got: *got.0 });
+    }
+    crate::plan::check_shape(shard.domain(), columns, (shard.domain(), got.1))
+}
+
+/// Ends the group if the device of this rank failed, so that others do not wait for it.
+fn or_end<Q: Queue, V>(ranks: &impl Collective<Q>, done: Result<V, FftError>) -> Result<V, FftError> {
+    if let Err(FftError::Backend(_)) = &done {
+        ranks.give_up();
+    }
+    done
+}

@@ -1,0 +1,79 @@
+//! The twiddle factors that one rank needs.
+
+use core::{fmt, ops::Range};
+
+use backend_api::{Buffer, BufferRef, Ref, ops::circle::CircleOps};
+use core_types::field::Twiddle;
+
+use crate::{FftError, Shard, TwiddleTree};
+
+/// Twiddle factors, and their inverses, of the layers that a rank runs on its own positions of a domain and of every smaller one:
+/// one for each rank of those of a [`TwiddleTree`].
+pub struct ShardTwiddles<Q: CircleOps> {
+    shard: Shard,
+    forward: Q::Buf<Twiddle>,
+    inverse: Q::Buf<Twiddle>,
+}
+
+impl<Q: CircleOps> ShardTwiddles<Q> {
+    /// The factors of a rank. While they are made, those of all ranks are in memory.
+    ///
+    /// # Errors
+    /// [`FftError::Backend`] if memory is short or the device failed.
+    pub fn new(q: &Q, shard: Shard) -> Result<Self, FftError> {
+        let tree = TwiddleTree::new(q, shard.domain())?;
+        let [forward, inverse] = [tree.forward(shard.domain())?, tree.inverse(shard.domain())?];
+        Ok(Self { shard, forward: own(q, &shard, forward)?, inverse: own(q, &shard, inverse)? })
+    }
+
+    /// The shard with the biggest domain that the factors serve.
+    #[must_use]
+    pub fn shard(&self) -> Shard {
+        self.shard
+    }
+
+    /// The factors of a shard's layers in the order of a [`TwiddleTree`] of as many points as the shard has positions.
+    pub(super) fn forward(&self, shard: &Shard) -> Result<Ref<'_, Q, Twiddle>, FftError> {
+        Ok(self.forward.slice(self.tail(shard)?)?)
+    }
+
+    /// Their inverses.
+    pub(super) fn inverse(&self, shard: &Shard) -> Result<Ref<'_, Q, Twiddle>, FftError> {
+        Ok(self.inverse.slice(self.tail(shard)?)?)
+    }
+
+    /// The positions of a rank on a smaller domain have the factors of those on a bigger one, but for its lowest layers.
+    fn tail(&self, shard: &Shard) -> Result<Range<usize>, FftError> {
+        if (shard.rank(), shard.ranks()) != (self.shard.rank(), self.shard.ranks()) {
+            return Err(FftError::Shard { expected: *shard, got: self.shard });
+        }
+        if shard.domain() > self.shard.domain() {
+            let [expected, got] = [shard, &self.shard].map(|shard| shard.domain().log_size());
+            return Err(FftError::TwiddlesTooSmall { expected, got });
+        }
+        let end = self.shard.len() / 2;
+        Ok(end - shard.len() / 2..end)
+    }
+}
+
+/// The part of each layer that serves a rank's positions.
+fn own<Q: CircleOps>(q: &Q, shard: &Shard, all: Ref<'_, Q, Twiddle>) -> Result<Q::Buf<Twiddle>, FftError> {
+    let mut own = q.alloc::<Twiddle>(shard.len() / 2)?;
+    // Layer `j` of `N` points has `N / 2^(j+2)` factors after the `N / 2 - N / 2^(j+1)` of the layers before.
+    let first = |len: usize, layer: u32| len / 2 - (len >> (layer + 1));
+    for layer in 0..shard.log_len() - 1 {
+        let factors = shard.len() >> (layer + 2);
+        let from = first(shard.domain().len(), layer) + shard.rank() * factors;
+        let to = first(shard.len(), layer);
+        q.copy(all.slice(from..from + factors)?, own.slice_mut(to..to + factors)?)?;
+    }
+    // The one that pads.
+    q.copy(all.slice(all.len() - 1..all.len())?, own.slice_mut(shard.len() / 2 - 1..shard.len() / 2)?)?;
+    Ok(own)
+}
+
+impl<Q: CircleOps> fmt::Debug for ShardTwiddles<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ShardTwiddles").field("shard", &self.shard).finish_non_exhaustive()
+    }
+}
