@@ -22,6 +22,7 @@ mod memory;
 mod memory_plan;
 mod neighbours;
 mod open;
+mod opened;
 mod out_of_domain;
 mod outline;
 mod planned;
@@ -34,6 +35,7 @@ mod session;
 mod shape;
 mod stage;
 mod submitted;
+mod trim;
 
 pub use backend_api::{Collective, CollectiveError, Record, ops::StarkOps};
 pub use component::Component;

@@ -52,6 +52,8 @@ pub(crate) struct TreeShape {
     pub(crate) runs: Vec<Run>,
     /// Log of the number of leaves; 0 without columns.
     pub(crate) height: u32,
+    /// Its lowest levels that are not kept.
+    pub(crate) trimmed: u32,
 }
 
 impl TreeShape {
@@ -96,6 +98,8 @@ pub(crate) struct Shape {
     pub(crate) log_degree: u32,
     /// Folds of the first layer and of each inner layer.
     pub(crate) folds: Vec<u32>,
+    /// Number of queries.
+    pub(crate) queries: usize,
     /// Words of the coefficients and of the committed values of all columns.
     pub(crate) coefficients: usize,
     pub(crate) values: usize,
@@ -151,6 +155,7 @@ impl Shape {
             log_size,
             log_degree,
             folds,
+            queries: config.fri_config.n_queries,
             coefficients,
             values,
             log_blocks: 0,
@@ -244,6 +249,11 @@ impl Shape {
         });
         core::iter::once(self.log_size).chain(inner).collect()
     }
+}
+
+/// Nodes of a tree of `2^log_leaves` leaves.
+pub(crate) const fn nodes(log_leaves: u32) -> usize {
+    (2 << log_leaves) - 1
 }
 
 fn tree(columns: impl Iterator<Item = (u32, Vec<i32>)>) -> TreeShape {
