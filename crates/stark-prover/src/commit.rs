@@ -26,7 +26,8 @@ use crate::{
 };
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Copies the rows of a tree's columns to the places of their coefficients.
+    /// Copies the rows of a tree's columns to the places of their coefficients. Where those are on the host, they become coefficients at
+    /// once.
     pub(crate) fn upload(&mut self, q: &Q, tree: usize, columns: &[&[M31]]) -> Result<(), ProverError> {
         let shape = &self.shape.trees[tree];
         let (expected, got) = (shape.columns.len(), columns.len());
@@ -42,6 +43,9 @@ impl<Q: StarkOps> Prover<Q> {
         let mut parts: Vec<_> = shape.columns.iter().map(|shape| shape.coefficients.first).zip(columns).collect();
         parts.sort_unstable_by_key(|(first, _)| *first);
         let parts: Vec<&[M31]> = parts.into_iter().map(|(_, rows)| *rows).collect();
+        if self.host.is_some() {
+            return self.interpolate_by_pieces(q, tree, &parts);
+        }
         if self.shape.place.is_alone() || self.memory.look_ups.is_some() {
             return Ok(q.write_parts(&parts, self.memory.coefficients.slice_mut(shape.coefficients())?)?);
         }
@@ -57,8 +61,11 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Commits to the rows at the places of a tree's coefficients, which become coefficients.
+    /// Commits to the rows at the places of a tree's coefficients, which become coefficients if they are not yet.
     pub(crate) fn commit(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
+        if self.host.is_some() {
+            return self.hash(q, tree);
+        }
         let shape = &self.shape.trees[tree];
         if let Some(look_ups) = &mut self.memory.look_ups
             && tree < 2
@@ -79,7 +86,7 @@ impl<Q: StarkOps> Prover<Q> {
                     })?;
                 }
                 let shares = place.shares(columns).map(|columns| run.words(columns));
-                self.group.all_gather(q, &mut self.memory.coefficients, shares)?;
+                self.group.all_gather(q, &mut self.memory.coefficients.resident, shares)?;
             }
             return self.hash(q, tree);
         }

@@ -8,6 +8,7 @@
 mod answers;
 mod assemble;
 mod blocks;
+mod coefficients;
 mod commit;
 mod component;
 mod composition;
@@ -16,6 +17,7 @@ mod error;
 mod fri;
 mod generate;
 mod graph;
+mod host;
 mod layer;
 mod load;
 mod memory;
@@ -30,10 +32,12 @@ mod preprocessed;
 mod prover;
 mod ranks;
 mod residency;
+mod rows;
 mod samples;
 mod session;
 mod shape;
 mod stage;
+mod streamed;
 mod submitted;
 mod trim;
 

@@ -14,6 +14,7 @@ use stark_verifier::PcsConfig;
 use crate::{
     Component,
     answers::{Answers, root},
+    coefficients::Coefficients,
     layer::LayerForm,
     neighbours::Neighbours,
     samples::Samples,
@@ -31,7 +32,8 @@ pub(crate) struct Layer<Q: Queue> {
 
 /// What look-ups take.
 pub(crate) struct LookUps<Q: Queue> {
-    /// The trace as it was given, and the preprocessed columns, at the places of their coefficients.
+    /// The trace as it was given, and the preprocessed columns, at the places of their coefficients. With coefficients on the host, those
+    /// of one component, and then its interaction columns.
     pub(crate) rows: Q::Buf<M31>,
     /// Numerators and denominators of one component.
     pub(crate) fractions: Q::Buf<M31>,
@@ -55,7 +57,7 @@ pub(crate) struct BlockMemory<Q: Queue> {
 pub(crate) struct Memory<Q: Queue> {
     /// Another one since any of it was replaced.
     pub(crate) identity: Arc<()>,
-    pub(crate) coefficients: Q::Buf<M31>,
+    pub(crate) coefficients: Coefficients<Q>,
     /// Committed values: of all positions, or of a block of them and gathered neighbours behind it.
     pub(crate) values: Q::Buf<M31>,
     pub(crate) blocks: Option<BlockMemory<Q>>,
@@ -117,7 +119,7 @@ impl<Q: Queue> Memory<Q> {
         let claimed_sums = look_ups.as_ref().map_or(0, |look_ups| look_ups.sums.len());
         Ok(Self {
             identity: Arc::default(),
-            coefficients: q.alloc(shape.coefficients)?,
+            coefficients: Coefficients::new(q, shape)?,
             // What is gathered with the values of few columns may not have been written yet.
             values: q.zeros(shape.values_with_planes().max(shape.values_in_memory() + neighbours.gathered))?,
             blocks: BlockMemory::new(q, shape, samples, neighbours)?,
@@ -177,9 +179,13 @@ impl<Q: Queue> LookUps<Q> {
             Some((program.outputs() as usize * 4) << component.air.log_rows())
         });
         let Some(fractions) = fractions.max() else { return Ok(None) };
-        let rows = shape.trees[..2].iter().map(|tree| tree.coefficients().end).max().unwrap_or(0);
+        let rows = if shape.on_host {
+            (0..components.len()).map(|index| shape.rows_of_component(index, components)).max()
+        } else {
+            shape.trees[..2].iter().map(|tree| tree.coefficients().end).max()
+        };
         Ok(Some(Self {
-            rows: q.alloc(rows)?,
+            rows: q.alloc(rows.unwrap_or(0))?,
             fractions: q.alloc(fractions)?,
             sums: components.iter().map(|_| q.zeros(2)).collect::<Result<_, _>>()?,
         }))

@@ -105,6 +105,8 @@ pub(crate) struct Shape {
     pub(crate) values: usize,
     /// Log of the number of blocks of which one is in memory at a time; 0 if all values are.
     pub(crate) log_blocks: u32,
+    /// Whether coefficients are on the host.
+    pub(crate) on_host: bool,
     /// Which of the provers that make a proof together it is for.
     pub(crate) place: Place,
 }
@@ -159,6 +161,7 @@ impl Shape {
             coefficients,
             values,
             log_blocks: 0,
+            on_host: false,
             place: Place::default(),
         })
     }
