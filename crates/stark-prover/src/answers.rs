@@ -13,8 +13,11 @@ use crate::{layer::LayerForm, shape::Shape};
 
 /// Where each answer lies among those of its type.
 pub(crate) struct Places {
-    /// The values of every column of a tree at the queries; block by block, of which each query is in one.
+    /// The values of every column of a tree at the queries, where all levels of the tree are kept; block by block, of which each query is
+    /// in one.
     pub(crate) opened: Vec<Range<usize>>,
+    /// Where some levels are not kept, the values of every column around the queries, four columns together; block by block too.
+    pub(crate) opened_groups: Vec<Range<usize>>,
     /// The samples, in the order of the proof.
     pub(crate) sampled: Range<usize>,
     /// The claimed sum of each component; nothing without look-ups.
@@ -78,15 +81,15 @@ impl Row {
 }
 
 impl<Q: Queue> Answers<Q> {
-    /// Room for those of a proof with so many queries, samples, coefficients of the last layer and claimed sums. The inputs of components
+    /// Room for those of a proof with so many samples, coefficients of the last layer and claimed sums. The inputs of components
     /// are zeros.
     pub(crate) fn new(
         q: &Q,
         shape: &Shape,
-        [queries, samples, coefficients]: [usize; 3],
+        [samples, coefficients]: [usize; 2],
         claimed_sums: usize,
     ) -> Result<Self, BackendError> {
-        let layers = LayerForm::all(shape);
+        let (layers, queries) = (LayerForm::all(shape), shape.queries);
         let [mut elements, mut secure, mut digests, mut words] = [const { Row(0) }; 4];
         let inputs = shape.components.iter();
         let states = if shape.place.is_alone() { 0 } else { shape.place.ranks() * words_of::<ChannelState>() };
@@ -94,7 +97,15 @@ impl<Q: Queue> Answers<Q> {
             opened: shape
                 .trees
                 .iter()
-                .map(|tree| elements.place(shape.blocks() * tree.columns.len() * queries))
+                .map(|tree| {
+                    let columns = if tree.trimmed == 0 { tree.columns.len() } else { 0 };
+                    elements.place(shape.blocks() * columns * queries)
+                })
+                .collect(),
+            opened_groups: shape
+                .trees
+                .iter()
+                .map(|tree| secure.place(shape.blocks() * shape.grouped_values(tree) * queries))
                 .collect(),
             sampled: secure.place(samples),
             claimed_sums: secure.place(claimed_sums),
@@ -107,8 +118,8 @@ impl<Q: Queue> Answers<Q> {
                 .trees
                 .iter()
                 .map(|tree| {
-                    let log_parts = shape.log_parts(tree);
-                    digests.place(((tree.height - log_parts) as usize * queries) << log_parts)
+                    let levels = shape.log_kept(tree) as usize;
+                    digests.place((levels * queries) << shape.log_parts(tree))
                 })
                 .collect(),
             tree_tops: shape

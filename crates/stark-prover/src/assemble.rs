@@ -4,7 +4,6 @@ use core::ops::Range;
 
 use backend_api::words_of;
 use core_types::{
-    air::lifted,
     blake2s::{BLOCK_WORDS, Digest as Words, node, one_block},
     circle::CirclePoint,
     field::{M31, QM31},
@@ -16,6 +15,7 @@ use crate::{
     Prover, ProverError, StarkOps,
     answers::{Read, level as nodes_of},
     layer::LayerForm,
+    opened::Opened,
     out_of_domain,
     prover::digest,
 };
@@ -101,27 +101,26 @@ impl<Q: StarkOps> Prover<Q> {
     fn open_tree(&self, read: &Read, tree: usize, queries: &[(u32, usize)]) -> (Vec<Vec<M31>>, Decommitment) {
         let (places, shape) = (&self.memory.answers.places, &self.shape.trees[tree]);
         let (count, log_parts) = (places.positions.len(), self.shape.log_parts(shape));
-        let levels = (shape.height - log_parts) as usize;
-        let opened = &read.elements[places.opened[tree].clone()];
-        let (columns, log_block) = (shape.columns.len(), self.shape.log_size - self.shape.log_blocks);
-        let value = |column: usize, &(position, query): &(u32, usize)| {
-            let block = (position >> log_block) as usize;
-            opened[(block * columns + column) * count + query]
-        };
-        let columns = (0..columns).map(|column| queries.iter().map(|query| value(column, query)).collect()).collect();
+        let (kept, trimmed) = (self.shape.log_kept(shape) as usize, shape.trimmed as usize);
+        let (elements, groups) = (places.opened[tree].clone(), places.opened_groups[tree].clone());
+        let opened = Opened::new(&self.shape, shape, &read.elements[elements], &read.secure[groups]);
+        let values = |column| queries.iter().map(|&(position, query)| opened.value(column, position, query)).collect();
+        let columns = (0..shape.columns.len()).map(values).collect();
         let (paths, top) =
             (&read.digests[places.tree_paths[tree].clone()], &read.digests[places.tree_tops[tree].clone()]);
         // In a lower tree two queries may meet in one leaf, and need not come in its order.
-        let leaf = |&(position, query): &(u32, usize)| (lifted(position, self.shape.log_size, shape.height), query);
+        let leaf = |&(position, query): &(u32, usize)| (opened.leaf(position), query);
         let mut leaves: Vec<(u32, usize)> = queries.iter().map(leaf).collect();
         leaves.sort_unstable();
         leaves.dedup_by_key(|(leaf, _)| *leaf);
-        let position =
-            |query: usize| lifted(read.words[places.positions.clone()][query], self.shape.log_size, shape.height);
         let hash_witness = witness(leaves, shape.height as usize, |query, level| {
-            let part = position(query) as usize >> levels;
-            let node = match level.checked_sub(levels) {
-                None => paths[(part * count + query) * levels + level],
+            let position = read.words[places.positions.clone()][query];
+            let Some(level) = level.checked_sub(trimmed) else {
+                return digest(opened.beside(position, query, level as u32));
+            };
+            let part = opened.leaf(position) as usize >> (trimmed + kept);
+            let node = match level.checked_sub(kept) {
+                None => paths[(part * count + query) * kept + level],
                 Some(above) => top[nodes_of(log_parts, above as u32).start + (part >> above ^ 1)],
             };
             digest(node)

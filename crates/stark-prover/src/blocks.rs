@@ -31,20 +31,26 @@ impl<Q: StarkOps> Prover<Q> {
             return Ok(());
         }
         for run in &self.shape.trees[tree].runs {
-            let log_domain = run.log_rows + self.shape.log_blowup;
-            let params = CircleRestrictParams {
-                log_coefficients: run.log_rows,
-                log_domain,
-                log_block: self.shape.log_block(run.log_rows),
-                block: block as u32, // below 2^30, the number of blocks
-                columns: run.columns,
-            };
-            q.circle_restrict(CircleRestrict {
-                params: &params,
-                twiddles: self.twiddles.forward(CanonicDomain::new(log_domain)?)?,
-                coefficients: self.memory.coefficients.slice(run.coefficients.clone())?,
-                values: self.memory.values.slice_mut(self.shape.run_in_block(run))?,
-            })?;
+            let (log_domain, log_block) = (run.log_rows + self.shape.log_blowup, self.shape.log_block(run.log_rows));
+            let first = self.shape.run_in_block(run).start;
+            for columns in self.shape.pieces(run) {
+                let words = run.words(columns.clone());
+                self.memory.coefficients.bring(self.host.as_ref(), &words)?;
+                let params = CircleRestrictParams {
+                    log_coefficients: run.log_rows,
+                    log_domain,
+                    log_block,
+                    block: block as u32, // below 2^30, the number of blocks
+                    columns: columns.len() as u32,
+                };
+                let values = first + (columns.start << log_block)..first + (columns.end << log_block);
+                q.circle_restrict(CircleRestrict {
+                    params: &params,
+                    twiddles: self.twiddles.forward(CanonicDomain::new(log_domain)?)?,
+                    coefficients: self.memory.coefficients.slice(words)?,
+                    values: self.memory.values.slice_mut(values)?,
+                })?;
+            }
         }
         Ok(())
     }
@@ -79,7 +85,7 @@ impl<Q: StarkOps> Prover<Q> {
         }
         let Memory { sums, coefficients, .. } = &mut self.memory;
         let heights = sums.iter_mut().map(|(log_rows, sums)| (*log_rows, sums, 0));
-        let composition = (self.shape.log_rows, coefficients, self.shape.composition().coefficients().start);
+        let composition = (self.shape.log_rows, &mut coefficients.resident, self.shape.composition_on_device().start);
         for (log_rows, sums, start) in heights.chain([composition]) {
             let log_block = self.shape.log_block(log_rows);
             for plane in 0..4 {
@@ -99,12 +105,14 @@ impl<Q: StarkOps> Prover<Q> {
             let log_rows = plane.coefficients.log_len;
             let log_domain = log_rows + self.shape.log_blowup;
             let (log_block, first) = (log_rows + 1, plane.coefficients.first as usize);
+            let words = first..first + (1 << log_rows);
+            self.memory.coefficients.bring(self.host.as_ref(), &words)?;
             let params =
                 CircleRestrictParams { log_coefficients: log_rows, log_domain, log_block, block: 0, columns: 1 };
             q.circle_restrict(CircleRestrict {
                 params: &params,
                 twiddles: self.twiddles.forward(CanonicDomain::new(log_domain)?)?,
-                coefficients: self.memory.coefficients.slice(first..first + (1 << log_rows))?,
+                coefficients: self.memory.coefficients.slice(words)?,
                 values: blocks.planes.slice_mut(plane.first..plane.first + (1 << log_block))?,
             })?;
         }
@@ -139,7 +147,7 @@ impl<Q: StarkOps> Prover<Q> {
         let Some(BlockMemory { sums: on_block, .. }) = &mut memory.blocks else { return Ok(()) };
         let (sums, start) = match memory.sums.iter_mut().find(|(height, _)| *height == log_rows) {
             Some((_, sums)) => (sums, 0),
-            None => (&mut memory.coefficients, self.shape.composition().coefficients().start),
+            None => (&mut memory.coefficients.resident, self.shape.composition_on_device().start),
         };
         // The block of each plane of the sums, and of each plane on the block.
         let planes = (0..4).map(|plane| {

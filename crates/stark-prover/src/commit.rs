@@ -18,10 +18,16 @@ use core_types::{
 };
 use stark_fft::CanonicDomain;
 
-use crate::{Prover, ProverError, StarkOps, answers::root};
+use crate::{
+    Prover, ProverError, StarkOps,
+    answers::{level, root},
+    memory::BlockMemory,
+    shape::nodes,
+};
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Copies the rows of a tree's columns to the places of their coefficients.
+    /// Copies the rows of a tree's columns to the places of their coefficients. Where those are on the host, they become coefficients at
+    /// once.
     pub(crate) fn upload(&mut self, q: &Q, tree: usize, columns: &[&[M31]]) -> Result<(), ProverError> {
         let shape = &self.shape.trees[tree];
         let (expected, got) = (shape.columns.len(), columns.len());
@@ -37,6 +43,9 @@ impl<Q: StarkOps> Prover<Q> {
         let mut parts: Vec<_> = shape.columns.iter().map(|shape| shape.coefficients.first).zip(columns).collect();
         parts.sort_unstable_by_key(|(first, _)| *first);
         let parts: Vec<&[M31]> = parts.into_iter().map(|(_, rows)| *rows).collect();
+        if self.host.is_some() {
+            return self.interpolate_by_pieces(q, tree, &parts);
+        }
         if self.shape.place.is_alone() || self.memory.look_ups.is_some() {
             return Ok(q.write_parts(&parts, self.memory.coefficients.slice_mut(shape.coefficients())?)?);
         }
@@ -52,8 +61,11 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Commits to the rows at the places of a tree's coefficients, which become coefficients.
+    /// Commits to the rows at the places of a tree's coefficients, which become coefficients if they are not yet.
     pub(crate) fn commit(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
+        if self.host.is_some() {
+            return self.hash(q, tree);
+        }
         let shape = &self.shape.trees[tree];
         if let Some(look_ups) = &mut self.memory.look_ups
             && tree < 2
@@ -74,7 +86,7 @@ impl<Q: StarkOps> Prover<Q> {
                     })?;
                 }
                 let shares = place.shares(columns).map(|columns| run.words(columns));
-                self.group.all_gather(q, &mut self.memory.coefficients, shares)?;
+                self.group.all_gather(q, &mut self.memory.coefficients.resident, shares)?;
             }
             return self.hash(q, tree);
         }
@@ -101,23 +113,48 @@ impl<Q: StarkOps> Prover<Q> {
             build_tree(q, height, &columns, &self.memory.values, &mut self.memory.trees[tree])?;
             return self.hash_top(q, tree);
         }
-        let columns = self.shape.trees[tree].leaf_columns(|column| self.shape.in_block(column));
-        let log_leaves = height - self.shape.log_blocks;
         let own = self.shape.place.share(self.shape.blocks());
         for (number, block) in own.enumerate() {
             self.extend_block(q, tree, block)?;
-            let leaves = number << log_leaves..(number + 1) << log_leaves;
+            self.hash_block(q, tree, number)?;
+        }
+        let log_leaves = self.shape.log_kept(&self.shape.trees[tree]);
+        let nodes = self.memory.trees[tree].view_mut();
+        q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes })?;
+        self.hash_top(q, tree)
+    }
+
+    /// Hashes the block in memory, one of this rank's by `number`, to the nodes of the lowest level that is kept.
+    fn hash_block(&mut self, q: &Q, tree: usize, number: usize) -> Result<(), ProverError> {
+        let (shape, memory) = (&self.shape.trees[tree], &mut self.memory);
+        let log_block = shape.height - self.shape.log_blocks;
+        if shape.trimmed == 0 {
+            q.merkle_leaves(MerkleLeaves {
+                params: &MerkleLeavesParams { log_leaves: log_block },
+                columns: &shape.leaf_columns(|column| self.shape.in_block(column)),
+                values: memory.values.view(),
+                leaves: memory.trees[tree].slice_mut(number << log_block..(number + 1) << log_block)?,
+            })?;
+            return Ok(());
+        }
+        let Some(BlockMemory { nodes: scratch, .. }) = &mut memory.blocks else { return Ok(()) };
+        let log_leaves = self.shape.log_part(shape);
+        let lowest_kept = level(log_leaves, shape.trimmed);
+        for part in 0..1 << (log_block - log_leaves) {
+            let columns = shape.leaf_columns(|column| self.shape.in_part(shape, column, part));
             q.merkle_leaves(MerkleLeaves {
                 params: &MerkleLeavesParams { log_leaves },
                 columns: &columns,
-                values: self.memory.values.view(),
-                leaves: self.memory.trees[tree].slice_mut(leaves)?,
+                values: memory.values.view(),
+                leaves: scratch.slice_mut(0..1 << log_leaves)?,
             })?;
+            let nodes = scratch.slice_mut(0..nodes(log_leaves))?;
+            q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes })?;
+            let (kept, len) = (&mut memory.trees[tree], lowest_kept.len());
+            let first = (number << (log_block - shape.trimmed)) + part * len;
+            q.copy(scratch.slice(lowest_kept.clone())?, kept.slice_mut(first..first + len)?)?;
         }
-        let nodes = self.memory.trees[tree].view_mut();
-        let log_leaves = height - self.shape.place.log_ranks;
-        q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes })?;
-        self.hash_top(q, tree)
+        Ok(())
     }
 
     /// Builds the top of a tree on the roots of the parts that the ranks hashed. Nothing without other ranks.

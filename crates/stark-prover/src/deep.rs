@@ -33,15 +33,19 @@ impl<Q: StarkOps> Prover<Q> {
         let (place, first) = (self.shape.place, places.sampled.start);
         let of = |share: Range<usize>| first + share.start..first + share.end;
         let own = place.share(samples.samples.len());
-        if !own.is_empty() {
+        if self.host.is_some() {
+            self.sample_by_pieces(q)?;
+        } else if !own.is_empty() {
             q.circle_eval_at_points(CircleEvalAtPoints {
                 columns: &self.shape.all_coefficients(),
                 samples: &samples.samples[own.clone()],
-                coefficients: memory.coefficients.view(),
+                coefficients: memory.coefficients.resident.view(),
                 points: memory.points.view(),
                 sampled: secure.slice_mut(of(own))?,
             })?;
         }
+        let (memory, samples) = (&mut self.memory, &self.samples);
+        let Answers { secure, places, .. } = &mut memory.answers;
         self.group.all_gather(q, secure, place.shares(samples.samples.len()).map(of))?;
         q.channel_mix_felts(ChannelMixFelts {
             said: secure.slice(places.sampled.clone())?,

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use backend_api::{
-    Buffer as _, BufferRef as _,
+    BackendError, Buffer as _, BufferRef as _, Mut,
     ops::air::{AirColumns, CounterColumns, GatherColumn, RowNumbers},
 };
 use core_types::{
@@ -13,7 +13,11 @@ use core_types::{
 };
 use stark_air::RecordedGenerator;
 
-use crate::{Component, Prover, ProverError, StarkOps, inputs::Inputs};
+use crate::{
+    Component, Prover, ProverError, StarkOps,
+    inputs::Inputs,
+    rows::{evaluate, interpolate},
+};
 
 /// What the trace of a component is made from.
 #[derive(Clone, Copy, Debug)]
@@ -107,11 +111,45 @@ impl<Q: StarkOps> Prover<Q> {
         for (component, counters) in self.counters(components).0 {
             let (columns, words) = self.columns(component);
             let log_rows = self.components[component].air.log_rows();
+            let mut made = self.room(q, &words)?;
             q.counter_columns(CounterColumns {
                 params: &CounterColumnsParams { log_rows, columns: columns as u32 },
                 counters: counted.slice(counters)?,
-                columns: self.memory.coefficients.slice_mut(words)?,
+                columns: self.place(&mut made, words.clone())?,
             })?;
+            self.keep_made(q, log_rows, made, words)?;
+        }
+        Ok(())
+    }
+
+    /// Room for the trace of a component while it is made, if coefficients are on the host.
+    fn room(&self, q: &Q, words: &Range<usize>) -> Result<Option<Q::Buf<M31>>, ProverError> {
+        Ok(self.host.as_ref().map(|_| q.alloc(words.len())).transpose()?)
+    }
+
+    /// Where the trace of a component is made.
+    fn place<'a>(
+        &'a mut self,
+        room: &'a mut Option<Q::Buf<M31>>,
+        words: Range<usize>,
+    ) -> Result<Mut<'a, Q, M31>, BackendError> {
+        match room {
+            Some(room) => Ok(room.view_mut()),
+            None => self.memory.coefficients.slice_mut(words),
+        }
+    }
+
+    /// Interpolates the trace of a component that was made in a room of its own, and keeps the coefficients on the host.
+    fn keep_made(
+        &mut self,
+        q: &Q,
+        log_rows: u32,
+        room: Option<Q::Buf<M31>>,
+        words: Range<usize>,
+    ) -> Result<(), ProverError> {
+        if let (Some(host), Some(mut made)) = (&mut self.host, room) {
+            interpolate(q, &self.twiddles, log_rows, made.view_mut())?;
+            host.keep(made.view(), words.start)?;
         }
         Ok(())
     }
@@ -197,18 +235,32 @@ impl<Q: StarkOps> Prover<Q> {
         let Component { air, preprocessed } = &self.components[component];
         let (log_rows, rows) = (air.log_rows(), 1 << air.log_rows());
         let (_, words) = self.columns(component);
-        for (column, first) in columns.iter().zip(words.step_by(rows)) {
+        let mut made = self.room(q, &words)?;
+        let mut again = self.room(q, &(0..rows))?;
+        for (number, column) in columns.iter().enumerate() {
             let table = inputs.table(column.table)?;
             let keys = self.shape.trees[0].columns[preprocessed[column.keys]].coefficients.first as usize;
+            let keys = match (&self.host, &mut again) {
+                (Some(host), Some(again)) => {
+                    host.bring(keys, again.view_mut())?;
+                    evaluate(q, &self.twiddles, log_rows, again.view_mut())?;
+                    again.view()
+                }
+                _ => look_ups.rows.slice(keys..keys + rows)?,
+            };
+            let (first, end) = (number * rows, (number + 1) * rows);
             q.gather_column(GatherColumn {
                 // The op refuses a table that is longer than its words can say.
                 params: &GatherColumnParams { log_rows, words: table.len() as u32 },
-                keys: look_ups.rows.slice(keys..keys + rows)?,
+                keys,
                 table,
-                column: self.memory.coefficients.slice_mut(first..first + rows)?,
+                column: match &mut made {
+                    Some(made) => made.slice_mut(first..end)?,
+                    None => self.memory.coefficients.slice_mut(words.start + first..words.start + end)?,
+                },
             })?;
         }
-        Ok(())
+        self.keep_made(q, log_rows, made, words)
     }
 
     /// Makes the columns of a component, whose generator was checked.
@@ -225,6 +277,7 @@ impl<Q: StarkOps> Prover<Q> {
             q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column: inputs.numbers()? })?;
         }
         let (columns, words) = self.columns(component);
+        let mut made = self.room(q, &words)?;
         let program = generator.program();
         let (registers, outputs) = (program.registers(), program.outputs());
         q.air_columns(AirColumns {
@@ -234,9 +287,9 @@ impl<Q: StarkOps> Prover<Q> {
             masks: &generator.masks(),
             constants: program.constants(),
             inputs: inputs.all(),
-            columns: self.memory.coefficients.slice_mut(words)?,
+            columns: self.place(&mut made, words.clone())?,
             counters: counted.view_mut(),
         })?;
-        Ok(())
+        self.keep_made(q, log_rows, made, words)
     }
 }

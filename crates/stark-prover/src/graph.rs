@@ -138,7 +138,9 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
         let state = core::mem::replace(&mut self.state, State::New);
         let state = match state {
             // What passes through the host is not recorded.
-            State::New if known && prover.shape.place.is_alone() => Self::record(prover, q, components, &make)?,
+            State::New if known && prover.shape.place.is_alone() && prover.host.is_none() => {
+                Self::record(prover, q, components, &make)?
+            }
             state if known => state,
             _ => State::New,
         };

@@ -1,13 +1,12 @@
 //! How the layers of FRI are cut.
 
-use crate::shape::Shape;
+use crate::{
+    shape::Shape,
+    trim::{LOG_PART, TRIMMED},
+};
 
 /// Log of how many values share a leaf, in layers that fold more than two to one.
 const LOG_PACKED: u32 = 2;
-
-/// Levels of a tree that are not kept where values are cut into blocks: what opens them is computed from the values around the
-/// queries, 2^4 leaves for each.
-const TRIMMED: u32 = 4;
 
 /// How a layer of FRI is cut.
 #[derive(Clone, Copy)]
@@ -17,7 +16,7 @@ pub(crate) struct LayerForm {
     pub(crate) fold: u32,
     /// Log of how many values share a leaf.
     pub(crate) log_packed: u32,
-    /// Levels of the tree that are not kept.
+    /// Levels of the tree that are not kept where values are cut into blocks.
     pub(crate) trimmed: u32,
     /// Log of the leaves that are hashed at a time.
     pub(crate) log_part: u32,
@@ -31,7 +30,9 @@ impl LayerForm {
             let log_leaves = log_size - log_packed;
             let (trimmed, log_part) = match shape.log_blocks {
                 0 => (0, log_leaves),
-                log_blocks => (TRIMMED.min(log_leaves), log_leaves.min(TRIMMED.max(shape.log_size - log_blocks))),
+                log_blocks => {
+                    (TRIMMED.min(log_leaves), log_leaves.min(LOG_PART.min(shape.log_size - log_blocks).max(TRIMMED)))
+                }
             };
             Self { log_size, fold, log_packed, trimmed, log_part }
         };

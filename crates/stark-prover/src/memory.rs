@@ -14,10 +14,11 @@ use stark_verifier::PcsConfig;
 use crate::{
     Component,
     answers::{Answers, root},
+    coefficients::Coefficients,
     layer::LayerForm,
     neighbours::Neighbours,
     samples::Samples,
-    shape::Shape,
+    shape::{Shape, nodes},
 };
 
 /// A layer of FRI.
@@ -31,7 +32,8 @@ pub(crate) struct Layer<Q: Queue> {
 
 /// What look-ups take.
 pub(crate) struct LookUps<Q: Queue> {
-    /// The trace as it was given, and the preprocessed columns, at the places of their coefficients.
+    /// The trace as it was given, and the preprocessed columns, at the places of their coefficients. With coefficients on the host, those
+    /// of one component, and then its interaction columns.
     pub(crate) rows: Q::Buf<M31>,
     /// Numerators and denominators of one component.
     pub(crate) fractions: Q::Buf<M31>,
@@ -47,7 +49,7 @@ pub(crate) struct BlockMemory<Q: Queue> {
     pub(crate) keys: Vec<Q::Buf<M31>>,
     /// Sums of constraints, or numerators, on the block; values of a part of a layer.
     pub(crate) sums: Q::Buf<M31>,
-    /// The tree of a part of a layer.
+    /// The tree of a part of a layer, or of a block of committed values.
     pub(crate) nodes: Q::Buf<Digest>,
 }
 
@@ -55,11 +57,11 @@ pub(crate) struct BlockMemory<Q: Queue> {
 pub(crate) struct Memory<Q: Queue> {
     /// Another one since any of it was replaced.
     pub(crate) identity: Arc<()>,
-    pub(crate) coefficients: Q::Buf<M31>,
+    pub(crate) coefficients: Coefficients<Q>,
     /// Committed values: of all positions, or of a block of them and gathered neighbours behind it.
     pub(crate) values: Q::Buf<M31>,
     pub(crate) blocks: Option<BlockMemory<Q>>,
-    /// The nodes of each commitment tree, or of the part of each that this rank hashes.
+    /// The nodes that are kept of each commitment tree, or of the part of each that this rank hashes.
     pub(crate) trees: Vec<Q::Buf<Digest>>,
     /// The nodes above the parts of each tree; nothing without other ranks.
     pub(crate) tops: Vec<Q::Buf<Digest>>,
@@ -88,10 +90,6 @@ pub(crate) struct Memory<Q: Queue> {
     pub(crate) answers: Answers<Q>,
 }
 
-pub(crate) const fn nodes(log_leaves: u32) -> usize {
-    (2 << log_leaves) - 1
-}
-
 impl<Q: Queue> Memory<Q> {
     pub(crate) fn new(
         q: &Q,
@@ -101,7 +99,7 @@ impl<Q: Queue> Memory<Q> {
         neighbours: &Neighbours,
         components: &[Component],
     ) -> Result<Self, BackendError> {
-        let trees = shape.trees.iter().map(|tree| q.alloc(nodes(tree.height - shape.log_parts(tree))));
+        let trees = shape.trees.iter().map(|tree| q.alloc(nodes(shape.log_kept(tree))));
         let with_tops = shape.trees.iter().filter(|_| !shape.place.is_alone());
         let tops = with_tops.map(|tree| q.alloc(nodes(shape.log_parts(tree))));
         let layers = LayerForm::all(shape).into_iter().map(|form| {
@@ -116,13 +114,14 @@ impl<Q: Queue> Memory<Q> {
         let log_last = shape.log_size - shape.folds.iter().sum::<u32>();
         let relation_powers = shape.challenges.max(1);
         let coefficients = 1 << config.fri_config.log_last_layer_degree_bound;
-        let answered = [config.fri_config.n_queries, samples.samples.len(), coefficients];
+        let answered = [samples.samples.len(), coefficients];
         let look_ups = LookUps::new(q, shape, components)?;
         let claimed_sums = look_ups.as_ref().map_or(0, |look_ups| look_ups.sums.len());
         Ok(Self {
             identity: Arc::default(),
-            coefficients: q.alloc(shape.coefficients)?,
-            values: q.alloc(shape.values_in_memory() + neighbours.gathered)?,
+            coefficients: Coefficients::new(q, shape)?,
+            // What is gathered with the values of few columns may not have been written yet.
+            values: q.zeros(shape.values_with_planes().max(shape.values_in_memory() + neighbours.gathered))?,
             blocks: BlockMemory::new(q, shape, samples, neighbours)?,
             trees: trees.collect::<Result<_, BackendError>>()?,
             tops: tops.collect::<Result<_, BackendError>>()?,
@@ -180,9 +179,13 @@ impl<Q: Queue> LookUps<Q> {
             Some((program.outputs() as usize * 4) << component.air.log_rows())
         });
         let Some(fractions) = fractions.max() else { return Ok(None) };
-        let rows = shape.trees[..2].iter().map(|tree| tree.coefficients().end).max().unwrap_or(0);
+        let rows = if shape.on_host {
+            (0..components.len()).map(|index| shape.rows_of_component(index, components)).max()
+        } else {
+            shape.trees[..2].iter().map(|tree| tree.coefficients().end).max()
+        };
         Ok(Some(Self {
-            rows: q.alloc(rows)?,
+            rows: q.alloc(rows.unwrap_or(0))?,
             fractions: q.alloc(fractions)?,
             sums: components.iter().map(|_| q.zeros(2)).collect::<Result<_, _>>()?,
         }))
@@ -199,13 +202,14 @@ impl<Q: Queue> BlockMemory<Q> {
         let constraints = 4 << shape.log_block(shape.log_rows);
         let layers = LayerForm::all(shape);
         let part_words = layers.iter().map(|form| form.part_words());
-        let part_nodes = layers.iter().map(|form| nodes(form.log_part)).max();
+        let trimmed = shape.trees.iter().filter(|tree| tree.trimmed > 0);
+        let log_parts = layers.iter().map(|form| form.log_part).chain(trimmed.map(|tree| shape.log_part(tree)));
         let keys = neighbours.steps.iter().map(|step| q.alloc(1 << step.log_positions()));
         Ok(Some(Self {
             planes: q.alloc(neighbours.words)?,
             keys: keys.collect::<Result<_, _>>()?,
             sums: q.alloc(numerators.chain(part_words).fold(constraints, usize::max))?,
-            nodes: q.alloc(part_nodes.unwrap_or(0))?,
+            nodes: q.alloc(log_parts.max().map_or(0, nodes))?,
         }))
     }
 }

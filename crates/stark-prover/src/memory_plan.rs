@@ -1,7 +1,7 @@
 //! What memory a prover takes, before it takes any.
 
 use backend_api::{BackendError, Buffer as _, Element, Queue};
-use core_types::field::Twiddle;
+use core_types::field::{M31, Twiddle};
 use stark_verifier::PcsConfig;
 
 use crate::{
@@ -22,12 +22,13 @@ use crate::{
 pub struct MemoryPlan {
     buffers: Vec<(usize, usize)>,
     parts: MemoryParts,
+    host_bytes: u64,
 }
 
 /// Bytes of a prover's memory by what they are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryParts {
-    /// Coefficients of all columns.
+    /// Coefficients of all columns; of those whose coefficients are on the host, room for two pieces.
     pub coefficients: u64,
     /// Committed values of all columns, or of a block of them with what is read around it.
     pub values: u64,
@@ -130,7 +131,7 @@ impl MemoryPlan {
         let part_nodes = memory.blocks.as_ref().map_or(0, |blocks| bytes(&blocks.nodes));
         let layers = memory.layers.iter().map(|layer| bytes(&layer.values) + bytes(&layer.nodes));
         let mut parts = MemoryParts {
-            coefficients: bytes(&memory.coefficients),
+            coefficients: (memory.coefficients.len() * size_of::<M31>()) as u64,
             values: bytes(&memory.values) + blocks,
             trees,
             look_ups,
@@ -143,13 +144,20 @@ impl MemoryPlan {
         let buffers = planned.into_buffers();
         let all: u64 = buffers.iter().map(|&(len, element_bytes)| (len * element_bytes) as u64).sum();
         parts.rest = all - named;
-        Ok(Self { buffers, parts })
+        let host_bytes = (shape.coefficients_on_host() * size_of::<M31>()) as u64;
+        Ok(Self { buffers, parts, host_bytes })
     }
 
     /// Bytes by what they are for, without what a queue adds to each buffer.
     #[must_use]
     pub const fn parts(&self) -> MemoryParts {
         self.parts
+    }
+
+    /// Bytes of host memory that the prover holds, which count toward no budget: those of coefficients that are not on the device.
+    #[must_use]
+    pub const fn host_bytes(&self) -> u64 {
+        self.host_bytes
     }
 
     /// Bytes that the prover takes of the budget of `q`.

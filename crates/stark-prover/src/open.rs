@@ -46,7 +46,10 @@ impl<Q: StarkOps> Prover<Q> {
             positions: words.slice_mut(drawn_positions.clone())?,
         })?;
         for tree in 0..self.shape.trees.len() {
-            self.open_values(q, tree)?;
+            match self.shape.trees[tree].trimmed {
+                0 => self.open_values(q, tree)?,
+                _ => self.open_groups(q, tree)?,
+            }
         }
         let memory = &mut self.memory;
         let Answers { secure, digests, words, places, .. } = &mut memory.answers;
@@ -56,9 +59,11 @@ impl<Q: StarkOps> Prover<Q> {
             let mut parts = all.clone().step_by(len.max(1)).map(|first| first..first + len);
             let own = if log_parts == 0 { all } else { parts.clone().nth(self.shape.place.rank).unwrap_or(all) };
             // Positions count modulo the part: of a query in another part, what is gathered is not read.
-            let (log_leaves, log_from) = (shape.height - log_parts, log_from - log_parts);
+            let (log_leaves, log_from) = (self.shape.log_kept(shape), log_from - log_parts);
+            // The nodes of a level above the leaves are shifted positions.
+            let folded = u32::from(shape.trimmed > 0);
             q.merkle_paths(MerklePaths {
-                params: &MerklePathsParams { log_leaves, log_from, first_level: 0, queries, folded: 0 },
+                params: &MerklePathsParams { log_leaves, log_from, first_level: 0, queries, folded },
                 nodes: nodes.view(),
                 positions: words.slice(drawn_positions.clone())?,
                 paths: digests.slice_mut(own)?,
@@ -110,7 +115,7 @@ impl<Q: StarkOps> Prover<Q> {
             return Ok(());
         }
         let columns: Vec<ColumnAt> = shape.columns.iter().map(|column| self.shape.in_block(column.values)).collect();
-        let queries = self.config.fri_config.n_queries;
+        let queries = self.shape.queries;
         // Positions count modulo the block: of a query in another block, what is gathered is not read.
         let params = OpenColumnsParams {
             log_from: self.shape.log_size - self.shape.log_blocks,
@@ -135,5 +140,41 @@ impl<Q: StarkOps> Prover<Q> {
         }
         let of = |blocks: Range<usize>| all.start + blocks.start * words..all.start + blocks.end * words;
         Ok(self.group.all_gather(q, &mut self.memory.answers.elements, place.shares(blocks).map(of))?)
+    }
+
+    /// Gathers the values of a tree's columns around the queries, block by block: those of the leaves that open each below the levels
+    /// that are kept.
+    fn open_groups(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
+        let (place, blocks, queries) = (self.shape.place, self.shape.blocks(), self.shape.queries);
+        let of_block = self.shape.grouped_values(&self.shape.trees[tree]) * queries;
+        let all = self.memory.answers.places.opened_groups[tree].clone();
+        for block in place.share(blocks) {
+            self.extend_block(q, tree, block)?;
+            let (shape, memory) = (&self.shape.trees[tree], &mut self.memory);
+            let Answers { secure, words: positions, places, .. } = &mut memory.answers;
+            let mut first = all.start + block * of_block;
+            for run in &shape.runs {
+                let log_group = self.shape.log_group(shape, run);
+                // Positions count modulo the block here too.
+                let params = OpenGroupsParams {
+                    log_size: self.shape.log_block(run.log_rows),
+                    log_from: self.shape.log_size - self.shape.log_blocks,
+                    log_group,
+                    queries: queries as u32, // a valid number of queries fits a word
+                };
+                for chunk in 0..run.chunks() {
+                    let end = first + (queries << log_group);
+                    q.open_groups(OpenGroups {
+                        params: &params,
+                        values: memory.values.slice(self.shape.chunk_in_block(run, chunk))?,
+                        positions: positions.slice(places.positions.clone())?,
+                        opened: secure.slice_mut(first..end)?,
+                    })?;
+                    first = end;
+                }
+            }
+        }
+        let of = |blocks: Range<usize>| all.start + blocks.start * of_block..all.start + blocks.end * of_block;
+        Ok(self.group.all_gather(q, &mut self.memory.answers.secure, place.shares(blocks).map(of))?)
     }
 }

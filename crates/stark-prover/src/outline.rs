@@ -15,6 +15,8 @@ impl Outline {
     /// `shape` is that of the statement with all values in memory, for one of the ranks.
     pub(crate) fn new(mut shape: Shape, components: &[Component], residency: Residency) -> Result<Self, ProverError> {
         shape.log_blocks = residency.log_blocks(&shape)?;
+        shape.on_host = matches!(residency, Residency::Host(_));
+        shape.trim();
         let samples = Samples::new(&shape);
         let neighbours = Neighbours::new(&shape, components);
         Ok(Self { residency, shape, samples, neighbours })

@@ -10,6 +10,7 @@ use stark_verifier::{Digest, PcsConfig, Protocol};
 
 use crate::{
     Component, MemoryPlan, ProverError, Residency, StarkOps,
+    host::HostColumns,
     memory::Memory,
     neighbours::{Neighbours, masks_in_block},
     outline::Outline,
@@ -37,6 +38,8 @@ pub struct Prover<Q: StarkOps> {
     pub(crate) twiddles: TwiddleTree<Q>,
     pub(crate) memory: Memory<Q>,
     pub(crate) group: Group<Q>,
+    /// Coefficients that are kept on the host.
+    pub(crate) host: Option<HostColumns<Q>>,
     /// Whether a trace lies in place of the coefficients of its tree.
     pub(crate) loaded: bool,
 }
@@ -55,7 +58,8 @@ pub(crate) struct ComponentInputs {
 impl<Q: StarkOps> Prover<Q> {
     /// The prover of `components`, in this order, with parameters `config`. `preprocessed` are the rows of the columns that
     /// belong to the statement, in stored order. All committed values are kept in memory if the budget of `q` has room for
-    /// them, and else as few blocks are made of them as it has room for.
+    /// them, and else as few blocks are made of them as it has room for. If it has room for no number of blocks, coefficients are kept on the
+    /// host, unless the device is the host.
     ///
     /// # Errors
     /// [`ProverError::Statement`] if there are no such proofs, [`ProverError::Work`] if they ask for too much work, [`ProverError::Backend`] if memory is short; nothing is left
@@ -74,7 +78,7 @@ impl<Q: StarkOps> Prover<Q> {
             Ok::<_, ProverError>((outline, bytes))
         };
         let (mut outline, mut least) = planned(Residency::Full)?;
-        for residency in Residency::all(&shape).skip(1) {
+        for residency in Residency::all(&shape, q.caps().kind).skip(1) {
             if q.budget().reserve(least).is_ok() {
                 break;
             }
@@ -158,6 +162,7 @@ impl<Q: StarkOps> Prover<Q> {
             .collect::<Result<_, _>>()?;
         let twiddles = TwiddleTree::new(q, CanonicDomain::new(shape.largest_domain())?)?;
         let memory = Memory::new(q, &config, &shape, &samples, &neighbours, &components)?;
+        let host = shape.on_host.then(|| HostColumns::new(q, shape.coefficients_on_host())).transpose()?;
         let mut prover = Self {
             protocol,
             config,
@@ -170,6 +175,7 @@ impl<Q: StarkOps> Prover<Q> {
             twiddles,
             memory,
             group,
+            host,
             loaded: false,
         };
         prover.upload_keys(q)?;
@@ -257,13 +263,14 @@ impl ComponentInputs {
             // Only the rows themselves have a zero there.
             (1..log_rows).fold(x, |x, _| double_x(x)).inverse().unwrap_or(M31::ZERO)
         });
-        Ok(Self {
-            constraint_masks,
-            fraction_masks: air
-                .fraction_program()
-                .map_or_else(Vec::new, |program| masks(program, |column| column.coefficients.first)),
-            vanishing_inverses: vanishing_inverses.collect(),
-        })
+        let fraction_masks = air.fraction_program().map_or_else(Vec::new, |program| {
+            if shape.on_host {
+                shape.masks_in_rows(index, component, program)
+            } else {
+                masks(program, |column| column.coefficients.first)
+            }
+        });
+        Ok(Self { constraint_masks, fraction_masks, vanishing_inverses: vanishing_inverses.collect() })
     }
 }
 

@@ -1,5 +1,7 @@
 //! Where committed values are while a proof is made.
 
+use backend_api::BackendKind;
+
 use crate::{ProverError, shape::Shape};
 
 /// Where the committed values of all columns are while a proof is made. Proofs do not depend on it.
@@ -11,12 +13,16 @@ pub enum Residency {
     /// Every domain is cut into so many blocks of positions, a power of two, of which one is in memory at a time. Commitments,
     /// constraints, quotients and openings each compute the blocks that they read from the coefficients.
     Blocks(u32),
+    /// As [`Blocks`](Self::Blocks), and the coefficients of all columns but the composition polynomial's are in host memory, pinned if the
+    /// host can pin so much: they come to the device in pieces, of which one is copied while the device works on another. Such a proof waits
+    /// for the device where coefficients go back to the host, and is not recorded as a graph.
+    Host(u32),
 }
 
 impl Residency {
     /// Log of the number of blocks; 0 if all values are in memory.
     pub(crate) fn log_blocks(self, shape: &Shape) -> Result<u32, ProverError> {
-        let Self::Blocks(got) = self else { return Ok(0) };
+        let (Self::Blocks(got) | Self::Host(got)) = self else { return Ok(0) };
         let (least, most) = bounds(shape);
         if got.is_power_of_two() && (least..=most).contains(&got.ilog2()) {
             return Ok(got.ilog2());
@@ -24,10 +30,13 @@ impl Residency {
         Err(ProverError::Blocks { least: 1 << least, most: 1 << most, got })
     }
 
-    /// All that provers of a statement can have, those that take most memory for values first.
-    pub(crate) fn all(shape: &Shape) -> impl Iterator<Item = Self> {
+    /// All that provers of a statement can have on a device of this kind, those that take most of its memory first. A processor has no
+    /// memory beside that of the host.
+    pub(crate) fn all(shape: &Shape, kind: BackendKind) -> impl Iterator<Item = Self> {
         let (least, most) = bounds(shape);
-        core::iter::once(Self::Full).chain((least..=most).map(|log_blocks| Self::Blocks(1 << log_blocks)))
+        let blocks = (least..=most).map(|log_blocks| Self::Blocks(1 << log_blocks));
+        let host = (least..=most).map(|log_blocks| Self::Host(1 << log_blocks));
+        core::iter::once(Self::Full).chain(blocks).chain(host.filter(move |_| kind != BackendKind::Cpu))
     }
 }
 

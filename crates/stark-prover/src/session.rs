@@ -20,6 +20,7 @@ use crate::{
     Generated, Prover, ProverError, Stage, StarkOps, Submitted,
     answers::{Answers, root},
     ranks::Work,
+    rows::interpolate,
 };
 
 /// The tree of the trace.
@@ -32,7 +33,8 @@ const MOST_SLOTS: usize = 1 << 16;
 ///
 /// A fresh transcript holds the parameters. Then the caller commits to tree after tree, the preprocessed columns first, and in
 /// between says what the statement says there and draws what it draws there: as a verifier's session does. Nothing waits for the
-/// device before [`finish`](Self::finish): challenges stay there.
+/// device before [`finish`](Self::finish): challenges stay there. Only coefficients that are kept on the host
+/// ([`Residency::Host`](crate::Residency::Host)) are waited for, where columns become coefficients.
 pub struct Session<'p, Q: StarkOps> {
     prover: &'p mut Prover<Q>,
     q: &'p Q,
@@ -337,6 +339,10 @@ impl<Q: StarkOps> Prover<Q> {
         // A component's columns are of one size, so they follow each other.
         let first = self.shape.trees[Tree::INTERACTION.0 as usize].columns[columns.start].coefficients.first as usize;
         let log_rows = air.log_rows();
+        let words = first..first + ((4 * made) << log_rows);
+        if let Some(host) = &self.host {
+            self.shape.bring_rows(q, host, &self.twiddles, index, &self.components[index], &mut look_ups.rows)?;
+        }
         let params =
             AirParams { log_rows, log_size: log_rows, registers: program.registers(), outputs: program.outputs() };
         let read = 0..self.shape.challenges;
@@ -356,9 +362,17 @@ impl<Q: StarkOps> Prover<Q> {
         q.logup_columns(LogUpColumns {
             params: &LogUpColumnsParams { log_rows, columns: made as u32 },
             fractions: look_ups.fractions.slice(0..(8 * made) << log_rows)?,
-            columns: self.memory.coefficients.slice_mut(first..first + ((4 * made) << log_rows))?,
+            // With coefficients on the host, the rows have been read, and the columns take their place.
+            columns: match &self.host {
+                Some(_) => look_ups.rows.slice_mut(0..words.len())?,
+                None => self.memory.coefficients.slice_mut(words.clone())?,
+            },
             sums: look_ups.sums[index].view_mut(),
         })?;
+        if let Some(host) = &mut self.host {
+            interpolate(q, &self.twiddles, log_rows, look_ups.rows.slice_mut(0..words.len())?)?;
+            host.keep(look_ups.rows.slice(0..words.len())?, words.start)?;
+        }
         let mean = challenges.start + air.challenges() as usize;
         q.copy(look_ups.sums[index].slice(1..2)?, answers.secure.slice_mut(mean..mean + 1)?)?;
         Ok(())

@@ -52,6 +52,8 @@ pub(crate) struct TreeShape {
     pub(crate) runs: Vec<Run>,
     /// Log of the number of leaves; 0 without columns.
     pub(crate) height: u32,
+    /// Its lowest levels that are not kept.
+    pub(crate) trimmed: u32,
 }
 
 impl TreeShape {
@@ -96,11 +98,15 @@ pub(crate) struct Shape {
     pub(crate) log_degree: u32,
     /// Folds of the first layer and of each inner layer.
     pub(crate) folds: Vec<u32>,
+    /// Number of queries.
+    pub(crate) queries: usize,
     /// Words of the coefficients and of the committed values of all columns.
     pub(crate) coefficients: usize,
     pub(crate) values: usize,
     /// Log of the number of blocks of which one is in memory at a time; 0 if all values are.
     pub(crate) log_blocks: u32,
+    /// Whether coefficients are on the host.
+    pub(crate) on_host: bool,
     /// Which of the provers that make a proof together it is for.
     pub(crate) place: Place,
 }
@@ -151,9 +157,11 @@ impl Shape {
             log_size,
             log_degree,
             folds,
+            queries: config.fri_config.n_queries,
             coefficients,
             values,
             log_blocks: 0,
+            on_host: false,
             place: Place::default(),
         })
     }
@@ -244,6 +252,11 @@ impl Shape {
         });
         core::iter::once(self.log_size).chain(inner).collect()
     }
+}
+
+/// Nodes of a tree of `2^log_leaves` leaves.
+pub(crate) const fn nodes(log_leaves: u32) -> usize {
+    (2 << log_leaves) - 1
 }
 
 fn tree(columns: impl Iterator<Item = (u32, Vec<i32>)>) -> TreeShape {

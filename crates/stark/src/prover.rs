@@ -183,7 +183,8 @@ fn recorded<S: Statement>(statement: &S) -> Result<Vec<Component>, ProveError> {
 
 impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     /// The prover of `statement` with these parameters. All committed values are kept in memory if the budget of `q` has room
-    /// for them, and else as few blocks are made of them as it has room for.
+    /// for them, and else as few blocks are made of them as it has room for; on a device with memory of its own that has room for no number
+    /// of blocks, coefficients are kept on the host.
     ///
     /// # Errors
     /// [`ProveError::Relations`] for relations whose slots do not follow each other, [`ProveError::Record`] for an AIR that cannot be
@@ -238,7 +239,7 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         Ok(Self { statement, prover })
     }
 
-    /// Where committed values are.
+    /// Where committed values and coefficients are.
     #[must_use]
     pub const fn residency(&self) -> Residency {
         self.prover.residency()

@@ -182,6 +182,30 @@ fn whatever_call_is_refused_there_is_the_right_proof_or_a_typed_error() {
     refuse_each_call(Residency::Blocks(2), &[Way::Graph(0), Way::Graph(2)]);
 }
 
+#[test]
+fn whatever_call_is_refused_coefficients_on_the_host_make_the_right_proof_or_a_typed_error() {
+    refuse_each_call(Residency::Host(2), &[Way::Graph(0)]);
+}
+
+#[test]
+fn coefficients_that_cannot_be_pinned_are_copied_through_memory_that_is() {
+    let (session, machine) = (simulate(), machine());
+    let q = open(Choice::Sim, None);
+    let expected = new(&q, &machine).unwrap().prove(&q, &machine.trace()).unwrap();
+    let live = q.budget().live_bytes();
+    session.inject("fail=2@cuMemHostRegister_v2:1".parse::<Rule>().unwrap());
+    let mut prover = with_residency(&q, &machine, Residency::Host(2)).unwrap();
+    for _ in 0..2 {
+        assert_eq!(prover.prove(&q, &machine.trace()).as_ref(), Ok(&expected));
+    }
+    drop(prover);
+    session.inject("fail=1@cuMemHostRegister_v2:1".parse::<Rule>().unwrap());
+    let refused = with_residency(&q, &machine, Residency::Host(2)).err().unwrap();
+    assert!(matches!(refusal(&refused), BackendError::Driver { code: 1, .. }), "{refused:?}");
+    session.clear_faults();
+    assert_eq!(q.budget().live_bytes(), live);
+}
+
 fn refuse_each_call(residency: Residency, ways: &[Way]) {
     let (session, machine) = (simulate(), machine());
     let q = open(Choice::Sim, None);
@@ -218,7 +242,9 @@ fn refuse_each_call(residency: Residency, ways: &[Way]) {
     {
         assert!(refused.get(call).is_some_and(|&times| times >= ways.len()), "{call}: {refused:?}");
     }
-    assert!(refused.contains_key("cuGraphLaunch") && refused.contains_key("cuEventSynchronize"), "{refused:?}");
+    let is_on_host = matches!(residency, Residency::Host(_));
+    let of_way = if is_on_host { "cuStreamSynchronize" } else { "cuGraphLaunch" };
+    assert!(refused.contains_key(of_way) && refused.contains_key("cuEventSynchronize"), "{refused:?}");
     let Proving { q, prover, .. } = proving;
     drop(prover);
     assert_eq!(q.budget().live_bytes(), 0);

@@ -7,7 +7,7 @@ use backend_api::{BackendError, Counted as _, Queue as _};
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use stark::{
     Columns, FriConfig, M31, PcsConfig, Protocol, ProveError, ProverError, Residency, Statement, StatementProver,
-    memory_plan,
+    Witness, memory_plan, verify,
 };
 use stark_airs::{Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
@@ -50,7 +50,7 @@ fn hold<S: Statement>(statement: &S, residency: Residency) {
 
 #[test]
 fn provers_take_what_was_planned_and_are_refused_before_any_work_with_a_byte_less() {
-    for residency in [Residency::Full, Residency::Blocks(4), Residency::Blocks(8)] {
+    for residency in [Residency::Full, Residency::Blocks(4), Residency::Blocks(8), Residency::Host(4)] {
         for (log_rows, columns) in [(3, 3), (5, 40), (8, 7)] {
             hold(&WideFibonacci::new(log_rows, columns).unwrap(), residency);
         }
@@ -80,7 +80,7 @@ fn hold_peak<S: Statement>(choice: Choice, residency: Residency, statement: &S, 
 
 #[test]
 fn proofs_take_at_most_two_percent_more_than_was_planned() {
-    let residencies = [Residency::Full, Residency::Blocks(8)];
+    let residencies = [Residency::Full, Residency::Blocks(8), Residency::Host(8)];
     let runs = [(Choice::Sim, 10), (Choice::Cpu, 16)];
     for ((choice, log_rows), residency) in
         runs.into_iter().flat_map(|run| residencies.map(|residency| (run, residency)))
@@ -124,4 +124,80 @@ fn a_budget_without_room_for_all_values_gets_as_few_blocks_as_fit() {
         let plan = memory_plan(&config, &air, Residency::Blocks(got));
         assert_eq!(plan.unwrap_err(), ProveError::Prover(refused));
     }
+}
+
+/// What is kept on the host is what was taken from the device, and the proof is the same, also from what makes the trace.
+fn hold_on_host<S: Statement, W: Witness>(choice: Choice, statement: &S, trace: &[Columns], witness: &W) {
+    let (q, config) = (open(choice), PcsConfig::default());
+    let with = |residency| StatementProver::with_residency(&q, Protocol::V2_3, config, statement, residency).unwrap();
+    let expected = with(Residency::Blocks(4)).prove(&q, trace).unwrap();
+    let mut prover = with(Residency::Host(4));
+    for _ in 0..2 {
+        assert!(prover.prove(&q, trace).unwrap() == expected, "{choice:?}");
+        assert!(prover.prove_from(&q, witness).unwrap() == expected, "{choice:?}");
+    }
+    let plan = |residency| memory_plan(&config, statement, residency).unwrap();
+    let [blocks, host] = [Residency::Blocks(4), Residency::Host(4)].map(plan);
+    assert_eq!(blocks.host_bytes(), 0);
+    // The composition polynomial has eight columns of the greatest height.
+    let rows = trace.iter().map(|columns| columns[0].len() as u64).max().unwrap();
+    assert_eq!(host.host_bytes(), blocks.parts().coefficients - 32 * rows);
+    assert_eq!(host.parts().values, blocks.parts().values);
+}
+
+#[test]
+fn coefficients_on_the_host_make_the_same_proofs() {
+    for choice in [Choice::Cpu, Choice::Sim] {
+        let air = WideFibonacci::new(5, 9).unwrap();
+        let seeds: Vec<_> = (0..32).map(|row| [row, 3 * row + 1].map(M31::from_u32)).collect();
+        hold_on_host(choice, &air, &air.trace(&seeds).unwrap(), &air.seeds(&seeds).unwrap());
+        let machine = StateMachine::new([5, 3], [1, 2].map(M31::from_u32)).unwrap();
+        hold_on_host(choice, &machine, &machine.trace(), &machine);
+        let plonk = Plonk::evaluate(Circuit::sample(60).unwrap(), [3, 9].map(M31::from_u32).to_vec()).unwrap();
+        hold_on_host(choice, &plonk, &plonk.trace(), &plonk.wires());
+    }
+}
+
+#[test]
+fn a_device_without_room_for_coefficients_leaves_them_on_the_host() {
+    let config = PcsConfig::default();
+    let air = WideFibonacci::new(8, 200).unwrap();
+    let seeds: Vec<_> = (0..256).map(|row| [row, 3 * row + 1].map(M31::from_u32)).collect();
+    let trace = air.trace(&seeds).unwrap();
+    let q = open(Choice::Sim);
+    let needs = |residency| memory_plan(&config, &air, residency).unwrap().bytes_on(&q);
+    let all = (1..=8).map(|log_blocks| 1 << log_blocks);
+    let in_blocks = all.clone().map(|blocks| needs(Residency::Blocks(blocks))).min().unwrap();
+    let fits = |blocks: &u32| needs(Residency::Host(*blocks)) < in_blocks;
+    let expected = all.clone().find(fits).unwrap();
+    let made = |free_bytes: u64| {
+        let _held = q.budget().reserve(LIMIT - free_bytes).unwrap();
+        StatementProver::new(&q, Protocol::V2_3, config, &air)
+    };
+    assert!(matches!(made(in_blocks).unwrap().residency(), Residency::Blocks(_)));
+    let mut prover = made(in_blocks - 1).unwrap();
+    assert_eq!(prover.residency(), Residency::Host(expected));
+    let proof = prover.prove(&q, &trace).unwrap();
+    drop(prover);
+    let in_memory = made(LIMIT).unwrap().prove(&q, &trace).unwrap();
+    assert!(proof == in_memory);
+    let least = all.map(|blocks| needs(Residency::Host(blocks))).min().unwrap();
+    let refused = BackendError::BudgetExceeded { need_bytes: least, free_bytes: least - 1, limit_bytes: LIMIT };
+    assert_eq!(made(least - 1).err(), Some(ProveError::Prover(ProverError::Backend(refused))));
+}
+
+#[test]
+fn blocks_of_several_parts_and_columns_in_several_pieces_are_proven() {
+    // Blocks of 2^21 leaves are hashed in parts of 2^20; columns come to the device one by one.
+    let (air, config) = (WideFibonacci::new(21, 3).unwrap(), PcsConfig::default());
+    let seeds: Vec<_> = (0..1 << 21).map(|row| [row, 5 * row % 1000].map(M31::from_u32)).collect();
+    let trace = air.trace(&seeds).unwrap();
+    let q = runtime::cpu().unwrap();
+    let proofs = [Residency::Blocks(2), Residency::Host(2)].map(|residency| {
+        let mut prover = StatementProver::with_residency(&q, Protocol::V2_3, config, &air, residency).unwrap();
+        let proof = prover.prove(&q, &trace).unwrap();
+        verify(Protocol::V2_3, config, &air, prover.preprocessed_root(&q).unwrap(), &proof).unwrap();
+        proof
+    });
+    assert!(proofs[0] == proofs[1]);
 }

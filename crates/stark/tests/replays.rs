@@ -172,6 +172,18 @@ fn a_graph_takes_hardly_more_memory_than_single_ops_and_without_it_proofs_are_ma
 }
 
 #[test]
+fn what_waits_for_coefficients_is_never_a_replay() {
+    let (q, machine) = (simulated(None), StateMachine::new([4, 5], words([9, 1 << 30])).unwrap());
+    let expected = prover(&q, &machine).prove(&q, &machine.trace()).unwrap();
+    let (mut prover, mut graph) = (prover_with(&q, &machine, Residency::Host(4)), ProofGraph::new());
+    for _ in 0..3 {
+        assert_eq!(prover.prove_replayed(&q, &mut graph, &machine.trace()).as_ref(), Ok(&expected));
+        assert_eq!(prover.prove_from_replayed(&q, &mut graph, &machine).as_ref(), Ok(&expected));
+    }
+    assert!(!graph.is_recorded());
+}
+
+#[test]
 fn what_the_host_does_itself_is_never_a_replay() {
     let (q, air) = (AnyQueue::Cpu(runtime::cpu().unwrap()), WideFibonacci::new(6, 20).unwrap());
     let (mut prover, mut graph) = (prover(&q, &air), ProofGraph::new());

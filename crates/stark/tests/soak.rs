@@ -24,13 +24,13 @@ fn usage(q: &AnyQueue) -> [u64; 5] {
 }
 
 /// Proves in each way in turn, and verifies all of it.
-fn soak(choice: Choice, residency: Residency) {
+fn soak(choice: Choice, residency: Residency, proofs: u32) {
     let (q, _) = runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(choice)).unwrap();
     let (air, config) = (WideFibonacci::new(2, 4).unwrap(), PcsConfig::default());
     let mut prover = StatementProver::with_residency(&q, Protocol::V2_3, config, &air, residency).unwrap();
     let root = prover.preprocessed_root(&q).unwrap();
     let (mut graph, mut before) = (ProofGraph::new(), [0; 5]);
-    for index in 0..PROOFS {
+    for index in 0..proofs {
         let seeds: Vec<_> = (0..4).map(|row| [index, 7 * row + 1].map(M31::from_u32)).collect();
         let (trace, witness) = (air.trace(&seeds).unwrap(), air.seeds(&seeds).unwrap());
         let proof = match index % 4 {
@@ -51,15 +51,20 @@ fn soak(choice: Choice, residency: Residency) {
 
 #[test]
 fn the_processor_holds_what_it_held_after_the_first_proofs() {
-    soak(Choice::Cpu, Residency::Full);
+    soak(Choice::Cpu, Residency::Full, PROOFS);
 }
 
 #[test]
 fn the_simulated_device_holds_what_it_held_after_the_first_proofs() {
-    soak(Choice::Sim, Residency::Full);
+    soak(Choice::Sim, Residency::Full, PROOFS);
 }
 
 #[test]
 fn blocks_on_the_simulated_device_take_what_they_took_for_the_first_proofs() {
-    soak(Choice::Sim, Residency::Blocks(4));
+    soak(Choice::Sim, Residency::Blocks(4), PROOFS);
+}
+
+#[test]
+fn coefficients_on_the_host_take_what_they_took_for_the_first_proofs() {
+    soak(Choice::Sim, Residency::Host(4), PROOFS / 10);
 }

@@ -64,7 +64,8 @@ pub(super) fn planned(
 pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     let (statement, config) = (args.air.outline()?, args.config.config());
     check(&statement, config)?;
-    let parts = planned(&statement, config, args.residency, args.devices.count(), "`--devices`")?.parts();
+    let plan = planned(&statement, config, args.residency, args.devices.count(), "`--devices`")?;
+    let parts = plan.parts();
     let all = parts.bytes();
     let MemoryParts { coefficients, values, trees, look_ups, quotients, fri, twiddles, rest } = parts;
     let lines = [
@@ -81,6 +82,9 @@ pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     let mut text = String::new();
     for (bytes, what) in lines {
         writeln!(text, "{:>14.3} MB  {what}", bytes as f64 / 1e6)?;
+    }
+    if plan.host_bytes() > 0 {
+        writeln!(text, "{:>14.3} MB  coefficients in host memory", plan.host_bytes() as f64 / 1e6)?;
     }
     print(&text)
 }

@@ -46,7 +46,7 @@ use crate::{
 /// A file appears when it is whole and replaces what was there; a pipe or a device is written to as it is. With `--out
 /// /dev/stdout` the facts go to standard error. TREFOIL_MEM_LIMIT bounds the memory of the device, and that of the
 /// trace on the host. Without `--blocks`, all committed values are kept if there is room for them, and else as few blocks are
-/// made of them as there is room for.
+/// made of them as there is room for; on a GPU without room for any number of them, coefficients are kept in host memory too.
 ///
 /// Processes that `mpirun` or another launcher of MPI started make one proof together, each its share on a device of its own: on
 /// the GPU the one of its number on its machine, from TREFOIL_CUDA_DEVICE on. The first writes the files; the others say what failed.
@@ -210,9 +210,11 @@ fn write(
     let size = format!("{} columns, {} cells", made.columns, made.cells);
     let file = ProofFile { statement, proof: made.proof };
     let json = file::to_bytes(&file)?;
+    let peak = format!("{} MiB", made.peak_bytes.div_ceil(1 << 20));
     let memory = match made.residency {
-        Residency::Full => format!("{} MiB", made.peak_bytes.div_ceil(1 << 20)),
-        Residency::Blocks(blocks) => format!("{} MiB, {blocks} blocks", made.peak_bytes.div_ceil(1 << 20)),
+        Residency::Full => peak,
+        Residency::Blocks(blocks) => format!("{peak}, {blocks} blocks"),
+        Residency::Host(blocks) => format!("{peak}, {blocks} blocks, coefficients on the host"),
     };
     let mut facts = facts(q, &file, &args.config.config(), size, json.len(), memory);
     if count > 1 {

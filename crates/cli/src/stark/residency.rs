@@ -9,12 +9,15 @@ pub(crate) struct ResidencyArgs {
     /// Cut every domain into N blocks, a power of two, and keep the committed values of one at a time. The least is the blow-up.
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
+    /// Keep the coefficients of the columns in host memory too, which `TREFOIL_MEM_LIMIT` does not bound.
+    #[arg(long, requires = "blocks")]
+    host: bool,
 }
 
 impl ResidencyArgs {
     /// What was asked for.
     pub(super) fn chosen(self) -> Option<Residency> {
-        self.blocks.map(Residency::Blocks)
+        self.blocks.map(if self.host { Residency::Host } else { Residency::Blocks })
     }
 
     /// A prover with what was asked for, or with the fewest blocks that fit.

@@ -163,6 +163,15 @@ fn memory_is_planned_without_a_proof() {
     // A block of them, and one of four coordinates of sums.
     let expected = expected / 8.0 + (4u64 << (25 + 1 - 3 + 2)) as f64 / 1e6;
     assert!((in_blocks - expected).abs() < 0.001 && less < all - 0.8 * values, "{in_blocks}, {less}");
+    assert!(less < 40e3, "{less} MB");
+    // Two columns are on the device at a time, and the composition polynomial; on the host are those of the trace.
+    let (streamed, least) = plan(&["--blocks", "8", "--host"]);
+    let coefficients = (188u64 << (25 + 2)) as f64 / 1e6;
+    let room = (2u64 << (25 + 2)) as f64 / 1e6;
+    assert!(
+        (streamed - in_blocks).abs() < 0.001 && (less - least - coefficients + room).abs() < 0.001,
+        "{less}, {least}"
+    );
 }
 
 #[test]
@@ -185,6 +194,8 @@ fn proofs_in_blocks_are_the_same_files() {
         assert!(told.contains(&format!(" MiB, {blocks} blocks")), "{told}");
         assert!(proof == expected, "{blocks}");
     }
+    let (told, proof) = prove(&["--blocks", "8", "--host"], None);
+    assert!(told.contains(" MiB, 8 blocks, coefficients on the host") && proof == expected, "{told}");
     let mut refused = trefoil();
     refused.args(["stark", "prove", "--air", "wide-fibonacci", "--columns", "4", "--log-rows", "3", "--blocks", "3"]);
     let error = refused.arg("--out").arg(folder.path().join("none")).assert().code(2).get_output().stderr.clone();

@@ -5,7 +5,7 @@ mod ops;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use backend_api::{BackendError, Budget, Buffer, Caps, Element, Mut, Queue, Record, Ref, Register};
+use backend_api::{BackendError, Budget, Buffer, Caps, Element, Fork, Mut, Queue, Record, Ref, Register};
 
 use self::buffer::{ConditionedBuf, GUARD, guard};
 use crate::{Case, Failure};
@@ -169,6 +169,16 @@ impl<Q: Record + Clone> Queue for Conditioned<Q> {
 
     fn finish(&self) -> Result<(), BackendError> {
         self.queue.finish()
+    }
+}
+
+impl<Q: Fork + Record + Clone> Fork for Conditioned<Q> {
+    fn fork(&self) -> Result<Self, BackendError> {
+        Ok(Self { queue: self.queue.fork()?, how: self.how, damage: Arc::clone(&self.damage) })
+    }
+
+    fn join(&self, branch: &Self) -> Result<(), BackendError> {
+        self.queue.join(&branch.queue)
     }
 }
 

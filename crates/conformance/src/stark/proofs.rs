@@ -140,6 +140,13 @@ pub(super) fn prove<Q: StarkOps + 'static>() -> OpSpec<Q> {
             (config([2, 2, 1, 3, 0], None), Residency::Blocks(8)),
             "d83df35193dad1ef68397208454c6a76ebfc59311b070b68fed6df42b729d5c8",
         ),
+        steps(
+            "state machine, two components of two heights, coefficients on the host",
+            [4, 6],
+            [1, 1 << 30],
+            (config([2, 2, 1, 3, 0], None), Residency::Host(8)),
+            "d83df35193dad1ef68397208454c6a76ebfc59311b070b68fed6df42b729d5c8",
+        ),
         plonk(
             "circuit of 16 gates",
             16,

@@ -33,11 +33,18 @@ pub(crate) fn expected(log_rows: u32, columns: usize, ranks: usize) -> u64 {
         let log_part = log_layer.min((log_size - log_blocks).max(4));
         (log_layer - log_part >= log_ranks).then(|| 32 * share(1 << (log_layer - log_layer.min(4)), ranks))
     });
-    // Values at the queries in each block, and what opens each query in each part.
-    let opened = 4 * share(((columns + 8) * queries) << log_blocks, ranks);
-    let paths = 2 * 32 * u64::from(log_size - log_ranks) * queries as u64;
+    // Values around the queries in each block, and what opens each query in each part, for both trees: of as many levels as take the
+    // least memory, four at least in every block.
+    let opened = [columns, 8].map(|columns| {
+        let words = |trimmed: u32| if trimmed == 0 { columns } else { columns.next_multiple_of(4) << trimmed };
+        let held =
+            |trimmed: u32| (64 << (log_size - log_ranks - trimmed)) + ((8 * words(trimmed) * queries) << log_blocks);
+        let trimmed = (0..=4.min(log_size - log_blocks)).min_by_key(|&trimmed| held(trimmed)).unwrap();
+        let paths = 32 * u64::from(log_size - log_ranks - trimmed) * queries as u64;
+        4 * share((words(trimmed) * queries) << log_blocks, ranks) + paths
+    });
     let state = 36;
-    4 * words + samples + roots + layers.sum::<u64>() + opened + paths + state
+    4 * words + samples + roots + layers.sum::<u64>() + opened.iter().sum::<u64>() + state
 }
 
 #[test]

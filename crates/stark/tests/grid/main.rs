@@ -45,7 +45,8 @@ fn height(line: &Line) -> u32 {
 struct Proven<'a, Q> {
     q: &'a Q,
     config: PcsConfig,
-    /// Blocks that values are cut into, by a number among those that there may be; without it all are in memory.
+    /// Blocks that values are cut into, by a number among those that there may be; without it all are in memory. Of every third number,
+    /// coefficients are on the host.
     blocks: Option<u32>,
 }
 
@@ -54,7 +55,8 @@ struct Proven<'a, Q> {
 fn in_blocks<S: stark::Statement>(config: &PcsConfig, statement: &S, number: u32) -> Residency {
     let none = memory_plan(config, statement, Residency::Blocks(0)).unwrap_err();
     let ProveError::Prover(ProverError::Blocks { least, most, got: 0 }) = none else { panic!("{none:?}") };
-    Residency::Blocks(least << (number % ((most / least).ilog2().min(6) + 1)))
+    let blocks = least << (number % ((most / least).ilog2().min(6) + 1));
+    if number.is_multiple_of(3) { Residency::Host(blocks) } else { Residency::Blocks(blocks) }
 }
 
 impl<Q: StarkOps> Use for Proven<'_, Q> {

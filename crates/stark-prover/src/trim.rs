@@ -1,0 +1,116 @@
+//! Commitment trees without their lowest levels, where values are cut into blocks.
+//!
+//! The leaves are hashed part by part, and of the tree of each part the levels from some height on are kept. What opens a query below
+//! that height is hashed on the host, from the values of the leaves around the query: they are gathered in place of its own. The columns
+//! of a run follow each other, so four of them are four planes to the op that gathers groups of values.
+
+use core::ops::Range;
+
+use core_types::params::columns::ColumnAt;
+
+use crate::shape::{Run, Shape, TreeShape, nodes};
+
+/// The most levels of a tree that are not kept: 2^4 leaves around each query are gathered.
+pub(crate) const TRIMMED: u32 = 4;
+
+/// Log of the leaves that are hashed at a time, or more where a part has to have two values of each column.
+pub(crate) const LOG_PART: u32 = 20;
+
+/// Columns that are gathered at once.
+const PLANES: usize = 4;
+
+impl Run {
+    /// How often columns are gathered, four at a time.
+    pub(crate) const fn chunks(&self) -> usize {
+        (self.columns as usize).div_ceil(PLANES)
+    }
+
+    /// In which of these turns a column is gathered, and which of the four planes it is then. In the last turn they are the last four
+    /// columns; of a run with fewer, what lies behind them is gathered too and not read.
+    pub(crate) fn chunk_of(&self, column: usize) -> (usize, usize) {
+        let chunk = column / PLANES;
+        (chunk, column - self.chunk_start(chunk))
+    }
+
+    /// The first column of a turn.
+    fn chunk_start(&self, chunk: usize) -> usize {
+        (chunk * PLANES).min((self.columns as usize).saturating_sub(PLANES))
+    }
+}
+
+impl Shape {
+    /// Chooses the levels of each tree that are not kept: as many as take the least memory with what opens them.
+    pub(crate) fn trim(&mut self) {
+        for index in 0..self.trees.len() {
+            let bytes = |trimmed: u32| {
+                let tree = TreeShape { trimmed, ..self.trees[index].clone() };
+                // What is gathered is there twice: as it is, and among all answers.
+                32 * nodes(self.log_kept(&tree)) + 8 * self.opened_words(&tree)
+            };
+            let least = (0..=self.most_trimmed(&self.trees[index])).min_by_key(|&trimmed| bytes(trimmed));
+            self.trees[index].trimmed = least.unwrap_or(0);
+        }
+    }
+
+    /// The most levels of a tree that may be missing.
+    fn most_trimmed(&self, tree: &TreeShape) -> u32 {
+        // Positions lead to the nodes of a level by a shift, unless there are more leaves than positions.
+        let is_kept = self.log_blocks == 0 || tree.columns.is_empty() || tree.height > self.log_size;
+        if is_kept { 0 } else { TRIMMED.min(tree.height - self.log_blocks) }
+    }
+
+    /// Words that are gathered of a tree for all queries, in all blocks.
+    fn opened_words(&self, tree: &TreeShape) -> usize {
+        let of_query = match tree.trimmed {
+            0 => tree.columns.len(),
+            _ => PLANES * self.grouped_values(tree),
+        };
+        self.blocks() * self.queries * of_query
+    }
+
+    /// Values of the secure field that are gathered of a tree for a query in a block. Nothing where all levels are kept.
+    pub(crate) fn grouped_values(&self, tree: &TreeShape) -> usize {
+        let values = tree.runs.iter().map(|run| run.chunks() << self.log_group(tree, run));
+        if tree.trimmed == 0 { 0 } else { values.sum() }
+    }
+
+    /// Log of the rows of a run that are gathered for a query: those of the leaves around it, which are pairs at least.
+    pub(crate) fn log_group(&self, tree: &TreeShape, run: &Run) -> u32 {
+        let doublings = tree.height - (run.log_rows + self.log_blowup);
+        tree.trimmed.saturating_sub(doublings).max(1)
+    }
+
+    /// Where the values in memory are that are gathered in a turn.
+    pub(crate) fn chunk_in_block(&self, run: &Run, chunk: usize) -> Range<usize> {
+        let log_block = self.log_block(run.log_rows);
+        let first = self.run_in_block(run).start + (run.chunk_start(chunk) << log_block);
+        first..first + (PLANES << log_block)
+    }
+
+    /// Words of the values in memory, and of what is gathered with those of few columns.
+    pub(crate) fn values_with_planes(&self) -> usize {
+        let trees = self.trees.iter().filter(|tree| tree.trimmed > 0);
+        let chunks = trees.flat_map(|tree| &tree.runs).map(|run| self.chunk_in_block(run, 0).end);
+        chunks.fold(self.values_in_memory(), usize::max)
+    }
+
+    /// Log of the nodes of the lowest level that is kept of a tree, in the part of this rank.
+    pub(crate) fn log_kept(&self, tree: &TreeShape) -> u32 {
+        tree.height - self.log_parts(tree) - tree.trimmed
+    }
+
+    /// Log of the leaves of a tree that are hashed at a time.
+    pub(crate) fn log_part(&self, tree: &TreeShape) -> u32 {
+        let log_block = tree.height - self.log_blocks;
+        let smallest = tree.runs.first().map_or(0, |run| run.log_rows + self.log_blowup);
+        log_block.min(LOG_PART.max(tree.height + 1 - smallest))
+    }
+
+    /// Where the values of a column are that lie in a part of the block in memory.
+    pub(crate) fn in_part(&self, tree: &TreeShape, column: ColumnAt, part: usize) -> ColumnAt {
+        let log_parts = tree.height - self.log_blocks - self.log_part(tree);
+        let ColumnAt { first, log_len, .. } = self.in_block(column);
+        let log_len = log_len - log_parts;
+        ColumnAt::new(first + ((part as u64) << log_len), log_len)
+    }
+}
