@@ -105,7 +105,7 @@ pub(crate) fn run(args: &ScaleArgs) -> Result<()> {
     ranks.sort_unstable();
     ranks.dedup();
     for &ranks in &ranks {
-        planned(&measured_outline, config, ResidencyArgs::default(), ranks as usize)?;
+        planned(&measured_outline, config, ResidencyArgs::default(), ranks as usize, "`--devices`")?;
     }
     let html = args.html.as_deref().map(Output::begin_public).transpose()?;
     let tell = if html.as_ref().is_some_and(Output::is_stdout) { note } else { print };
