@@ -104,7 +104,9 @@ pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
 
 /// Prints a line on standard error. Where that cannot be written there is nobody to tell, so it is no error.
 pub(crate) fn say(what: &str, message: &str) {
-    let _ = writeln!(io::stderr().lock(), "{what}: {}", lines(message));
+    // At once: other processes may write there too.
+    let line = format!("{what}: {}\n", lines(message));
+    let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
 /// Prints text on standard error, for a command whose standard output is a file of its own.

@@ -33,8 +33,8 @@ fn failure_of_many(mpi: &Mpi) -> CollectiveError {
 
 /// Sends a signal to this process, a moment later.
 fn signal(name: &str) {
-    let line = format!("sleep 0.3; kill -s {name} {}", process::id());
-    Command::new("sh").args(["-c", &line]).spawn().unwrap();
+    let line = format!("(sleep 0.3; kill -s {name} {}) &", process::id());
+    assert!(Command::new("sh").args(["-c", &line]).status().unwrap().success());
 }
 
 #[test]
