@@ -43,6 +43,11 @@ impl Group {
         self.lock().as_ref().filter(|failure| failure.after <= exchange).map(|failure| failure.why.clone())
     }
 
+    /// Why exchanges fail from some one on.
+    pub(crate) fn failure(&self) -> Option<CollectiveError> {
+        self.lock().as_ref().map(|failure| failure.why.clone())
+    }
+
     /// What others are to be told, once.
     pub(crate) fn to_tell(&self) -> Option<CollectiveError> {
         let mut failure = self.lock();
@@ -62,7 +67,7 @@ mod tests {
     #[test]
     fn the_first_failure_stays_and_is_told_once() {
         let group = Group::default();
-        assert_eq!((group.failure_of(7), group.to_tell()), (None, None));
+        assert_eq!((group.failure_of(7), group.failure(), group.to_tell()), (None, None, None));
         group.fail(OWN);
         group.fail(OTHER);
         group.has_failed(OTHER, 3);
@@ -75,6 +80,7 @@ mod tests {
         let group = Group::default();
         group.has_failed(OTHER, 3);
         assert_eq!((group.failure_of(2), group.failure_of(3)), (None, Some(OTHER)));
+        assert_eq!(group.failure(), Some(OTHER));
         assert_eq!(group.to_tell(), None, "who said it told all");
         // Another rank did not come so far.
         group.has_failed(CollectiveError::Gone { rank: 2 }, 2);

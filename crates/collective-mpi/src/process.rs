@@ -80,6 +80,10 @@ impl Transport for Mpi {
         }
     }
 
+    fn failure(&self) -> Option<CollectiveError> {
+        self.group.failure()
+    }
+
     fn fail(&self, why: CollectiveError) {
         self.group.fail(why);
     }
