@@ -144,7 +144,15 @@ impl<E: FrameworkEval> ComponentProver<TrefoilBackend> for FrameworkComponent<E>
             }
         };
         // Columns of several trees have to be copied together, of each the values that are read.
-        let slices: Vec<_> = slices.into_iter().map(|slice| Slice { len: 1 << log_size, ..slice }).collect();
+        let read = |slice: Slice<M31>| {
+            let (len, rows) = (slice.len, 1_usize << log_rows);
+            assert!(
+                len >> log_size > 0,
+                "trefoil: a component of {rows} rows reads a column of {len} committed values"
+            );
+            Slice { len: 1 << log_size, ..slice }
+        };
+        let slices: Vec<_> = slices.into_iter().map(read).collect();
         let (arena, starts) = together(&slices);
         let steps = program.recorded.constraint_program();
         let masks = masks.iter().zip(steps.masks()).map(|(&column, mask)| MaskAt {

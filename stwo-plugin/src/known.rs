@@ -11,13 +11,15 @@ pub(crate) struct Known<D> {
     pub(crate) whole: Option<Vec<D>>,
     /// Some of them, by place.
     pub(crate) values: HashMap<usize, D>,
+    /// The proof whose queries opened them.
+    pub(crate) proof: u64,
     /// Queries whose values were read.
     pub(crate) queries: usize,
 }
 
 impl<D> Default for Known<D> {
     fn default() -> Self {
-        Self { whole: None, values: HashMap::new(), queries: 0 }
+        Self { whole: None, values: HashMap::new(), proof: 0, queries: 0 }
     }
 }
 
@@ -27,8 +29,8 @@ pub(crate) type Point = CirclePoint<QM31>;
 /// What columns of coefficients are at points outside the domain.
 #[derive(Debug, Default)]
 pub(crate) struct Samples {
-    /// By points and the first words of columns.
-    pub(crate) values: HashMap<(Point, usize), QM31>,
+    /// By points, and the first words and lengths of columns.
+    pub(crate) values: HashMap<(Point, usize, usize), QM31>,
     /// Columns that were sampled at a point.
     pub(crate) columns: HashMap<Point, usize>,
 }

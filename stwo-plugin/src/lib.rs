@@ -75,5 +75,7 @@ pub use backend::TrefoilBackend;
 pub use column::DeviceColumn;
 pub use counts::ReadCounts;
 pub use device::{install, open};
+/// Queues, for [`install`], and the errors of [`open`].
+pub use runtime;
 pub use twiddles::Twiddles;
 pub use value::Value;

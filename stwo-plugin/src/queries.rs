@@ -5,6 +5,7 @@
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeSet,
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use stwo::core::{channel::Blake2sChannel, queries::draw_queries};
@@ -15,7 +16,12 @@ const FEWEST: usize = 64;
 /// The most queries that are foreseen.
 pub(crate) const MOST: usize = 1 << 10;
 
+/// Proofs whose positions were foreseen so far, on any thread.
+static PROOFS: AtomicU64 = AtomicU64::new(0);
+
 thread_local! {
+    /// The number of the proof whose positions are foreseen.
+    static PROOF: Cell<u64> = const { Cell::new(0) };
     /// The transcript before positions are drawn, from when the work is done until something else is committed to.
     static TRANSCRIPT: RefCell<Option<Blake2sChannel>> = const { RefCell::new(None) };
     /// Log of the number of positions that are drawn from: values of the first layer of FRI.
@@ -33,6 +39,12 @@ pub(crate) fn note_first_layer(log_size: u32) {
 pub(crate) fn foresee(transcript: Blake2sChannel) {
     TRANSCRIPT.set(Some(transcript));
     QUERIES.set(FEWEST);
+    PROOF.set(PROOFS.fetch_add(1, Ordering::Relaxed) + 1);
+}
+
+/// The number of the proof whose positions are foreseen.
+pub(crate) fn proof() -> u64 {
+    PROOF.get()
 }
 
 /// Notes that there are other commitments than those of the proof whose positions were foreseen.

@@ -24,21 +24,29 @@ use crate::{
 /// Columns that are sampled at once at first: the coordinates of two columns of the secure field.
 const FEWEST: usize = 8;
 
+/// Points whose values are kept: more than one proof samples a tree at. A tree may be of many proofs.
+const MOST_POINTS: usize = 256;
+
 /// The value of a column of coefficients at a point.
 pub(crate) fn sample(column: &Slice<M31>, point: Point) -> QM31 {
     if !reads_wait() {
         return evaluate(column, 1, point)[0];
     }
     let Samples { values, columns } = &mut *column.arena.samples.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(&value) = values.get(&(point, column.start)) {
+    if let Some(&value) = values.get(&(point, column.start, column.len)) {
         return value;
+    }
+    if columns.len() >= MOST_POINTS && !columns.contains_key(&point) {
+        values.clear();
+        columns.clear();
     }
     let sampled = columns.entry(point).or_default();
     let count = following(column).min(FEWEST.max(*sampled));
     *sampled += count;
     ReadCounts::count_ahead();
     let results = evaluate(column, count, point);
-    values.extend(results.iter().enumerate().map(|(k, &value)| ((point, column.start + k * column.len), value)));
+    let places = (0..count).map(|k| (point, column.start + k * column.len, column.len));
+    values.extend(places.zip(results.iter().copied()));
     results[0]
 }
 

@@ -46,7 +46,7 @@ impl Twiddles {
         let log_size = domain.log_size();
         match self.part {
             _ if is_canonic(domain) => log_size,
-            Some([log_domain, log_part]) if log_part == log_size => log_domain,
+            Some([log_domain, log_part]) if log_part == log_size && begins_canonic(domain, log_domain) => log_domain,
             _ => panic!("trefoil: transforms are of canonic domains and of first parts of them, not of {domain:?}"),
         }
     }
@@ -60,6 +60,11 @@ impl TwiddleBuffer<BitReversedOrder> for Twiddles {
     fn extract_subdomain_twiddles(&self, domain_log_size: u32, subdomain_log_size: u32) -> Self {
         Self { factors: self.factors.clone(), part: Some([domain_log_size, subdomain_log_size]) }
     }
+}
+
+/// Whether a domain begins where the canonic one of `2^log_domain` points does.
+fn begins_canonic(domain: CircleDomain, log_domain: u32) -> bool {
+    domain.half_coset.initial_index == Coset::half_odds(log_domain - 1).initial_index
 }
 
 /// Whether a domain is canonic. stwo's own function does not take that of two points for one.

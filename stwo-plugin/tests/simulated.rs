@@ -3,25 +3,31 @@
 
 mod common;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use backend_api::{BackendKind, Counted as _, Queue as _, Submissions};
-use common::{check, fibonacci};
-use runtime::{Choice, Settings, open_with};
-use stwo_vectors::{config::config, statement::Statement};
+use common::{Choices, check, check_with, fibonacci, trace_tree};
+use runtime::{AnyQueue, Choice, Settings, open_with};
+use stwo_vectors::{config::config, statement::Statement, trace::rows};
 use trefoil_stwo::{ReadCounts, install, open};
 
 /// Held by the test that uses the device, which counts for all.
 static DEVICE: Mutex<()> = Mutex::new(());
 
-/// Checks a proof on the simulated device, and returns what was read ahead and value by value, and what the device's driver was asked for.
-fn counted(statement: &Statement, parameters: [u32; 5], seed: u64) -> (ReadCounts, Submissions) {
-    let _device = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
+/// The simulated device, while the caller has it.
+fn device() -> (MutexGuard<'static, ()>, &'static AnyQueue) {
+    let device = DEVICE.lock().unwrap_or_else(PoisonError::into_inner);
     let (queue, _) = open_with(&Settings::default(), None, Some(Choice::Sim)).unwrap();
     // Another test may have come first.
     let _ = install(queue);
     let queue = open().unwrap();
     assert_eq!(queue.caps().kind, BackendKind::Cuda);
+    (device, queue)
+}
+
+/// Checks a proof on the simulated device, and returns what was read ahead and value by value, and what the device's driver was asked for.
+fn counted(statement: &Statement, parameters: [u32; 5], seed: u64) -> (ReadCounts, Submissions) {
+    let (_device, queue) = device();
     let (reads, submitted) = (ReadCounts::of_thread(), queue.submissions());
     check(statement, config(parameters, None), seed);
     (ReadCounts::of_thread() - reads, queue.submissions() - submitted)
@@ -58,5 +64,20 @@ fn openings_are_read_ahead() {
         assert!(reads.ahead <= 2 * layers + 12, "{told}");
         assert!(reads.single <= layers + 2, "{told}");
         assert!(submitted.waits <= 3 * layers + 16, "{told}");
+    }
+}
+
+/// A tree that several proofs have in common is opened elsewhere by each.
+#[test]
+fn openings_of_a_tree_of_several_proofs_are_read_ahead() {
+    let (_device, _) = device();
+    let (statement, seed) = (fibonacci(&[11], &[20]), 7);
+    let config = |pow_bits| config([1, 3, 0, 70, pow_bits], None);
+    let tree = trace_tree(config(0), 14, &rows(&statement, seed));
+    for pow_bits in 1..=5 {
+        let reads = ReadCounts::of_thread();
+        check_with(&statement, config(pow_bits), seed, Choices { trace: Some(&tree), ..Choices::default() });
+        let reads = ReadCounts::of_thread() - reads;
+        assert!(reads.ahead <= 24 && reads.single <= 6, "{reads:?} with {pow_bits} bits of work");
     }
 }

@@ -82,9 +82,11 @@ pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
         Some(OpenError::Settings(_)) => (USAGE, "`trefoil doctor` lists every variable and what it accepts"),
         Some(OpenError::Unavailable { .. }) => (UNAVAILABLE, "`trefoil doctor` lists the backends and their reasons"),
         None if error.is::<Usage>() => (USAGE, ""),
-        None if error.downcast_ref() == Some(&JoinError::NotBuilt) => {
-            (UNAVAILABLE, "`cargo build --release --package trefoil-cli --features mpi` builds it with MPI")
-        }
+        None if error.downcast_ref() == Some(&JoinError::NotBuilt) => (
+            UNAVAILABLE,
+            "`cargo build --release --package trefoil-cli --features mpi` builds it with MPI; for processes that prove apart, \
+                 start them without MPI, as `srun --mpi=none` does",
+        ),
         None if let Some(relayed) = error.downcast_ref::<Relayed>() => (relayed.code, ""),
         None => match error.downcast_ref::<InferenceError>() {
             Some(InferenceError::Exists { .. }) => (USAGE, ""),

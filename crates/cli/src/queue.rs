@@ -2,11 +2,11 @@
 
 use core::num::NonZeroUsize;
 
-use anyhow::Result;
-use backend_api::Queue as _;
-use runtime::{AnyQueue, Choice, Domain, Launch, OpenError, Settings};
+use anyhow::{Result, bail};
+use backend_api::{BackendKind, Queue as _};
+use runtime::{AnyQueue, Choice, Domain, Launch, OpenError, Reach, Settings};
 
-use crate::exit::note;
+use crate::exit::{Usage, note};
 
 /// Opens the queue that the arguments and the environment ask for. If it is another one, standard error says why.
 pub(crate) fn open(domain: Domain, backend: Option<Choice>) -> Result<AnyQueue> {
@@ -36,14 +36,21 @@ pub(crate) fn open_many(domain: Domain, backend: Option<Choice>, count: usize) -
 }
 
 /// Opens the queue of a process among others: as [`open`], on the device of its number on its machine from the one that was asked for on.
+/// What they have passes through their hosts: another way is refused.
 pub(crate) fn open_of_rank(domain: Domain, backend: Option<Choice>, launch: &Launch) -> Result<AnyQueue> {
     let settings = Settings::from_env().map_err(OpenError::from)?;
+    if let Some(reach @ (Reach::Nccl | Reach::Peer)) = settings.collective {
+        let message =
+            format!("processes of MPI reach each other through their hosts, and TREFOIL_COLLECTIVE is `{reach}`");
+        return Err(Usage(message).into());
+    }
     let cuda_device = settings.cuda_device.saturating_add(launch.local_rank.unwrap_or(0));
     let own = Settings { cuda_device, ..settings };
-    if launch.rank == 0 {
-        return Ok(open_first(&own, domain, backend)?.0);
+    let (queue, _) = open_first(&own, domain, backend)?;
+    if launch.local_rank.is_none() && queue.caps().kind == BackendKind::Cuda {
+        bail!("the launcher does not say which process of its machine this is, so all would take one GPU");
     }
-    Ok(runtime::open_with(&own, Some(domain), backend)?.0)
+    Ok(queue)
 }
 
 /// Opens the queue that was asked for, and says of which backend it is.

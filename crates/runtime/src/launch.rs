@@ -22,8 +22,8 @@ struct Launcher {
     mark: Option<&'static str>,
 }
 
-/// `mpirun` of Open MPI; `mpirun` of MPICH and Intel; Slurm's `srun --mpi=pmix` and `--mpi=pmi2`.
-const LAUNCHERS: [Launcher; 4] = [
+/// `mpirun` of Open MPI; `mpirun` of MPICH and Intel; `mpiexec` of PALS; Slurm's `srun --mpi=pmix` and `--mpi=pmi2`.
+const LAUNCHERS: [Launcher; 5] = [
     Launcher {
         ranks: "OMPI_COMM_WORLD_SIZE",
         rank: "OMPI_COMM_WORLD_RANK",
@@ -31,6 +31,7 @@ const LAUNCHERS: [Launcher; 4] = [
         mark: None,
     },
     Launcher { ranks: "PMI_SIZE", rank: "PMI_RANK", local_rank: "MPI_LOCALRANKID", mark: Some("MPI_LOCALRANKID") },
+    Launcher { ranks: "PMI_SIZE", rank: "PMI_RANK", local_rank: "PMI_LOCAL_RANK", mark: Some("PMI_LOCAL_RANK") },
     Launcher {
         ranks: "SLURM_STEP_NUM_TASKS",
         rank: "SLURM_PROCID",
@@ -96,7 +97,8 @@ mod tests {
         let slurm = [("SLURM_STEP_NUM_TASKS", "4"), ("SLURM_PROCID", "3"), ("SLURM_LOCALID", "1")];
         let slurm_pmix = [&slurm[..], &[("PMIX_RANK", "3")]].concat();
         let slurm_pmi2 = [&slurm[..], &[("PMI_SIZE", "4"), ("PMI_RANK", "3")]].concat();
-        for variables in [&open_mpi[..], &hydra, &slurm_pmix, &slurm_pmi2] {
+        let pals = [("PMI_SIZE", "4"), ("PMI_RANK", "3"), ("PMI_LOCAL_RANK", "1")];
+        for variables in [&open_mpi[..], &hydra, &pals, &slurm_pmix, &slurm_pmi2] {
             let expected = Launch { rank: 3, ranks: 4, local_rank: Some(1) };
             assert_eq!(with(variables), Ok(Some(expected)), "{variables:?}");
         }

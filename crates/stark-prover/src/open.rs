@@ -56,8 +56,9 @@ impl<Q: StarkOps> Prover<Q> {
         for (tree, (shape, nodes)) in self.shape.trees.iter().zip(&memory.trees).enumerate() {
             let (log_parts, all) = (self.shape.log_parts(shape), places.tree_paths[tree].clone());
             let len = all.len() >> log_parts;
-            let mut parts = all.clone().step_by(len.max(1)).map(|first| first..first + len);
-            let own = if log_parts == 0 { all } else { parts.clone().nth(self.shape.place.rank).unwrap_or(all) };
+            // Empty where each rank keeps the root of its part alone.
+            let part = |rank: usize| all.start + rank * len..all.start + (rank + 1) * len;
+            let own = part(if log_parts == 0 { 0 } else { self.shape.place.rank });
             // Positions count modulo the part: of a query in another part, what is gathered is not read.
             let (log_leaves, log_from) = (self.shape.log_kept(shape), log_from - log_parts);
             // The nodes of a level above the leaves are shifted positions.
@@ -69,7 +70,7 @@ impl<Q: StarkOps> Prover<Q> {
                 paths: digests.slice_mut(own)?,
             })?;
             if log_parts > 0 {
-                self.group.all_gather(q, digests, parts.by_ref())?;
+                self.group.all_gather(q, digests, (0..1 << log_parts).map(part))?;
             }
             if let Some(top) = memory.tops.get(tree) {
                 q.copy(top.view(), digests.slice_mut(places.tree_tops[tree].clone())?)?;

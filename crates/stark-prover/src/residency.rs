@@ -15,7 +15,8 @@ pub enum Residency {
     Blocks(u32),
     /// As [`Blocks`](Self::Blocks), and the coefficients of all columns but the composition polynomial's are in host memory, pinned if the
     /// host can pin so much: they come to the device in pieces, of which one is copied while the device works on another. Such a proof waits
-    /// for the device where coefficients go back to the host, and is not recorded as a graph.
+    /// for each piece that is copied, and is not recorded as a graph. A trace that is made on the device takes room for one component's
+    /// columns.
     Host(u32),
 }
 

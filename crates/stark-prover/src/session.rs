@@ -227,7 +227,8 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         self.submit()?.wait()?.proof()
     }
 
-    /// Submits everything after the last tree of the trace. Does not wait.
+    /// Submits everything after the last tree of the trace. Does not wait, unless coefficients are on the
+    /// host.
     ///
     /// # Errors
     /// [`ProverError::Unfinished`] if a tree is missing, and what the device reports.

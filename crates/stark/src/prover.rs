@@ -259,7 +259,8 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         Ok(self.prover.preprocessed_root(q)?)
     }
 
-    /// Proves the statement with a trace, the columns of each component in stored order. Waits once, for the proof.
+    /// Proves the statement with a trace, the columns of each component in stored order. Waits once, for the proof, unless coefficients
+    /// are on the host.
     ///
     /// # Errors
     /// [`ProveError::Sums`] or [`ProverError::Constraints`] if the trace does not satisfy the statement, and what the prover

@@ -9,11 +9,12 @@ use stwo::{
         pcs::PcsConfig,
         poly::circle::CanonicCoset,
         proof::StarkProof,
+        utils::MaybeOwned,
         vcs_lifted::blake2_merkle::{Blake2sMerkleChannel, Blake2sMerkleHasher},
     },
     prover::{
-        CommitmentSchemeProver, ComponentProver, ProvingError, mempool::BaseColumnPool, poly::circle::PolyOps as _,
-        prove,
+        CommitmentSchemeProver, CommitmentTreeProver, ComponentProver, ProvingError, mempool::BaseColumnPool,
+        poly::circle::PolyOps as _, prove,
     },
 };
 use stwo_constraint_framework::{FrameworkComponent, FrameworkEval};
@@ -44,7 +45,11 @@ pub(crate) struct Choices<'a> {
     pub(crate) keeps_coefficients: bool,
     /// Where stwo takes columns from, and gives them back to.
     pub(crate) pool: Option<&'a BaseColumnPool<TrefoilBackend>>,
+    /// The tree of the trace, if it was made before.
+    pub(crate) trace: Option<&'a Tree>,
 }
+
+pub(crate) type Tree = CommitmentTreeProver<TrefoilBackend, Blake2sMerkleChannel>;
 
 /// The proof of these rows on Trefoil's backend, and the claimed sums.
 pub(crate) fn prove_rows(
@@ -73,9 +78,10 @@ pub(crate) fn prove_rows(
     tree.commit(channel);
     channel.mix_u32s(&statement.words());
 
-    let mut tree = scheme.tree_builder();
-    tree.extend_evals(TrefoilBackend::columns(rows.trace.iter().flatten().cloned().map(column).collect()));
-    tree.commit(channel);
+    match choices.trace {
+        Some(tree) => scheme.commit_tree(MaybeOwned::Borrowed(tree), channel),
+        None => commit_trace(&mut scheme, rows, channel),
+    }
 
     let elements = Elements::draw(statement, channel);
     let Interaction { columns, sums } = interaction(statement, &elements, rows);
@@ -91,10 +97,35 @@ pub(crate) fn prove_rows(
     (prove(&provers, channel, scheme), sums)
 }
 
+fn commit_trace(
+    scheme: &mut CommitmentSchemeProver<'_, TrefoilBackend, Blake2sMerkleChannel>,
+    rows: &Rows,
+    channel: &mut Blake2sChannel,
+) {
+    let mut tree = scheme.tree_builder();
+    tree.extend_evals(TrefoilBackend::columns(rows.trace.iter().flatten().cloned().map(column).collect()));
+    tree.commit(channel);
+}
+
+/// The tree of the trace of a statement, for several proofs.
+pub(crate) fn trace_tree(config: PcsConfig, log_domain: u32, rows: &Rows) -> Tree {
+    let twiddles = TrefoilBackend::precompute_twiddles(CanonicCoset::new(log_domain).circle_domain().half_coset);
+    let mut scheme = CommitmentSchemeProver::new(config, &twiddles);
+    commit_trace(&mut scheme, rows, &mut Blake2sChannel::default());
+    match scheme.trees.0.pop() {
+        Some(MaybeOwned::Owned(tree)) => tree,
+        _ => panic!("the tree that was committed to is the scheme's own"),
+    }
+}
+
 /// Expects the same bytes of a proof from both backends.
 pub(crate) fn check(statement: &Statement, config: PcsConfig, seed: u64) {
+    check_with(statement, config, seed, Choices { keeps_coefficients: seed.is_multiple_of(2), ..Choices::default() });
+}
+
+/// Expects the same bytes of a proof from both backends, where Trefoil's has these choices.
+pub(crate) fn check_with(statement: &Statement, config: PcsConfig, seed: u64, choices: Choices<'_>) {
     let (expected, expected_sums) = prove_statement(statement, config, seed);
-    let choices = Choices { keeps_coefficients: seed.is_multiple_of(2), pool: None };
     let (proof, sums) = prove_rows(statement, config, &rows(statement, seed), choices);
     let proof = proof.expect("the trace satisfies the constraints");
     assert_eq!(sums, expected_sums);

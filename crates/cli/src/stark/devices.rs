@@ -92,7 +92,9 @@ pub(super) fn prove<S: Statement + Sync>(
         }
     }
     // Others end because one failed: that one says why.
-    failures.sort_by_key(|error| error.chain().any(|cause| cause.is::<CollectiveError>()));
+    let is_echo =
+        |error: &CollectiveError| matches!(error, CollectiveError::GaveUp { .. } | CollectiveError::Gone { .. });
+    failures.sort_by_key(|error| error.chain().any(|cause| cause.downcast_ref().is_some_and(is_echo)));
     if let Some(failure) = failures.into_iter().next() {
         return Err(failure);
     }

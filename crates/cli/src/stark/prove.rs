@@ -181,6 +181,10 @@ fn make(args: &ProveArgs, place: Option<&Place>) -> Result<()> {
     let stages = if files.is_some() { Stages::new("prove")? } else { Stages::silent() };
     let making = Making { queues: &queues, place, config, residency: args.residency, trace: &trace, stages };
     let made = statement.with(making)??;
+    if let Some(Place { group, .. }) = place {
+        // Nothing is written before all have verified it.
+        group.barrier(q)?;
+    }
     if let Some((output, html)) = files {
         write(args, q, count, statement, made, output, html)?;
     }

@@ -70,13 +70,13 @@ fn judge(functions: &Functions, call: &'static str, status: Status) -> Result<()
         // SAFETY: the function ignores its argument, which may be null.
         unsafe { last(Comm::NULL) }
     });
-    let text = told.map_or_else(String::new, text_at);
-    let text = if text.is_empty() {
-        // SAFETY: the function takes any code.
-        text_at(unsafe { (functions.ncclGetErrorString)(status) })
-    } else {
-        text
-    };
+    // SAFETY: the function takes any code.
+    let mut text = text_at(unsafe { (functions.ncclGetErrorString)(status) });
+    // It is of the whole process, so another thread's failure may have taken its place.
+    let told = told.map_or_else(String::new, text_at);
+    if !told.is_empty() {
+        text.extend(["; NCCL last said: ", &told]);
+    }
     Err(NcclFault::Refused { call, status, text })
 }
 
@@ -84,7 +84,7 @@ fn text_at(text: *const std::ffi::c_char) -> String {
     if text.is_null() {
         return String::new();
     }
-    // SAFETY: the library returns C strings that stay valid until its next call on this thread.
+    // SAFETY: the library returns C strings in memory of its own that is never freed, and ends them before what it writes over them.
     unsafe { std::ffi::CStr::from_ptr(text) }.to_string_lossy().trim().to_owned()
 }
 
@@ -244,13 +244,16 @@ impl Communicator {
         judge(functions, "ncclCommFinalize", status)
     }
 
-    /// Gives back one that has ended. If the library refuses, it is aborted.
+    /// Gives back one that has ended. What the library refuses to give back is lost.
     pub(crate) fn destroy(mut self) {
-        // SAFETY: the communicator is alive and, unless this is refused, not used again.
-        let destroyed = self.context.within(|| unsafe { (self.library.functions().ncclCommDestroy)(self.raw) });
-        if destroyed.is_ok_and(|status| [Status::SUCCESS, Status::IN_PROGRESS].contains(&status)) {
-            self.raw = Comm::NULL;
-        }
+        let mut raw = core::mem::replace(&mut self.raw, Comm::NULL);
+        let destroy = || {
+            // SAFETY: the communicator is alive, and not used again: even where the library refuses, it may be gone.
+            unsafe { (self.library.functions().ncclCommDestroy)(core::mem::replace(&mut raw, Comm::NULL)) }
+        };
+        let _refused = self.context.within(destroy);
+        // Where the library was not called, it is aborted.
+        self.raw = raw;
     }
 }
 
@@ -260,14 +263,16 @@ impl Drop for Communicator {
         if self.raw.is_null() {
             return;
         }
-        let abort = || {
-            // SAFETY: the communicator is alive and not used again but for a second try, should the library refuse once.
-            unsafe { (self.library.functions().ncclCommAbort)(self.raw) }
+        let mut raw = core::mem::replace(&mut self.raw, Comm::NULL);
+        let mut abort = || {
+            // SAFETY: the communicator is alive, and not used again: even where the library refuses, it may be gone.
+            unsafe { (self.library.functions().ncclCommAbort)(core::mem::replace(&mut raw, Comm::NULL)) }
         };
+        let _refused = self.context.within(&mut abort);
         // It sets its device by itself, so a device that is lost is no hindrance.
-        let aborted = self.context.within(abort).unwrap_or_else(|_| abort());
-        if ![Status::SUCCESS, Status::IN_PROGRESS].contains(&aborted) {
-            let _refused = abort();
+        if !raw.is_null() {
+            // SAFETY: the library was not called, so the communicator is alive.
+            let _refused = unsafe { (self.library.functions().ncclCommAbort)(raw) };
         }
     }
 }

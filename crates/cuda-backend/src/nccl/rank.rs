@@ -19,6 +19,7 @@ use crate::{
     CudaBuf, CudaMut, CudaQueue, CudaRef,
     ffi::{Communicator, NCCL_ID_WORDS},
     mem::Leg,
+    peers::open_pools,
 };
 
 /// The place of a [`CudaQueue`] in a group of ranks that bring each other what they have by NCCL, in one process or in several. Messages
@@ -135,6 +136,8 @@ impl NcclRank<Local> {
     /// # Errors
     /// As of [`new`](Self::new).
     pub fn among(queues: &[CudaQueue], places: Vec<Staged<Local>>) -> Result<Vec<Self>, NcclError> {
+        // Within a process NCCL's kernels reach into the memory of other devices, and ask for no rights in pools.
+        open_pools(queues).map_err(CollectiveError::from)?;
         let made: Vec<Result<Self, NcclError>> = thread::scope(|scope| {
             let places = queues.iter().zip(places);
             let ranks = places.map(|(q, place)| scope.spawn(|| Self::new(q, place.into_transport())));

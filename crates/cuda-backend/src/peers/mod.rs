@@ -13,5 +13,6 @@ mod rank;
 
 pub(crate) use link::Links;
 pub use link::{Detour, Link, Route};
+pub(crate) use probe::open_pools;
 pub use probe::{links, measured_links};
 pub use rank::PeerRank;

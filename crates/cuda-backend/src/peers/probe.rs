@@ -1,7 +1,7 @@
 //! Links are tried before anybody counts on them.
 
 use core::mem;
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use backend_api::{BackendError, Buffer as _, Queue as _, Timed as _};
 
@@ -30,7 +30,26 @@ const MEASURED_BYTES: usize = 64 << 20;
 /// # Errors
 /// What the devices report, but for the refusal of access and of copies. The trial takes 64 KiB of each queue's budget for a moment.
 pub fn links(queues: &[CudaQueue]) -> Result<Vec<Link>, BackendError> {
+    // All rights first: those of a pool may change how copies into it go.
+    let mut begun = HashSet::new();
+    let is_new = |(owner, reader): &(&CudaQueue, &CudaQueue)| {
+        begun.insert([owner, reader].map(|q| q.device().context().id())) // queues may be of one device
+    };
+    let trials = pairs(queues).filter(is_new).filter_map(|(owner, reader)| Trial::begin(owner, reader));
+    let trials: Vec<Trial<'_>> = trials.collect();
+    trials.into_iter().try_for_each(|trial| trial.complete().map(drop))?;
     pairs(queues).map(|(owner, reader)| link(owner, reader)).collect()
+}
+
+/// Lets each device that can reach another's memory reach what the pool of that one gives.
+pub(crate) fn open_pools(queues: &[CudaQueue]) -> Result<(), BackendError> {
+    for (owner, reader) in pairs(queues) {
+        let [from, to] = [owner, reader].map(|q| q.device().context());
+        if from.ordinal() != to.ordinal() && ffi::peer_facts(to, from).is_ok_and(|facts| facts.can_access) {
+            open_pool(owner, reader)?;
+        }
+    }
+    Ok(())
 }
 
 /// As [`links`], each with the speed of a copy of 64 MiB, or of the longest that both devices have memory for. A link is measured once.
@@ -38,6 +57,7 @@ pub fn links(queues: &[CudaQueue]) -> Result<Vec<Link>, BackendError> {
 /// # Errors
 /// As of [`links`].
 pub fn measured_links(queues: &[CudaQueue]) -> Result<Vec<Link>, BackendError> {
+    links(queues)?;
     pairs(queues).map(|(owner, reader)| measured_link(owner, reader)).collect()
 }
 
@@ -49,33 +69,57 @@ fn pairs(queues: &[CudaQueue]) -> impl Iterator<Item = (&CudaQueue, &CudaQueue)>
 
 /// The link from the device of `owner` to that of `reader`.
 pub(super) fn link(owner: &CudaQueue, reader: &CudaQueue) -> Result<Link, BackendError> {
-    let [from, to] = [owner, reader].map(|q| q.device().context());
-    let mut link = Link {
-        from: from.ordinal(),
-        to: to.ordinal(),
-        route: Route::Device,
-        performance_rank: None,
-        native_atomics: None,
-        bytes_per_second: None,
-    };
-    if link.from == link.to {
-        return Ok(link);
+    if let Some(trial) = Trial::begin(owner, reader) {
+        return trial.complete();
     }
-    if let Some(known) = reader.device().links().get(&from.id()) {
-        return Ok(known.clone());
+    let known = reader.device().links().get(&owner.device().context().id()).cloned();
+    Ok(known.unwrap_or_else(|| untried(owner, reader)))
+}
+
+/// The link between two devices, of which nothing is known, or within one.
+fn untried(owner: &CudaQueue, reader: &CudaQueue) -> Link {
+    let [from, to] = [owner, reader].map(|q| q.device().context().ordinal());
+    let (performance_rank, native_atomics, bytes_per_second) = (None, None, None);
+    Link { from, to, route: Route::Device, performance_rank, native_atomics, bytes_per_second }
+}
+
+/// A link that is being tried.
+struct Trial<'a> {
+    owner: &'a CudaQueue,
+    reader: &'a CudaQueue,
+    link: Link,
+    /// Whether there is access.
+    reached: Result<(), Refusal>,
+}
+
+impl<'a> Trial<'a> {
+    /// Gives the reader access. `None` for a link that is known, or within a device.
+    fn begin(owner: &'a CudaQueue, reader: &'a CudaQueue) -> Option<Self> {
+        let [from, to] = [owner, reader].map(|q| q.device().context());
+        let mut link = untried(owner, reader);
+        if link.from == link.to || reader.device().links().contains_key(&from.id()) {
+            return None;
+        }
+        let facts = ffi::peer_facts(to, from);
+        if let Ok(facts) = facts {
+            link.performance_rank = Some(facts.performance_rank);
+            link.native_atomics = Some(facts.native_atomics);
+        }
+        let reached = reach(owner, reader, facts);
+        Some(Self { owner, reader, link, reached })
     }
-    let facts = ffi::peer_facts(to, from);
-    if let Ok(facts) = facts {
-        link.performance_rank = Some(facts.performance_rank);
-        link.native_atomics = Some(facts.native_atomics);
+
+    /// Tries a copy, and knows the link from now on.
+    fn complete(self) -> Result<Link, BackendError> {
+        let Self { owner, reader, mut link, reached } = self;
+        link.route = match reached.and_then(|()| attempt(owner, reader, &link)) {
+            Ok(()) => Route::Peer,
+            Err(Refusal::Detour(detour)) => Route::Host(detour),
+            Err(Refusal::Failure(error)) => return Err(error),
+        };
+        reader.device().links().insert(owner.device().context().id(), link.clone());
+        Ok(link)
     }
-    link.route = match reach(owner, reader, facts).and_then(|()| attempt(owner, reader, &link)) {
-        Ok(()) => Route::Peer,
-        Err(Refusal::Detour(detour)) => Route::Host(detour),
-        Err(Refusal::Failure(error)) => return Err(error),
-    };
-    reader.device().links().insert(from.id(), link.clone());
-    Ok(link)
 }
 
 /// Why there are no peer copies.
@@ -107,7 +151,13 @@ fn reach(owner: &CudaQueue, reader: &CudaQueue, facts: Result<PeerFacts, Fault>)
         return Err(Refusal::Detour(Detour::NoAccess));
     }
     ffi::enable_access(reader.device().context(), owner.device().context())?;
-    Ok(owner.device().pool().allow(reader.device().context().ordinal())?)
+    Ok(open_pool(owner, reader)?)
+}
+
+/// Lets `reader` reach what the pool of `owner` gives. What is known of copies into it was found before.
+fn open_pool(owner: &CudaQueue, reader: &CudaQueue) -> Result<(), Fault> {
+    owner.device().links().clear();
+    owner.device().pool().allow(reader.device().context().ordinal())
 }
 
 /// Tries whether a copy brings what was sent.

@@ -49,6 +49,15 @@ fn ranks_on_the_processor_make_the_proof_of_one() {
 }
 
 #[test]
+fn ranks_that_keep_the_root_of_their_part_of_a_tree_alone_make_the_proof_of_one() {
+    for (log_rows, lifting, ranks) in [(1, 5, 2), (3, 7, 8)] {
+        let (air, trace) = wide(log_rows, 4);
+        let config = PcsConfig { lifting_log_size: Some(lifting), ..PcsConfig::default() };
+        hold(Choice::Cpu, &[ranks], config, &air, &trace);
+    }
+}
+
+#[test]
 fn ranks_on_simulated_devices_make_the_proof_of_one() {
     let _devices = devices();
     let (air, trace) = wide(5, 12);
