@@ -14,32 +14,10 @@ use core_types::{
 use stark_air::RecordedGenerator;
 
 use crate::{
-    Component, Prover, ProverError, StarkOps,
+    Component, Generated, Prover, ProverError, StarkOps,
     inputs::Inputs,
     rows::{evaluate, interpolate},
 };
-
-/// What the trace of a component is made from.
-#[derive(Clone, Copy, Debug)]
-pub enum Generated<'a> {
-    /// Columns of inputs.
-    Rows {
-        /// Makes its columns.
-        generator: &'a RecordedGenerator,
-        /// The columns that the generator reads, in stored order.
-        inputs: &'a [&'a [M31]],
-    },
-    /// Tables whose words its columns are gathered from, by keys that the statement has.
-    Gathered {
-        /// The tables, of any lengths.
-        tables: &'a [&'a [M31]],
-        /// Where each column comes from.
-        columns: &'a [Gather],
-    },
-    /// What the generators of the other components count: the component is a table. The counters are its columns and
-    /// those of the other tables, in the order of the components, column by column and row by row.
-    Counters,
-}
 
 impl<Q: StarkOps> Prover<Q> {
     /// Makes the trace of every component, with what one reads in memory at a time.
