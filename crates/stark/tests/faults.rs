@@ -48,9 +48,9 @@ fn refusal(error: &ProveError) -> &BackendError {
     }
 }
 
-/// Codes to answer, with the calls to answer with them: each call of a proof op by op is refused, and of others each fifth.
+/// Codes to answer, with the calls to answer with them: each call of a proof op by op is refused, and of others each fifteenth.
 fn turns(way: Way, count: u64) -> impl Iterator<Item = (i32, u64)> {
-    let every = if matches!(way, Way::OpByOp) { 1 } else { 5 };
+    let every = if matches!(way, Way::OpByOp) { 1 } else { 15 };
     let refused = (1..count).step_by(every).chain([count]).map(|turn| (1, turn));
     let mut exhausted = vec![1, count.div_ceil(2), count];
     exhausted.dedup();
