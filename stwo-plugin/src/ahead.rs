@@ -39,10 +39,11 @@ pub trait ReadAhead: Element + Copy {
 
 /// Reads what will be read of an arena, of which `index` is asked for.
 pub(crate) fn read_ahead<D: ReadAhead>(arena: &Arena<D>, index: usize, known: &mut Known<D>) {
-    if known.proof != queries::proof() {
+    if known.queries > 0 && known.proof != queries::proof() {
         // A tree may be of several proofs, which open it elsewhere.
-        *known = Known { proof: queries::proof(), whole: known.whole.take(), ..Known::default() };
+        *known = Known { whole: known.whole.take(), ..Known::default() };
     }
+    known.proof = queries::proof();
     let mut count = queries::at_least();
     while count <= queries::MOST {
         if known.queries < count {
