@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
 use crate::{
+    pool::on_every_core,
     step::{check_quietly, missing_tool},
     tally::Tally,
 };
@@ -21,18 +22,25 @@ pub(crate) fn run(sh: &Shell, seconds: u32) -> Result<Tally> {
     if !installed {
         return Ok(missing_tool("fuzz", "cargo-fuzz is not installed (cargo install --locked cargo-fuzz)"));
     }
-    let mut tally = Tally::default();
+    // Together they are compiled on all cores; then each runs on one.
+    let mut tally = check_quietly("fuzz targets, build", cmd!(sh, "cargo fuzz build").env("RUSTC_BOOTSTRAP", "1"));
+    if !tally.failed.is_empty() {
+        return Ok(tally);
+    }
     let limits =
         [&format!("-max_total_time={seconds}"), "-rss_limit_mb=1024", "-timeout=10", "-max_len=65536", "-verbosity=0"];
-    for target in targets(&sh.current_dir())? {
+    let root = sh.current_dir();
+    tally += on_every_core(targets(&root)?, |target| {
+        let sh = Shell::new()?;
+        sh.change_dir(&root);
         let corpus = format!("fuzz/corpus/{target}");
         let seeds = format!("fuzz/seeds/{target}");
         // New inputs are written to the first directory, so the seeds stay as committed.
         sh.create_dir(&corpus)?;
         sh.create_dir(&seeds)?;
         let run = cmd!(sh, "cargo fuzz run {target} {corpus} {seeds} -- {limits...}");
-        tally += check_quietly(&format!("fuzz {target}, {seconds} s"), run.env("RUSTC_BOOTSTRAP", "1"));
-    }
+        Ok(check_quietly(&format!("fuzz {target}, {seconds} s"), run.env("RUSTC_BOOTSTRAP", "1")))
+    })?;
     Ok(tally)
 }
 

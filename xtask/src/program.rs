@@ -7,7 +7,7 @@ use std::{
 
 use xshell::{Shell, cmd};
 
-use crate::{step::check, tally::Tally};
+use crate::{mpi, step::check, tally::Tally};
 
 /// How the program is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,10 @@ impl Program {
     pub(crate) fn build(self, sh: &Shell) -> Tally {
         match self {
             // Of one package alone, dependencies would have other features, and be compiled again.
-            Self::Dev => check("program, dev build", cmd!(sh, "cargo test --workspace --no-run --quiet")),
+            Self::Dev => {
+                let features = mpi::features(sh);
+                check("program, dev build", cmd!(sh, "cargo test --workspace {features...} --no-run --quiet"))
+            }
             Self::Release => {
                 check("program, release build", cmd!(sh, "cargo build --release --quiet --package trefoil-cli"))
             }

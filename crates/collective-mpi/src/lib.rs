@@ -23,7 +23,7 @@
 //! is different.
 #![forbid(unsafe_code)]
 
-#[cfg(not(feature = "mpi"))]
+#[cfg(any(not(feature = "mpi"), test))]
 mod absent;
 #[cfg(feature = "mpi")]
 mod agent;

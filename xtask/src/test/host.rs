@@ -1,4 +1,5 @@
-//! The workspace's tests: as many test programs at a time as there are cores, then the examples of the documentation.
+//! The workspace's tests but those with MPI: as many test programs at a time as there are cores, then the examples of the
+//! documentation.
 
 use std::{
     cmp::Reverse,
@@ -14,7 +15,7 @@ use cargo_metadata::Message;
 use xshell::Shell;
 
 use super::Extent;
-use crate::{pool::on_every_core, progress, step::cargo_test, tally::Tally};
+use crate::{mpi, pool::on_every_core, progress, step::cargo_test, tally::Tally};
 
 /// A program with a few tests of minutes that take turns at one simulated device, and how their names begin: each of them runs
 /// in a process of its own, and none unless everything is run.
@@ -57,7 +58,8 @@ pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     program.tests = Tests::Without(apart);
     let mut tally = on_every_core(slow.into_iter().chain(programs), |program| program.run())?;
     eprintln!("== {TITLE}: {tally} in {:.1} s", start.elapsed().as_secs_f64());
-    tally += cargo_test(sh, "examples of the documentation", &["--workspace", "--doc", "--no-fail-fast"])?;
+    let examples = ["--workspace", "--doc", "--no-fail-fast"];
+    tally += cargo_test(sh, "examples of the documentation", &[&examples, mpi::features(sh)].concat())?;
     Ok(tally)
 }
 
@@ -65,6 +67,7 @@ pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
 fn build(sh: &Shell) -> Result<Option<Vec<Program>>> {
     let mut child = Command::new("cargo")
         .args(["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"])
+        .args(mpi::features(sh))
         .current_dir(sh.current_dir())
         .stdout(Stdio::piped())
         .spawn()
@@ -75,7 +78,8 @@ fn build(sh: &Shell) -> Result<Option<Vec<Program>>> {
         let Message::CompilerArtifact(artifact) = message.context("cannot read the messages of cargo")? else {
             continue;
         };
-        let Some(executable) = artifact.executable.filter(|_| artifact.profile.test) else { continue };
+        let is_run = artifact.profile.test && !mpi::is_one(&artifact.target.name);
+        let Some(executable) = artifact.executable.filter(|_| is_run) else { continue };
         let folder = artifact.manifest_path.parent().context("a manifest stands in a folder")?;
         let title = format!("{} {}", folder.file_name().unwrap_or_default(), artifact.target.name);
         programs.push(Program { title, executable: executable.into(), folder: folder.into(), tests: Tests::All });
