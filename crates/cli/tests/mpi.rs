@@ -12,8 +12,10 @@ use tempfile::TempDir;
 
 const FIBONACCI: [&str; 6] = ["--air", "wide-fibonacci", "--log-rows", "7", "--columns", "30"];
 const MACHINE: [&str; 4] = ["--air", "state-machine", "--log-rows", "6"];
-/// Long enough that what happens to a rank in a second happens before it is done.
-const LONG: [&str; 6] = ["--air", "wide-fibonacci", "--log-rows", "17", "--columns", "100"];
+/// A trace so large that a rank is still far from its proof when it takes up [`HALFWAY`].
+const LONG: [&str; 6] = ["--air", "wide-fibonacci", "--log-rows", "19", "--columns", "100"];
+/// Memory that a rank has taken up when it holds a part of its trace, in KiB: more than MPI and the program take by themselves.
+const HALFWAY: &str = "150000";
 
 fn program() -> PathBuf {
     assert_cmd::cargo::cargo_bin("trefoil")
@@ -156,9 +158,11 @@ fn a_process_that_cannot_write_ends_all() {
     assert_eq!(count(&folder), 0);
 }
 
-/// A line that sends its process a signal after a second.
+/// A line that sends its process a signal once it takes up [`HALFWAY`].
 fn signalled<'a>(signal: &'a str, line: &[&'a str]) -> Vec<&'a str> {
-    [&["sh", "-c", "(sleep 1; kill -s $0 $$) & exec \"$@\"", signal], line].concat()
+    const WATCH: &str = "(until awk '/VmHWM/ { exit $2 < '$1' }' /proc/$$/status; do sleep 0.02; done; kill -s $0 $$) & \
+                         shift; exec \"$@\"";
+    [&["sh", "-c", WATCH, signal, HALFWAY], line].concat()
 }
 
 #[test]
