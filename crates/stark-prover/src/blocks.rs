@@ -1,5 +1,7 @@
 //! Work on one block of positions after the other, where committed values are not in memory.
 
+use core::ops::Range;
+
 use backend_api::{
     Buffer as _,
     ops::{
@@ -25,14 +27,27 @@ use crate::{
 const KEYS: u32 = 1 << 20;
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Computes the values of a tree's columns on a block. Nothing where all values are in memory.
-    pub(crate) fn extend_block(&mut self, q: &Q, tree: usize, block: usize) -> Result<(), ProverError> {
-        if self.shape.log_blocks == 0 {
+    /// Computes the values of a tree's columns on a block, one of this rank's by `number`. Nothing where they are in memory since
+    /// the tree was committed to.
+    pub(crate) fn extend_block(&mut self, q: &Q, tree: usize, number: usize, block: usize) -> Result<(), ProverError> {
+        if self.shape.log_blocks == 0 || self.shape.place.dealt {
             return Ok(());
         }
+        self.restrict_to_block(q, tree, number, block)
+    }
+
+    /// Computes the values of a tree's columns on a block, one of this rank's by `number`.
+    pub(crate) fn restrict_to_block(
+        &mut self,
+        q: &Q,
+        tree: usize,
+        number: usize,
+        block: usize,
+    ) -> Result<(), ProverError> {
+        let slot = self.shape.slot(number).start;
         for run in &self.shape.trees[tree].runs {
             let (log_domain, log_block) = (run.log_rows + self.shape.log_blowup, self.shape.log_block(run.log_rows));
-            let first = self.shape.run_in_block(run).start;
+            let first = slot + self.shape.run_in_block(run).start;
             for columns in self.shape.pieces(run) {
                 let words = run.words(columns.clone());
                 self.memory.coefficients.bring(self.host.as_ref(), &words)?;
@@ -74,13 +89,13 @@ impl<Q: StarkOps> Prover<Q> {
         self.extend_planes(q)?;
         let log_copies = self.shape.log_blocks - self.shape.log_blowup;
         let blocks = 2 << log_copies;
-        for block in self.shape.place.share(blocks) {
+        for (number, block) in self.shape.place.own_blocks(blocks) {
             for tree in 0..self.shape.trace_trees() {
-                self.extend_block(q, tree, block)?;
+                self.extend_block(q, tree, number, block)?;
             }
             for index in 0..self.components.len() {
-                self.gather_neighbours(q, index, block)?;
-                self.add_constraints_on_block(q, index, block)?;
+                self.gather_neighbours(q, index, number, block)?;
+                self.add_constraints_on_block(q, index, number, block)?;
             }
         }
         let Memory { sums, coefficients, .. } = &mut self.memory;
@@ -90,9 +105,11 @@ impl<Q: StarkOps> Prover<Q> {
             let log_block = self.shape.log_block(log_rows);
             for plane in 0..4 {
                 let first = start + ((2 * plane) << log_rows);
-                let shares = self.shape.place.shares(blocks);
-                let words = shares.map(|blocks| first + (blocks.start << log_block)..first + (blocks.end << log_block));
-                self.group.all_gather(q, sums, words)?;
+                let words =
+                    |blocks: Range<usize>| first + (blocks.start << log_block)..first + (blocks.end << log_block);
+                for shares in self.shape.place.shared_blocks(blocks) {
+                    self.group.all_gather(q, sums, shares.into_iter().map(words))?;
+                }
             }
         }
         Ok(())
@@ -100,6 +117,9 @@ impl<Q: StarkOps> Prover<Q> {
 
     /// Computes the columns that are read beside the row at hand wherever constraints are evaluated.
     fn extend_planes(&mut self, q: &Q) -> Result<(), ProverError> {
+        if self.shape.place.dealt {
+            return self.gather_planes(q);
+        }
         let Some(blocks) = &mut self.memory.blocks else { return Ok(()) };
         for plane in &self.neighbours.planes {
             let log_rows = plane.coefficients.log_len;
@@ -120,10 +140,10 @@ impl<Q: StarkOps> Prover<Q> {
     }
 
     /// Gathers what a component reads beside the rows of a block.
-    fn gather_neighbours(&mut self, q: &Q, index: usize, block: usize) -> Result<(), ProverError> {
+    fn gather_neighbours(&mut self, q: &Q, index: usize, number: usize, block: usize) -> Result<(), ProverError> {
         let Some(blocks) = &self.memory.blocks else { return Ok(()) };
         let log_block = self.shape.log_block(self.components[index].air.log_rows());
-        let mut first = self.shape.values_in_memory();
+        let mut first = self.shape.slot(number).start + self.shape.values_in_memory();
         for &Gather { plane, step } in &self.neighbours.gathers[index] {
             let plane = &self.neighbours.planes[plane];
             let words = 2 << plane.coefficients.log_len;
@@ -139,7 +159,13 @@ impl<Q: StarkOps> Prover<Q> {
     }
 
     /// Adds the constraints of a component on the block in memory to the sums of its height.
-    fn add_constraints_on_block(&mut self, q: &Q, index: usize, block: usize) -> Result<(), ProverError> {
+    fn add_constraints_on_block(
+        &mut self,
+        q: &Q,
+        index: usize,
+        number: usize,
+        block: usize,
+    ) -> Result<(), ProverError> {
         let (air, inputs) = (&self.components[index].air, &self.inputs[index]);
         let (program, log_rows) = (air.constraint_program(), air.log_rows());
         let log_block = self.shape.log_block(log_rows);
@@ -168,7 +194,7 @@ impl<Q: StarkOps> Prover<Q> {
             masks: &inputs.constraint_masks,
             constants: program.constants(),
             vanishing_inverses: &inputs.vanishing_inverses[copy..=copy],
-            values: memory.values.view(),
+            values: memory.values.slice(self.shape.slot(number))?,
             challenges: memory.answers.secure.slice(challenges)?,
             powers: memory.composition_powers.slice(first..first + air.constraints())?,
             sums: on_block.slice_mut(0..4 << log_block)?,
@@ -183,9 +209,9 @@ impl<Q: StarkOps> Prover<Q> {
     pub(crate) fn add_numerators_by_blocks(&mut self, q: &Q) -> Result<(), ProverError> {
         let columns = self.shape.all_values();
         let blocks = 1 << (self.shape.log_blocks - self.shape.log_blowup);
-        for block in self.shape.place.share(blocks) {
+        for (number, block) in self.shape.place.own_blocks(blocks) {
             for tree in 0..self.shape.trees.len() {
-                self.extend_block(q, tree, block)?;
+                self.extend_block(q, tree, number, block)?;
             }
             let (memory, samples) = (&mut self.memory, &self.samples);
             let Some(BlockMemory { sums: on_block, .. }) = &mut memory.blocks else { return Ok(()) };
@@ -200,7 +226,7 @@ impl<Q: StarkOps> Prover<Q> {
                     columns: &columns,
                     terms: &samples.terms,
                     batches: &batches,
-                    values: memory.values.view(),
+                    values: memory.values.slice(self.shape.slot(number))?,
                     factors: memory.factors.view(),
                     numerators: on_block.slice_mut(0..planes << log_size)?,
                 })?;
@@ -216,9 +242,11 @@ impl<Q: StarkOps> Prover<Q> {
         for batch in &self.samples.batches {
             let log_block = self.shape.log_block(batch.log_size);
             for first in (0..4).map(|plane| start + (plane << batch.log_size)) {
-                let shares = self.shape.place.shares(blocks);
-                let words = shares.map(|blocks| first + (blocks.start << log_block)..first + (blocks.end << log_block));
-                self.group.all_gather(q, &mut self.memory.numerators, words)?;
+                let words =
+                    |blocks: Range<usize>| first + (blocks.start << log_block)..first + (blocks.end << log_block);
+                for shares in self.shape.place.shared_blocks(blocks) {
+                    self.group.all_gather(q, &mut self.memory.numerators, shares.into_iter().map(words))?;
+                }
             }
             start += 4 << batch.log_size;
         }

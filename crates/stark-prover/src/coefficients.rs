@@ -1,4 +1,4 @@
-//! Where the coefficients of all columns are: on the device, or on the host, from where they come in pieces.
+//! Where the coefficients of all columns are: on the device, or on the host, from where they come in pieces, or each with one rank.
 
 use core::ops::Range;
 
@@ -17,11 +17,12 @@ const PIECE: usize = 1 << 22;
 /// Pieces of a run at least, unless it has less columns.
 const PIECES: usize = 8;
 
-/// Coefficients on the device: all, or those of the composition polynomial and room for pieces of others.
+/// Coefficients on the device: all, or those of the composition polynomial, and room for pieces of others or those that were dealt to
+/// this rank.
 pub(crate) struct Coefficients<Q: Queue> {
-    /// Those that stay on the device.
+    /// Those that stay on the device, the composition polynomial's last.
     pub(crate) resident: Q::Buf<M31>,
-    /// The first of them among all.
+    /// How many of all that are before the composition polynomial's are elsewhere.
     first: usize,
     /// Two pieces, of which one is copied while the device works on the other.
     pieces: Option<[Piece<Q>; 2]>,
@@ -39,7 +40,7 @@ struct Piece<Q: Queue> {
 impl<Q: Queue> Coefficients<Q> {
     pub(crate) fn new(q: &Q, shape: &Shape) -> Result<Self, BackendError> {
         let piece = || Ok::<_, BackendError>(Piece { room: q.alloc(shape.piece_words())?, held: 0..0 });
-        let first = shape.coefficients_on_host();
+        let first = shape.coefficients_elsewhere();
         Ok(Self {
             resident: q.alloc(shape.coefficients - first)?,
             first,
@@ -54,7 +55,7 @@ impl<Q: Queue> Coefficients<Q> {
     }
 
     /// Words of a column or of columns that follow each other, by their place among all. Of those on the host, the two pieces that were
-    /// brought last are here.
+    /// brought last are here; of those that were dealt to ranks, none.
     pub(crate) fn slice(&self, words: Range<usize>) -> Result<Ref<'_, Q, M31>, BackendError> {
         match &self.pieces {
             Some(pieces) if words.start < self.first => {
@@ -111,9 +112,19 @@ impl Shape {
         if self.on_host { self.composition().coefficients().start } else { 0 }
     }
 
+    /// Words of coefficients that this prover has not on its device, by as many as those of the composition polynomial are earlier there.
+    pub(crate) fn coefficients_elsewhere(&self) -> usize {
+        let own = self.trees[..self.trace_trees()].iter().flat_map(|tree| &tree.runs).map(|run| run.own.len());
+        if self.place.dealt {
+            self.composition().coefficients().start - own.sum::<usize>()
+        } else {
+            self.coefficients_on_host()
+        }
+    }
+
     /// Where the composition polynomial's coefficients are among those that stay on the device.
     pub(crate) fn composition_on_device(&self) -> Range<usize> {
-        let (all, first) = (self.composition().coefficients(), self.coefficients_on_host());
+        let (all, first) = (self.composition().coefficients(), self.coefficients_elsewhere());
         all.start - first..all.end - first
     }
 

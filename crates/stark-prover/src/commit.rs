@@ -1,7 +1,9 @@
 //! Commitments: interpolation, low-degree extension and the Merkle tree of the columns of a tree.
 
+use core::ops::Range;
+
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, BufferRef as _,
     ops::{
         circle::{CircleInterpolate, CircleLde},
         merkle::{MerkleLeaves, MerkleOps, MerkleTree},
@@ -27,7 +29,7 @@ use crate::{
 
 impl<Q: StarkOps> Prover<Q> {
     /// Copies the rows of a tree's columns to the places of their coefficients. Where those are on the host, they become coefficients at
-    /// once.
+    /// once; where columns are dealt to ranks, look-ups read them in a place of their own.
     pub(crate) fn upload(&mut self, q: &Q, tree: usize, columns: &[&[M31]]) -> Result<(), ProverError> {
         let shape = &self.shape.trees[tree];
         let (expected, got) = (shape.columns.len(), columns.len());
@@ -45,6 +47,9 @@ impl<Q: StarkOps> Prover<Q> {
         let parts: Vec<&[M31]> = parts.into_iter().map(|(_, rows)| *rows).collect();
         if self.host.is_some() {
             return self.interpolate_by_pieces(q, tree, &parts);
+        }
+        if self.shape.place.dealt {
+            return self.upload_own(q, tree, &parts);
         }
         if self.shape.place.is_alone() || self.memory.look_ups.is_some() {
             return Ok(q.write_parts(&parts, self.memory.coefficients.slice_mut(shape.coefficients())?)?);
@@ -64,6 +69,10 @@ impl<Q: StarkOps> Prover<Q> {
     /// Commits to the rows at the places of a tree's coefficients, which become coefficients if they are not yet.
     pub(crate) fn commit(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
         if self.host.is_some() {
+            return self.hash(q, tree);
+        }
+        if self.shape.place.dealt {
+            self.exchange(q, tree)?;
             return self.hash(q, tree);
         }
         let shape = &self.shape.trees[tree];
@@ -113,14 +122,18 @@ impl<Q: StarkOps> Prover<Q> {
             build_tree(q, height, &columns, &self.memory.values, &mut self.memory.trees[tree])?;
             return self.hash_top(q, tree);
         }
-        let own = self.shape.place.share(self.shape.blocks());
-        for (number, block) in own.enumerate() {
-            self.extend_block(q, tree, block)?;
+        let is_brought = self.shape.place.dealt && tree < self.shape.trace_trees();
+        for (number, block) in self.shape.place.own_blocks(self.shape.blocks()) {
+            if !is_brought {
+                self.restrict_to_block(q, tree, number, block)?;
+            }
             self.hash_block(q, tree, number)?;
         }
         let log_leaves = self.shape.log_kept(&self.shape.trees[tree]);
-        let nodes = self.memory.trees[tree].view_mut();
-        q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes })?;
+        for (number, _) in self.shape.own_parts(&self.shape.trees[tree]) {
+            let nodes = self.memory.trees[tree].slice_mut(in_part(log_leaves, number))?;
+            q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes })?;
+        }
         self.hash_top(q, tree)
     }
 
@@ -128,12 +141,16 @@ impl<Q: StarkOps> Prover<Q> {
     fn hash_block(&mut self, q: &Q, tree: usize, number: usize) -> Result<(), ProverError> {
         let (shape, memory) = (&self.shape.trees[tree], &mut self.memory);
         let log_block = shape.height - self.shape.log_blocks;
+        let values = memory.values.slice(self.shape.slot(number))?;
+        // Where columns are dealt, a block is a part of the tree.
+        let (part, number) = if self.shape.place.dealt { (number, 0) } else { (0, number) };
+        let first = in_part(self.shape.log_kept(shape), part).start + (number << (log_block - shape.trimmed));
         if shape.trimmed == 0 {
             q.merkle_leaves(MerkleLeaves {
                 params: &MerkleLeavesParams { log_leaves: log_block },
                 columns: &shape.leaf_columns(|column| self.shape.in_block(column)),
-                values: memory.values.view(),
-                leaves: memory.trees[tree].slice_mut(number << log_block..(number + 1) << log_block)?,
+                values,
+                leaves: memory.trees[tree].slice_mut(first..first + (1 << log_block))?,
             })?;
             return Ok(());
         }
@@ -145,13 +162,13 @@ impl<Q: StarkOps> Prover<Q> {
             q.merkle_leaves(MerkleLeaves {
                 params: &MerkleLeavesParams { log_leaves },
                 columns: &columns,
-                values: memory.values.view(),
+                values: q.shorten(values),
                 leaves: scratch.slice_mut(0..1 << log_leaves)?,
             })?;
             let nodes = scratch.slice_mut(0..nodes(log_leaves))?;
             q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes })?;
             let (kept, len) = (&mut memory.trees[tree], lowest_kept.len());
-            let first = (number << (log_block - shape.trimmed)) + part * len;
+            let first = first + part * len;
             q.copy(scratch.slice(lowest_kept.clone())?, kept.slice_mut(first..first + len)?)?;
         }
         Ok(())
@@ -159,15 +176,25 @@ impl<Q: StarkOps> Prover<Q> {
 
     /// Builds the top of a tree on the roots of the parts that the ranks hashed. Nothing without other ranks.
     fn hash_top(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
-        let log_leaves = self.shape.log_parts(&self.shape.trees[tree]);
+        let shape = &self.shape.trees[tree];
+        let (log_leaves, log_kept) = (self.shape.log_parts(shape), self.shape.log_kept(shape));
         let Some(top) = self.memory.tops.get_mut(tree) else { return Ok(()) };
-        let (part, own) = (&self.memory.trees[tree], if log_leaves == 0 { 0 } else { self.shape.place.rank });
-        q.copy(part.slice(root(part.len()))?, top.slice_mut(own..own + 1)?)?;
+        for (number, part) in self.shape.own_parts(shape) {
+            let nodes = self.memory.trees[tree].slice(in_part(log_kept, number))?;
+            q.copy(nodes.slice(root(nodes.len()))?, top.slice_mut(part..part + 1)?)?;
+        }
         if log_leaves > 0 {
-            self.group.all_gather(q, top, (0..1 << log_leaves).map(|rank| rank..rank + 1))?;
+            for shares in self.shape.place.shared_blocks(1 << log_leaves) {
+                self.group.all_gather(q, top, shares.into_iter())?;
+            }
         }
         Ok(q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes: top.view_mut() })?)
     }
+}
+
+/// Where the nodes of a part are, by its number among those of this rank, each of `2^log_leaves` nodes of the lowest level that is kept.
+pub(crate) const fn in_part(log_leaves: u32, number: usize) -> Range<usize> {
+    number * nodes(log_leaves)..(number + 1) * nodes(log_leaves)
 }
 
 /// Builds the tree of `2^log_leaves` leaves of these columns of `values`, the smallest first.

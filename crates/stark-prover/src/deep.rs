@@ -35,6 +35,8 @@ impl<Q: StarkOps> Prover<Q> {
         let own = place.share(samples.samples.len());
         if self.host.is_some() {
             self.sample_by_pieces(q)?;
+        } else if place.dealt {
+            self.sample_own(q)?;
         } else if !own.is_empty() {
             q.circle_eval_at_points(CircleEvalAtPoints {
                 columns: &self.shape.all_coefficients(),
@@ -46,7 +48,9 @@ impl<Q: StarkOps> Prover<Q> {
         }
         let (memory, samples) = (&mut self.memory, &self.samples);
         let Answers { secure, places, .. } = &mut memory.answers;
-        self.group.all_gather(q, secure, place.shares(samples.samples.len()).map(of))?;
+        if !place.dealt {
+            self.group.all_gather(q, secure, place.shares(samples.samples.len()).map(of))?;
+        }
         q.channel_mix_felts(ChannelMixFelts {
             said: secure.slice(places.sampled.clone())?,
             channel: memory.channel.view_mut(),

@@ -15,6 +15,7 @@ use stark_air::RecordedGenerator;
 
 use crate::{
     Component, Generated, Prover, ProverError, StarkOps,
+    exchanged::Whole,
     inputs::Inputs,
     rows::{evaluate, interpolate},
 };
@@ -100,9 +101,10 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Room for the trace of a component while it is made, if coefficients are on the host.
+    /// Room for the trace of a component while it is made, if it is nowhere whole then.
     fn room(&self, q: &Q, words: &Range<usize>) -> Result<Option<Q::Buf<M31>>, ProverError> {
-        Ok(self.host.as_ref().map(|_| q.alloc(words.len())).transpose()?)
+        let is_whole = self.host.is_none() && (!self.shape.place.dealt || self.memory.look_ups.is_some());
+        Ok(if is_whole { None } else { Some(q.alloc(words.len())?) })
     }
 
     /// Where the trace of a component is made.
@@ -111,13 +113,15 @@ impl<Q: StarkOps> Prover<Q> {
         room: &'a mut Option<Q::Buf<M31>>,
         words: Range<usize>,
     ) -> Result<Mut<'a, Q, M31>, BackendError> {
-        match room {
-            Some(room) => Ok(room.view_mut()),
-            None => self.memory.coefficients.slice_mut(words),
+        match (room, &mut self.memory.look_ups) {
+            (Some(room), _) => Ok(room.view_mut()),
+            (None, Some(look_ups)) if self.shape.place.dealt => look_ups.rows.slice_mut(words),
+            (None, _) => self.memory.coefficients.slice_mut(words),
         }
     }
 
-    /// Interpolates the trace of a component that was made in a room of its own, and keeps the coefficients on the host.
+    /// Keeps the trace of a component that was made in a room of its own: on the host its coefficients; of ranks, where look-ups read it,
+    /// or the columns that were dealt to this one.
     fn keep_made(
         &mut self,
         q: &Q,
@@ -125,9 +129,17 @@ impl<Q: StarkOps> Prover<Q> {
         room: Option<Q::Buf<M31>>,
         words: Range<usize>,
     ) -> Result<(), ProverError> {
-        if let (Some(host), Some(mut made)) = (&mut self.host, room) {
-            interpolate(q, &self.twiddles, log_rows, made.view_mut())?;
-            host.keep(made.view(), words.start)?;
+        let Some(mut made) = room else { return Ok(()) };
+        match (&mut self.host, &mut self.memory.look_ups) {
+            (Some(host), _) => {
+                interpolate(q, &self.twiddles, log_rows, made.view_mut())?;
+                host.keep(made.view(), words.start)?;
+            }
+            (None, Some(look_ups)) => q.copy(made.view(), look_ups.rows.slice_mut(words)?)?,
+            (None, None) => {
+                let whole = Whole { tree: Tree::TRACE.0 as usize, words, columns: &made, first: 0 };
+                self.memory.coefficients.keep_own(q, &self.shape, &whole)?;
+            }
         }
         Ok(())
     }
@@ -213,8 +225,9 @@ impl<Q: StarkOps> Prover<Q> {
         let Component { air, preprocessed } = &self.components[component];
         let (log_rows, rows) = (air.log_rows(), 1 << air.log_rows());
         let (_, words) = self.columns(component);
-        let mut made = self.room(q, &words)?;
-        let mut again = self.room(q, &(0..rows))?;
+        // Where columns are dealt to ranks, keys are in one buffer with the trace.
+        let mut made = if self.shape.place.dealt { Some(q.alloc(words.len())?) } else { self.room(q, &words)? };
+        let mut again = self.host.as_ref().map(|_| q.alloc(rows)).transpose()?;
         for (number, column) in columns.iter().enumerate() {
             let table = inputs.table(column.table)?;
             let keys = self.shape.trees[0].columns[preprocessed[column.keys]].coefficients.first as usize;

@@ -37,6 +37,8 @@ pub(crate) struct LookUps<Q: Queue> {
     pub(crate) rows: Q::Buf<M31>,
     /// Numerators and denominators of one component.
     pub(crate) fractions: Q::Buf<M31>,
+    /// Where columns are dealt to ranks: the interaction columns of one component.
+    pub(crate) made: Q::Buf<M31>,
     /// The sum of each component and its mean.
     pub(crate) sums: Vec<Q::Buf<QM31>>,
 }
@@ -51,6 +53,10 @@ pub(crate) struct BlockMemory<Q: Queue> {
     pub(crate) sums: Q::Buf<M31>,
     /// The tree of a part of a layer, or of a block of committed values.
     pub(crate) nodes: Q::Buf<Digest>,
+    /// Where columns are dealt to ranks: values of this rank's columns on a block of each rank, which are sent there.
+    pub(crate) sent: Q::Buf<M31>,
+    /// Where columns are dealt to ranks: samples, those of each rank together.
+    pub(crate) sampled: Q::Buf<QM31>,
 }
 
 /// All memory of a prover.
@@ -58,10 +64,10 @@ pub(crate) struct Memory<Q: Queue> {
     /// Another one since any of it was replaced.
     pub(crate) identity: Arc<()>,
     pub(crate) coefficients: Coefficients<Q>,
-    /// Committed values: of all positions, or of a block of them and gathered neighbours behind it.
+    /// Committed values: of all positions, or of a block of them, or of several, with gathered neighbours behind each.
     pub(crate) values: Q::Buf<M31>,
     pub(crate) blocks: Option<BlockMemory<Q>>,
-    /// The nodes that are kept of each commitment tree, or of the part of each that this rank hashes.
+    /// The nodes that are kept of each commitment tree, or of the parts of each that this rank hashes, one after the other.
     pub(crate) trees: Vec<Q::Buf<Digest>>,
     /// The nodes above the parts of each tree; nothing without other ranks.
     pub(crate) tops: Vec<Q::Buf<Digest>>,
@@ -99,7 +105,7 @@ impl<Q: Queue> Memory<Q> {
         neighbours: &Neighbours,
         components: &[Component],
     ) -> Result<Self, BackendError> {
-        let trees = shape.trees.iter().map(|tree| q.alloc(nodes(shape.log_kept(tree))));
+        let trees = shape.trees.iter().map(|tree| q.alloc(shape.own_parts(tree).len() * nodes(shape.log_kept(tree))));
         let with_tops = shape.trees.iter().filter(|_| !shape.place.is_alone());
         let tops = with_tops.map(|tree| q.alloc(nodes(shape.log_parts(tree))));
         let layers = LayerForm::all(shape).into_iter().map(|form| {
@@ -121,7 +127,7 @@ impl<Q: Queue> Memory<Q> {
             identity: Arc::default(),
             coefficients: Coefficients::new(q, shape)?,
             // What is gathered with the values of few columns may not have been written yet.
-            values: q.zeros(shape.values_with_planes().max(shape.values_in_memory() + neighbours.gathered))?,
+            values: q.zeros(shape.slots() * shape.slot_words)?,
             blocks: BlockMemory::new(q, shape, samples, neighbours)?,
             trees: trees.collect::<Result<_, BackendError>>()?,
             tops: tops.collect::<Result<_, BackendError>>()?,
@@ -187,6 +193,8 @@ impl<Q: Queue> LookUps<Q> {
         Ok(Some(Self {
             rows: q.alloc(rows.unwrap_or(0))?,
             fractions: q.alloc(fractions)?,
+            // Two fractions make a column of the secure field.
+            made: q.alloc(if shape.place.dealt { fractions / 2 } else { 0 })?,
             sums: components.iter().map(|_| q.zeros(2)).collect::<Result<_, _>>()?,
         }))
     }
@@ -210,6 +218,9 @@ impl<Q: Queue> BlockMemory<Q> {
             keys: keys.collect::<Result<_, _>>()?,
             sums: q.alloc(numerators.chain(part_words).fold(constraints, usize::max))?,
             nodes: q.alloc(log_parts.max().map_or(0, nodes))?,
+            // Where a rank has less columns than others, what it sends for more may not have been written yet.
+            sent: q.zeros(shape.sent_words())?,
+            sampled: q.alloc(if shape.place.dealt { samples.samples.len() } else { 0 })?,
         }))
     }
 }

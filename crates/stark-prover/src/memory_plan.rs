@@ -28,9 +28,10 @@ pub struct MemoryPlan {
 /// Bytes of a prover's memory by what they are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryParts {
-    /// Coefficients of all columns; of those whose coefficients are on the host, room for two pieces.
+    /// Coefficients of all columns, or of those that were dealt to the rank; of those whose coefficients are on the host, room for two
+    /// pieces.
     pub coefficients: u64,
-    /// Committed values of all columns, or of a block of them with what is read around it.
+    /// Committed values of all columns, or of a block of them with what is read around it, or of all blocks of the rank.
     pub values: u64,
     /// Nodes of all commitment trees.
     pub trees: u64,
@@ -83,7 +84,8 @@ impl MemoryPlan {
     }
 
     /// That of one of the ranks that make a proof together, and what it is of, with the fewest blocks of which all ranks have as many
-    /// and whose memory `fits`; if none fits, with those that take the least. `shape` is that of a prover alone.
+    /// and whose memory `fits`; if none fits, with those that take the least. Where columns are dealt, there is one number of blocks.
+    /// `shape` is that of a prover alone.
     pub(crate) fn outlined(
         mut shape: Shape,
         config: &PcsConfig,
@@ -95,7 +97,8 @@ impl MemoryPlan {
         if !ranks.is_power_of_two() || ranks > 1 << most {
             return Err(ProverError::Ranks { most: 1 << most, got: ranks });
         }
-        shape.place = Place { rank, log_ranks: ranks.ilog2() };
+        shape.place = Place { rank, log_ranks: ranks.ilog2(), dealt: false };
+        shape.deal(most);
         let planned = |log_blocks: u32| {
             let outline = Outline::new(shape.clone(), components, Residency::Blocks(1 << log_blocks))?;
             let plan = Self::of(config, &outline, components)?;
@@ -103,6 +106,9 @@ impl MemoryPlan {
         };
         let even = (shape.log_blowup + shape.place.log_ranks).min(most);
         let mut least = planned(even)?;
+        if shape.place.dealt {
+            return Ok(least);
+        }
         for log_blocks in even + 1..=most {
             if fits(&least.1) {
                 break;
@@ -123,10 +129,12 @@ impl MemoryPlan {
         let [forward, inverse] = [planned.alloc::<Twiddle>(twiddles)?, planned.alloc::<Twiddle>(twiddles)?];
         let trees = memory.trees.iter().chain(&memory.tops).map(bytes).sum();
         let look_ups = memory.look_ups.as_ref().map_or(0, |look_ups| {
-            bytes(&look_ups.rows) + bytes(&look_ups.fractions) + look_ups.sums.iter().map(bytes).sum::<u64>()
+            let columns = [&look_ups.rows, &look_ups.fractions, &look_ups.made].map(bytes);
+            columns.iter().sum::<u64>() + look_ups.sums.iter().map(bytes).sum::<u64>()
         });
         let blocks = memory.blocks.as_ref().map_or(0, |blocks| {
-            bytes(&blocks.planes) + bytes(&blocks.sums) + blocks.keys.iter().map(bytes).sum::<u64>()
+            let columns = [&blocks.planes, &blocks.sums, &blocks.sent].into_iter().chain(&blocks.keys);
+            columns.map(bytes).sum::<u64>()
         });
         let part_nodes = memory.blocks.as_ref().map_or(0, |blocks| bytes(&blocks.nodes));
         let layers = memory.layers.iter().map(|layer| bytes(&layer.values) + bytes(&layer.nodes));

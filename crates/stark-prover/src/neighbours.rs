@@ -9,12 +9,16 @@ use core_types::{
     params::{air::MaskAt, columns::ColumnAt},
 };
 
-use crate::{Component, shape::Shape};
+use crate::{
+    Component,
+    shape::{Column, Shape},
+};
 
 /// A column that is read beside the row at hand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plane {
     pub(crate) coefficients: ColumnAt,
+    pub(crate) values: ColumnAt,
     /// The first word of its values where constraints are evaluated, among those of all planes.
     pub(crate) first: usize,
 }
@@ -57,7 +61,7 @@ impl Neighbours {
             let log_rows = component.air.log_rows();
             let gathers: Vec<Gather> = masks
                 .map(|mask| Gather {
-                    plane: neighbours.plane(shape.column(index, component, &mask.source).coefficients),
+                    plane: neighbours.plane(shape.column(index, component, &mask.source)),
                     step: neighbours.step(Step { log_rows, offset: mask.offset }),
                 })
                 .collect();
@@ -67,10 +71,11 @@ impl Neighbours {
         neighbours
     }
 
-    fn plane(&mut self, coefficients: ColumnAt) -> usize {
+    fn plane(&mut self, column: &Column) -> usize {
+        let Column { coefficients, values, .. } = *column;
         let known = self.planes.iter().position(|plane| plane.coefficients.first == coefficients.first);
         known.unwrap_or_else(|| {
-            self.planes.push(Plane { coefficients, first: self.words });
+            self.planes.push(Plane { coefficients, values, first: self.words });
             self.words += 2 << coefficients.log_len;
             self.planes.len() - 1
         })

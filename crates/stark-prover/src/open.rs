@@ -20,6 +20,7 @@ use core_types::params::{
 use crate::{
     Prover, ProverError, StarkOps,
     answers::{Answers, root},
+    commit::in_part,
     memory::Layer,
 };
 
@@ -56,21 +57,24 @@ impl<Q: StarkOps> Prover<Q> {
         for (tree, (shape, nodes)) in self.shape.trees.iter().zip(&memory.trees).enumerate() {
             let (log_parts, all) = (self.shape.log_parts(shape), places.tree_paths[tree].clone());
             let len = all.len() >> log_parts;
-            // Empty where each rank keeps the root of its part alone.
-            let part = |rank: usize| all.start + rank * len..all.start + (rank + 1) * len;
-            let own = part(if log_parts == 0 { 0 } else { self.shape.place.rank });
+            // Empty where each rank keeps the roots of its parts alone.
+            let of = |parts: Range<usize>| all.start + parts.start * len..all.start + parts.end * len;
             // Positions count modulo the part: of a query in another part, what is gathered is not read.
             let (log_leaves, log_from) = (self.shape.log_kept(shape), log_from - log_parts);
             // The nodes of a level above the leaves are shifted positions.
             let folded = u32::from(shape.trimmed > 0);
-            q.merkle_paths(MerklePaths {
-                params: &MerklePathsParams { log_leaves, log_from, first_level: 0, queries, folded },
-                nodes: nodes.view(),
-                positions: words.slice(drawn_positions.clone())?,
-                paths: digests.slice_mut(own)?,
-            })?;
+            for (number, part) in self.shape.own_parts(shape) {
+                q.merkle_paths(MerklePaths {
+                    params: &MerklePathsParams { log_leaves, log_from, first_level: 0, queries, folded },
+                    nodes: nodes.slice(in_part(log_leaves, number))?,
+                    positions: words.slice(drawn_positions.clone())?,
+                    paths: digests.slice_mut(of(part..part + 1))?,
+                })?;
+            }
             if log_parts > 0 {
-                self.group.all_gather(q, digests, (0..1 << log_parts).map(part))?;
+                for shares in self.shape.place.shared_blocks(1 << log_parts) {
+                    self.group.all_gather(q, digests, shares.into_iter().map(of))?;
+                }
             }
             if let Some(top) = memory.tops.get(tree) {
                 q.copy(top.view(), digests.slice_mut(places.tree_tops[tree].clone())?)?;
@@ -126,21 +130,24 @@ impl<Q: StarkOps> Prover<Q> {
         let all = self.memory.answers.places.opened[tree].clone();
         let words = columns.len() * queries;
         let (place, blocks) = (self.shape.place, self.shape.blocks());
-        for block in place.share(blocks) {
+        for (number, block) in place.own_blocks(blocks) {
             let first = all.start + block * words;
-            self.extend_block(q, tree, block)?;
+            self.extend_block(q, tree, number, block)?;
             let memory = &mut self.memory;
             let Answers { elements, words: positions, places, .. } = &mut memory.answers;
             q.open_columns(OpenColumns {
                 params: &params,
                 columns: &columns,
-                values: memory.values.view(),
+                values: memory.values.slice(self.shape.slot(number))?,
                 positions: positions.slice(places.positions.clone())?,
                 opened: elements.slice_mut(first..first + words)?,
             })?;
         }
         let of = |blocks: Range<usize>| all.start + blocks.start * words..all.start + blocks.end * words;
-        Ok(self.group.all_gather(q, &mut self.memory.answers.elements, place.shares(blocks).map(of))?)
+        for shares in place.shared_blocks(blocks) {
+            self.group.all_gather(q, &mut self.memory.answers.elements, shares.into_iter().map(of))?;
+        }
+        Ok(())
     }
 
     /// Gathers the values of a tree's columns around the queries, block by block: those of the leaves that open each below the levels
@@ -149,8 +156,9 @@ impl<Q: StarkOps> Prover<Q> {
         let (place, blocks, queries) = (self.shape.place, self.shape.blocks(), self.shape.queries);
         let of_block = self.shape.grouped_values(&self.shape.trees[tree]) * queries;
         let all = self.memory.answers.places.opened_groups[tree].clone();
-        for block in place.share(blocks) {
-            self.extend_block(q, tree, block)?;
+        for (number, block) in place.own_blocks(blocks) {
+            self.extend_block(q, tree, number, block)?;
+            let slot = self.shape.slot(number).start;
             let (shape, memory) = (&self.shape.trees[tree], &mut self.memory);
             let Answers { secure, words: positions, places, .. } = &mut memory.answers;
             let mut first = all.start + block * of_block;
@@ -165,9 +173,10 @@ impl<Q: StarkOps> Prover<Q> {
                 };
                 for chunk in 0..run.chunks() {
                     let end = first + (queries << log_group);
+                    let chunk = self.shape.chunk_in_block(run, chunk);
                     q.open_groups(OpenGroups {
                         params: &params,
-                        values: memory.values.slice(self.shape.chunk_in_block(run, chunk))?,
+                        values: memory.values.slice(slot + chunk.start..slot + chunk.end)?,
                         positions: positions.slice(places.positions.clone())?,
                         opened: secure.slice_mut(first..end)?,
                     })?;
@@ -176,6 +185,9 @@ impl<Q: StarkOps> Prover<Q> {
             }
         }
         let of = |blocks: Range<usize>| all.start + blocks.start * of_block..all.start + blocks.end * of_block;
-        Ok(self.group.all_gather(q, &mut self.memory.answers.secure, place.shares(blocks).map(of))?)
+        for shares in place.shared_blocks(blocks) {
+            self.group.all_gather(q, &mut self.memory.answers.secure, shares.into_iter().map(of))?;
+        }
+        Ok(())
     }
 }

@@ -19,6 +19,9 @@ impl Outline {
         shape.trim();
         let samples = Samples::new(&shape);
         let neighbours = Neighbours::new(&shape, components);
+        let words =
+            [shape.values_with_planes(), shape.values_in_memory() + neighbours.gathered, shape.values_with_rounds()];
+        shape.slot_words = words.into_iter().fold(0, usize::max);
         Ok(Self { residency, shape, samples, neighbours })
     }
 }

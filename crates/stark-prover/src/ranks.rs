@@ -1,13 +1,14 @@
 //! Provers on several devices that make one proof together.
 //!
-//! Every rank has all coefficients. Of what follows from them it does its share: it interpolates some of the columns, and computes and
-//! hashes some of the blocks of their values; what others need of that is gathered. The rest, which does not grow with the number of
+//! A rank does its share of what grows with the number of columns: it interpolates some of them, and computes and hashes some of the
+//! blocks of their values. Where there are no more ranks than copies of the trace, all ranks gather all coefficients first; else columns
+//! are [dealt](crate::dealt). The rest, which does not grow with the number of
 //! columns, all ranks do alike, so that their transcripts are one.
 
 use core::ops::Range;
 use std::sync::Arc;
 
-use backend_api::{Buffer as _, Collective, CollectiveError, Element, Queue, Ranks};
+use backend_api::{Buffer as _, Collective, CollectiveError, Element, Mut, Queue, Ranks, Ref};
 use core_types::{
     blake2s::Digest,
     field::{M31, QM31},
@@ -20,6 +21,8 @@ use crate::ProverError;
 pub(crate) struct Place {
     pub(crate) rank: usize,
     pub(crate) log_ranks: u32,
+    /// Whether each rank has the coefficients of its own columns alone.
+    pub(crate) dealt: bool,
 }
 
 impl Place {
@@ -58,9 +61,20 @@ impl<Q: Queue, T: Element, C: Collective<Q>> Gather<Q, T> for C {
     }
 }
 
+/// [`Collective::all_to_all`] of the values of columns.
+pub(crate) trait Bring<Q: Queue> {
+    fn bring(&self, q: &Q, src: Ref<'_, Q, M31>, dst: Mut<'_, Q, M31>) -> Result<(), CollectiveError>;
+}
+
+impl<Q: Queue, C: Collective<Q>> Bring<Q> for C {
+    fn bring(&self, q: &Q, src: Ref<'_, Q, M31>, dst: Mut<'_, Q, M31>) -> Result<(), CollectiveError> {
+        self.all_to_all(q, src, dst)
+    }
+}
+
 /// What a proof asks of a [`Collective`].
 pub(crate) trait Exchange<Q: Queue>:
-    Ranks + Gather<Q, M31> + Gather<Q, QM31> + Gather<Q, Digest> + Gather<Q, u32>
+    Ranks + Gather<Q, M31> + Gather<Q, QM31> + Gather<Q, Digest> + Gather<Q, u32> + Bring<Q>
 {
 }
 
@@ -88,6 +102,14 @@ impl<Q: Queue> Group<Q> {
     {
         match &self.0 {
             Some(exchange) => exchange.gather(q, buffer, &shares.collect::<Vec<_>>()),
+            None => Ok(()),
+        }
+    }
+
+    /// Brings part `r` of what this rank has to rank `r`, and its part of what each rank has to this one.
+    pub(crate) fn all_to_all(&self, q: &Q, src: Ref<'_, Q, M31>, dst: Mut<'_, Q, M31>) -> Result<(), CollectiveError> {
+        match &self.0 {
+            Some(exchange) => exchange.bring(q, src, dst),
             None => Ok(()),
         }
     }
@@ -146,13 +168,13 @@ mod tests {
     #[test]
     fn shares_cover_everything_once_and_differ_by_one_at_most() {
         for (count, log_ranks) in (0..40).flat_map(|count| (0..=3).map(move |log_ranks| (count, log_ranks))) {
-            let shares: Vec<_> = Place { rank: 0, log_ranks }.shares(count).collect();
+            let shares: Vec<_> = Place { rank: 0, log_ranks, dealt: false }.shares(count).collect();
             let all: Vec<usize> = shares.iter().cloned().flatten().collect();
             assert_eq!(all, (0..count).collect::<Vec<_>>());
             let lens = || shares.iter().map(ExactSizeIterator::len);
             assert!(lens().max() <= lens().min().map(|len| len + 1));
             for (rank, share) in shares.iter().enumerate() {
-                assert_eq!(Place { rank, log_ranks }.share(count), *share);
+                assert_eq!(Place { rank, log_ranks, dealt: false }.share(count), *share);
             }
         }
     }

@@ -19,6 +19,7 @@ use stark_verifier::{FriConfig, PcsConfig, Proof, Protocol};
 use crate::{
     Generated, Prover, ProverError, Stage, StarkOps, Submitted,
     answers::{Answers, root},
+    exchanged::Whole,
     ranks::Work,
     rows::interpolate,
 };
@@ -366,6 +367,7 @@ impl<Q: StarkOps> Prover<Q> {
             // With coefficients on the host, the rows have been read, and the columns take their place.
             columns: match &self.host {
                 Some(_) => look_ups.rows.slice_mut(0..words.len())?,
+                None if self.shape.place.dealt => look_ups.made.slice_mut(0..words.len())?,
                 None => self.memory.coefficients.slice_mut(words.clone())?,
             },
             sums: look_ups.sums[index].view_mut(),
@@ -373,6 +375,10 @@ impl<Q: StarkOps> Prover<Q> {
         if let Some(host) = &mut self.host {
             interpolate(q, &self.twiddles, log_rows, look_ups.rows.slice_mut(0..words.len())?)?;
             host.keep(look_ups.rows.slice(0..words.len())?, words.start)?;
+        } else if self.shape.place.dealt {
+            let tree = Tree::INTERACTION.0 as usize;
+            let whole = Whole { tree, words, columns: &look_ups.made, first: 0 };
+            self.memory.coefficients.keep_own(q, &self.shape, &whole)?;
         }
         let mean = challenges.start + air.challenges() as usize;
         q.copy(look_ups.sums[index].slice(1..2)?, answers.secure.slice_mut(mean..mean + 1)?)?;

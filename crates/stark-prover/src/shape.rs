@@ -34,6 +34,8 @@ pub(crate) struct Run {
     pub(crate) columns: u32,
     pub(crate) coefficients: Range<usize>,
     pub(crate) values: Range<usize>,
+    /// Where columns are dealt to ranks, the coefficients of a rank's own.
+    pub(crate) own: Range<usize>,
 }
 
 impl Run {
@@ -105,6 +107,8 @@ pub(crate) struct Shape {
     pub(crate) values: usize,
     /// Log of the number of blocks of which one is in memory at a time; 0 if all values are.
     pub(crate) log_blocks: u32,
+    /// Words of the values of a block, with what is read around it.
+    pub(crate) slot_words: usize,
     /// Whether coefficients are on the host.
     pub(crate) on_host: bool,
     /// Which of the provers that make a proof together it is for.
@@ -161,6 +165,7 @@ impl Shape {
             coefficients,
             values,
             log_blocks: 0,
+            slot_words: values,
             on_host: false,
             place: Place::default(),
         })
@@ -176,9 +181,10 @@ impl Shape {
         config.into_iter().chain(sizes).chain(runs).collect()
     }
 
-    /// Log of the number of ranks that each hash a part of a tree; a tree without columns is one part.
+    /// Log of the number of parts of a tree that ranks hash apart, each of them as many; a tree without columns is one part.
     pub(crate) const fn log_parts(&self, tree: &TreeShape) -> u32 {
-        if tree.columns.is_empty() { 0 } else { self.place.log_ranks }
+        let log_copies = if self.place.dealt { self.log_blowup } else { 0 };
+        if tree.columns.is_empty() { 0 } else { self.place.log_ranks + log_copies }
     }
 
     /// Blocks of which one is in memory at a time.
@@ -340,6 +346,7 @@ fn place(trees: &mut [TreeShape], log_blowup: u32) -> (usize, usize) {
                     columns: 1,
                     coefficients: start.0..coefficients,
                     values: start.1..values,
+                    own: 0..0,
                 }),
             }
         }

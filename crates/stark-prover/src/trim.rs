@@ -45,7 +45,7 @@ impl Shape {
             let bytes = |trimmed: u32| {
                 let tree = TreeShape { trimmed, ..self.trees[index].clone() };
                 // What is gathered is there twice: as it is, and among all answers.
-                32 * nodes(self.log_kept(&tree)) + 8 * self.opened_words(&tree)
+                32 * self.own_parts(&tree).len() * nodes(self.log_kept(&tree)) + 8 * self.opened_words(&tree)
             };
             let least = (0..=self.most_trimmed(&self.trees[index])).min_by_key(|&trimmed| bytes(trimmed));
             self.trees[index].trimmed = least.unwrap_or(0);
@@ -94,7 +94,7 @@ impl Shape {
         chunks.fold(self.values_in_memory(), usize::max)
     }
 
-    /// Log of the nodes of the lowest level that is kept of a tree, in the part of this rank.
+    /// Log of the nodes of the lowest level that is kept of a tree, in a part of it.
     pub(crate) fn log_kept(&self, tree: &TreeShape) -> u32 {
         tree.height - self.log_parts(tree) - tree.trimmed
     }

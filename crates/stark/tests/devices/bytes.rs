@@ -23,11 +23,17 @@ pub(crate) fn expected(log_rows: u32, columns: usize, ranks: usize) -> u64 {
     let (log_size, log_ranks) = (log_rows + log_blowup, ranks.ilog2());
     let log_blocks = log_blowup + log_ranks;
     let rows = 1 << log_rows;
-    // Coefficients of the trace, sums of constraints, numerators of the one point and height.
-    let words = share(columns * rows, ranks) + 4 * share(2 * rows, ranks) + 4 * share(rows, ranks);
+    // With more ranks than copies, columns are dealt, and a rank hashes one part of each tree in each copy.
+    let (is_dealt, copies) = (log_ranks > log_blowup, 1 << log_blowup);
+    let (parts, log_parts) = if is_dealt { (copies as u64, log_ranks + log_blowup) } else { (1, log_ranks) };
+    // Coefficients of the trace, or its extended columns.
+    let trace =
+        share(columns * rows * if is_dealt { copies } else { 1 }, ranks) / if is_dealt { ranks as u64 } else { 1 };
+    // Sums of constraints, numerators of the one point and height.
+    let words = trace + 4 * share(2 * rows, ranks) + 4 * share(rows, ranks);
     let samples = 16 * share(columns + 8, ranks);
     // The roots of the parts, of the trace and the composition polynomial.
-    let roots = 2 * 32;
+    let roots = 2 * 32 * parts;
     // The lowest level that is kept of each layer that is cut into as many parts as there are ranks.
     let layers = (config.fri_config.log_last_layer_degree_bound + log_blowup + 1..=log_size).filter_map(|log_layer| {
         let log_part = log_layer.min((log_size - log_blocks).max(4));
@@ -40,7 +46,7 @@ pub(crate) fn expected(log_rows: u32, columns: usize, ranks: usize) -> u64 {
         let held =
             |trimmed: u32| (64 << (log_size - log_ranks - trimmed)) + ((8 * words(trimmed) * queries) << log_blocks);
         let trimmed = (0..=4.min(log_size - log_blocks)).min_by_key(|&trimmed| held(trimmed)).unwrap();
-        let paths = 32 * u64::from(log_size - log_ranks - trimmed) * queries as u64;
+        let paths = 32 * u64::from(log_size - log_parts - trimmed) * queries as u64 * parts;
         4 * share((words(trimmed) * queries) << log_blocks, ranks) + paths
     });
     let state = 36;

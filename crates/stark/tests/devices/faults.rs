@@ -34,9 +34,9 @@ fn collective(error: CollectiveError) -> ProveError {
 #[test]
 fn whatever_exchange_fails_on_a_rank_all_end_with_its_name() {
     let ((air, trace), expected) = (wide(4, 6), expected());
-    let prove = |at: u64, odd: usize| -> (Vec<Proven>, u64) {
+    let prove = |ranks: usize, at: u64, odd: usize| -> (Vec<Proven>, u64) {
         let calls = Arc::new(AtomicU64::new(0));
-        let proven = on_ranks(Local::group(2), Choice::Cpu, |q, rank| {
+        let proven = on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
             let counted = if rank.rank() == odd { Arc::clone(&calls) } else { Arc::default() };
             let at = if rank.rank() == odd { at } else { u64::MAX };
             let failing = Failing { inner: rank, calls: counted, at };
@@ -44,29 +44,35 @@ fn whatever_exchange_fails_on_a_rank_all_end_with_its_name() {
         });
         (proven, calls.load(core::sync::atomic::Ordering::Relaxed))
     };
-    let (proven, calls) = prove(u64::MAX, 0);
-    assert!(proven.iter().all(|proven| proven.as_ref() == Ok(&expected)));
-    assert!(calls > 15, "{calls}");
-    for (at, odd) in (0..calls).flat_map(|at| [(at, 0), (at, 1)]) {
-        let (proven, _) = prove(at, odd);
-        let refused = collective(CollectiveError::Transport("refused".to_owned()));
-        assert_eq!(proven[odd], Err(refused), "call {at} of rank {odd}");
-        let gave_up = collective(CollectiveError::GaveUp { rank: odd });
-        assert_eq!(proven[1 - odd], Err(gave_up), "call {at} of rank {odd}");
+    // Two gather coefficients, to four the columns are dealt.
+    for ranks in [2, 4] {
+        let (proven, calls) = prove(ranks, u64::MAX, 0);
+        assert!(proven.iter().all(|proven| proven.as_ref() == Ok(&expected)));
+        assert!(calls > 15, "{calls}");
+        for (at, odd) in (0..calls).flat_map(|at| [(at, 0), (at, ranks - 1)]) {
+            let (proven, _) = prove(ranks, at, odd);
+            for (rank, proven) in proven.into_iter().enumerate() {
+                let why = match rank == odd {
+                    true => CollectiveError::Transport("refused".to_owned()),
+                    false => CollectiveError::GaveUp { rank: odd },
+                };
+                assert_eq!(proven, Err(collective(why)), "call {at} of rank {odd} of {ranks}");
+            }
+        }
     }
 }
 
-/// Makes a proof on two simulated devices while a rule is in force, and says how often each call was made for it.
-fn prove(rule: Option<&str>) -> (Vec<Proven>, BTreeMap<&'static str, u64>) {
+/// Makes a proof on simulated devices while a rule is in force, and says how often each call was made for it.
+fn prove(ranks: usize, rule: Option<&str>) -> (Vec<Proven>, BTreeMap<&'static str, u64>) {
     let session = devices();
     let (air, trace) = wide(4, 6);
-    let queues = [0, 1].map(|device| open(Choice::Sim, device));
+    let queues: Vec<_> = (0..ranks as u32).map(|device| open(Choice::Sim, device)).collect();
     let before = session.counters().calls;
     if let Some(rule) = rule {
         session.inject(rule.parse::<Rule>().unwrap());
     }
     let proven = thread::scope(|scope| {
-        let ranks = Local::group(2).into_iter().zip(&queues).map(|(rank, q)| {
+        let ranks = Local::group(ranks).into_iter().zip(&queues).map(|(rank, q)| {
             let made = || StatementProver::sharded(q, rank, Protocol::V2_3, config(), &air)?.prove(q, &trace);
             scope.spawn(made)
         });
@@ -81,26 +87,29 @@ fn prove(rule: Option<&str>) -> (Vec<Proven>, BTreeMap<&'static str, u64>) {
 #[test]
 fn whatever_call_a_driver_refuses_all_ranks_end_with_the_proof_or_an_error() {
     let expected = expected();
-    let (proven, made) = prove(None);
-    assert!(proven.iter().all(|proven| proven.as_ref() == Ok(&expected)));
-    let mut failed = 0;
-    for call in ["cuLaunchKernel", "cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoDAsync_v2"] {
-        let count = made.get(call).copied().unwrap_or(0);
-        assert!(count > 0, "{call}: {made:?}");
-        for turn in (1..=count).step_by(count.div_ceil(20) as usize) {
-            let (proven, _) = prove(Some(&format!("fail=700@{call}:{turn}")));
-            let lost = proven.iter().position(|proven| {
-                matches!(proven, Err(ProveError::Prover(ProverError::Backend(BackendError::DeviceLost { .. }))))
-            });
-            let Some(lost) = lost else { panic!("{call} {turn}: {proven:?}") };
-            let other = &proven[1 - lost];
-            let gave_up = collective(CollectiveError::GaveUp { rank: lost });
-            // A device that is lost after the last exchange has no proof, and the other has.
-            assert!(other.as_ref() == Ok(&expected) || *other == Err(gave_up), "{call} {turn}: {other:?}");
-            failed += u32::from(other.is_err());
+    for ranks in [2, 4] {
+        let (proven, made) = prove(ranks, None);
+        assert!(proven.iter().all(|proven| proven.as_ref() == Ok(&expected)));
+        let mut failed = 0;
+        for call in ["cuLaunchKernel", "cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoDAsync_v2"] {
+            let count = made.get(call).copied().unwrap_or(0);
+            assert!(count > 0, "{call}: {made:?}");
+            for turn in (1..=count).step_by(count.div_ceil(40 / ranks as u64) as usize) {
+                let (proven, _) = prove(ranks, Some(&format!("fail=700@{call}:{turn}")));
+                let lost = proven.iter().position(|proven| {
+                    matches!(proven, Err(ProveError::Prover(ProverError::Backend(BackendError::DeviceLost { .. }))))
+                });
+                let Some(lost) = lost else { panic!("{call} {turn}: {proven:?}") };
+                for (_, other) in proven.iter().enumerate().filter(|(rank, _)| *rank != lost) {
+                    let gave_up = collective(CollectiveError::GaveUp { rank: lost });
+                    // A device that is lost after the last exchange has no proof, and the others have.
+                    assert!(other.as_ref() == Ok(&expected) || *other == Err(gave_up), "{call} {turn}: {other:?}");
+                    failed += u32::from(other.is_err());
+                }
+            }
         }
+        assert!(failed > 30, "{failed} of {ranks} ranks");
     }
-    assert!(failed > 30, "{failed}");
 }
 
 #[test]

@@ -4,9 +4,9 @@ use backend_api::{Queue as _, Ranks as _};
 use collective::Local;
 use runtime::{Choice, Domain, Settings};
 use stark::{
-    Columns, M31, PcsConfig, ProofGraph, Protocol, Residency, Statement, StatementProver, memory_plan_of_rank,
+    Columns, M31, PcsConfig, ProofGraph, Protocol, Residency, Statement, StatementProver, Witness, memory_plan_of_rank,
 };
-use stark_airs::{Circuit, Plonk, Poseidon2Chain, StateMachine};
+use stark_airs::{Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
 use crate::{configs, devices, on_ranks, watched::Poisoned, wide};
 
@@ -50,11 +50,33 @@ fn ranks_on_the_processor_make_the_proof_of_one() {
 
 #[test]
 fn ranks_that_keep_the_root_of_their_part_of_a_tree_alone_make_the_proof_of_one() {
-    for (log_rows, lifting, ranks) in [(1, 5, 2), (3, 7, 8)] {
+    for (log_rows, lifting, ranks) in [(1, 5, 2), (3, 7, 8), (5, 8, 4), (4, 9, 8)] {
         let (air, trace) = wide(log_rows, 4);
         let config = PcsConfig { lifting_log_size: Some(lifting), ..PcsConfig::default() };
         hold(Choice::Cpu, &[ranks], config, &air, &trace);
     }
+}
+
+#[test]
+fn more_ranks_than_copies_keep_the_coefficients_of_their_own_columns_alone() {
+    let config = |log_blowup_factor| {
+        let mut config = PcsConfig::default();
+        config.fri_config.log_blowup_factor = log_blowup_factor;
+        config
+    };
+    // What a rank has of the coefficients of 37 columns, and of the eight of the composition polynomial.
+    let words = |columns: u64| 4 * ((columns + 8) << 9);
+    let (air, trace) = wide(9, 37);
+    for (log_blowup, ranks, columns) in [(1, 2, 37), (1, 4, 10), (1, 8, 5), (2, 4, 37), (2, 8, 5), (3, 16, 3)] {
+        let config = config(log_blowup);
+        let plan = memory_plan_of_rank(&config, &air, ranks).unwrap();
+        assert_eq!(plan.parts().coefficients, words(columns), "{ranks} ranks, 2^{log_blowup} copies");
+        hold(Choice::Cpu, &[ranks], config, &air, &trace);
+    }
+    // Of rows as few as these, not every rank can have a block in each copy.
+    let (air, _) = wide(2, 37);
+    let plan = memory_plan_of_rank(&config(1), &air, 4).unwrap();
+    assert_eq!(plan.parts().coefficients, 4 * ((37 + 8) << 2));
 }
 
 #[test]
@@ -68,18 +90,39 @@ fn ranks_on_simulated_devices_make_the_proof_of_one() {
     }
 }
 
+/// Whether ranks make the proof of one from what makes the trace.
+fn hold_from<S: Statement + Sync, W: Witness + Sync>(statement: &S, trace: &[Columns], witness: &W) {
+    let (q, config) = (runtime::cpu().unwrap(), PcsConfig::default());
+    let expected = StatementProver::new(&q, Protocol::V2_3, config, statement).unwrap().prove(&q, trace).unwrap();
+    for ranks in [2, 4, 8] {
+        let proofs = on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
+            let mut prover = StatementProver::sharded(q, Poisoned(rank), Protocol::V2_3, config, statement).unwrap();
+            [prover.prove_from(q, witness), prover.prove(q, trace), prover.prove_from(q, witness)]
+        });
+        assert!(proofs.iter().flatten().all(|proof| proof.as_ref() == Ok(&expected)), "{ranks} ranks");
+    }
+}
+
 #[test]
 fn what_generators_make_on_every_rank_is_proven_too() {
-    let q = runtime::cpu().unwrap();
     let machine = StateMachine::new([6, 5], [3, 4].map(M31::from_u32)).unwrap();
-    let config = PcsConfig::default();
-    let expected =
-        StatementProver::new(&q, Protocol::V2_3, config, &machine).unwrap().prove_from(&q, &machine).unwrap();
-    let proofs = on_ranks(Local::group(4), Choice::Cpu, |q, rank| {
-        let mut prover = StatementProver::sharded(q, rank, Protocol::V2_3, config, &machine).unwrap();
-        prover.prove_from(q, &machine).unwrap()
-    });
-    assert!(proofs.iter().all(|proof| *proof == expected));
+    hold_from(&machine, &machine.trace(), &machine);
+    let plonk = Plonk::evaluate(Circuit::sample(60).unwrap(), [3, 9].map(M31::from_u32).to_vec()).unwrap();
+    hold_from(&plonk, &plonk.trace(), &plonk.wires());
+    let (chain, trace) = Poseidon2Chain::run(4, [0; 16].map(M31::from_u32)).unwrap();
+    hold_from(&chain, &trace, &Poseidon2Chain::states(4, [0; 16].map(M31::from_u32)).unwrap().1);
+    for (log_rows, columns) in [(5, 13), (7, 3)] {
+        let air = WideFibonacci::new(log_rows, columns).unwrap();
+        let seeds: Vec<_> = (0..1 << log_rows).map(|row| [row, 5 * row + 2].map(M31::from_u32)).collect();
+        hold_from(&air, &air.trace(&seeds).unwrap(), &air.seeds(&seeds).unwrap());
+    }
+}
+
+#[test]
+fn columns_that_are_exchanged_in_several_rounds_arrive_in_their_places() {
+    // A rank sends 64 of these columns at once, and then one or none.
+    let (air, trace) = wide(14, 4 * 64 + 3);
+    hold(Choice::Cpu, &[4], PcsConfig::default(), &air, &trace);
 }
 
 #[test]

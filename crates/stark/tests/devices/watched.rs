@@ -6,7 +6,9 @@ use core::{
 };
 use std::sync::Arc;
 
-use backend_api::{Buffer as _, Collective, CollectiveError, Element, Mut, Queue, Ranks, Ref, from_words, words_of};
+use backend_api::{
+    Buffer as _, BufferMut as _, Collective, CollectiveError, Element, Mut, Queue, Ranks, Ref, from_words, words_of,
+};
 
 /// Fills what other ranks have to bring with words that are in no proof, before they bring it.
 pub(crate) struct Poisoned<C>(pub(crate) C);
@@ -51,7 +53,9 @@ impl<Q: Queue, C: Collective<Q>> Collective<Q> for Poisoned<C> {
     }
 
     fn all_to_all<T: Element>(&self, q: &Q, src: Ref<'_, Q, T>, dst: Mut<'_, Q, T>) -> Result<(), CollectiveError> {
-        self.0.all_to_all(q, src, dst)
+        let mut brought = q.upload(&from_words::<T>(&vec![0x2bad_f00d; dst.len() * words_of::<T>()])?)?;
+        self.0.all_to_all(q, src, brought.view_mut())?;
+        Ok(q.copy(brought.view(), q.shorten_mut(dst))?)
     }
 
     fn broadcast<T: Element>(

@@ -1,0 +1,71 @@
+//! Which blocks of the committed values a rank has, and where.
+//!
+//! Where columns are gathered, a rank computes blocks that follow each other, one at a time. Where they are
+//! [dealt](crate::dealt), it keeps one block of each copy of the trace, so that all ranks have as much of what is on the first copies alone.
+
+use core::ops::Range;
+
+use crate::{
+    ranks::Place,
+    shape::{Shape, TreeShape},
+};
+
+impl Place {
+    /// The blocks of this rank among the first `blocks`, each with its number among them.
+    pub(crate) fn own_blocks(self, blocks: usize) -> impl Iterator<Item = (usize, usize)> {
+        let own = if self.dealt { 0..blocks >> self.log_ranks } else { self.share(blocks) };
+        let block = move |own| if self.dealt { (own << self.log_ranks) + self.rank } else { own };
+        own.enumerate().map(move |(number, own)| (number, block(own)))
+    }
+
+    /// The blocks of all ranks among the first `blocks`: each of the lists has for every rank some that follow each other.
+    pub(crate) fn shared_blocks(self, blocks: usize) -> Vec<Vec<Range<usize>>> {
+        let ranks = self.ranks();
+        let copy = |first| (first..first + ranks).map(|block| block..block + 1).collect();
+        if self.dealt { (0..blocks).step_by(ranks).map(copy).collect() } else { vec![self.shares(blocks).collect()] }
+    }
+}
+
+impl Shape {
+    /// The parts of a tree that this rank hashes, each with its number among them.
+    pub(crate) fn own_parts(&self, tree: &TreeShape) -> Vec<(usize, usize)> {
+        match self.log_parts(tree) {
+            0 => vec![(0, 0)],
+            log_parts => self.place.own_blocks(1 << log_parts).collect(),
+        }
+    }
+
+    /// Blocks whose values are in memory at once.
+    pub(crate) const fn slots(&self) -> usize {
+        if self.place.dealt { 1 << self.log_blowup } else { 1 }
+    }
+
+    /// Where the values of a block are, by its number among those of this rank, with what is read around it.
+    pub(crate) const fn slot(&self, number: usize) -> Range<usize> {
+        let first = if self.place.dealt { number * self.slot_words } else { 0 };
+        first..first + self.slot_words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_block_is_that_of_one_rank() {
+        for (log_ranks, dealt) in [(0, false), (2, false), (2, true), (3, true)] {
+            for blocks in [1, 2, 4].map(|copies| copies << log_ranks) {
+                let lists = Place { rank: 0, log_ranks, dealt }.shared_blocks(blocks);
+                let mut seen = vec![0; blocks];
+                for rank in 0..1 << log_ranks {
+                    let own: Vec<_> = Place { rank, log_ranks, dealt }.own_blocks(blocks).collect();
+                    let listed = lists.iter().flat_map(|list| list[rank].clone());
+                    assert_eq!(own, listed.enumerate().collect::<Vec<_>>());
+                    assert_eq!(own.len(), blocks >> log_ranks);
+                    own.iter().for_each(|(_, block)| seen[*block] += 1);
+                }
+                assert!(seen.iter().all(|&count| count == 1));
+            }
+        }
+    }
+}
