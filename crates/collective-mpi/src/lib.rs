@@ -23,7 +23,7 @@
 //! is different.
 #![forbid(unsafe_code)]
 
-#[cfg(any(not(feature = "mpi"), test))]
+#[cfg(not(feature = "mpi"))]
 mod absent;
 #[cfg(feature = "mpi")]
 mod agent;
