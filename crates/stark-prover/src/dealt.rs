@@ -1,4 +1,4 @@
-//! Columns that are dealt to ranks, where there are more ranks than copies of a trace in its extension.
+//! Columns that are dealt to ranks, where there are as many ranks as copies of a trace in its extension, or more.
 //!
 //! Each rank interpolates and extends its own columns alone and keeps their coefficients to itself. Of the values all columns have, it keeps
 //! one block of each copy of the trace: an all-to-all of the extended columns brings it those. Then leaves, constraints, numerators and
@@ -46,18 +46,19 @@ pub(crate) struct DealtSamples {
 }
 
 impl Shape {
-    /// Deals the columns to the ranks, if there are more of them than copies and if every rank can have a block of each copy.
-    pub(crate) fn deal(&mut self, most_log_blocks: u32) {
+    /// Deals the columns to the ranks, if there are as many of them as copies or more, and one block of each copy for every rank.
+    pub(crate) fn deal(&mut self) {
         let log_ranks = self.place.log_ranks;
-        self.place.dealt = log_ranks > self.log_blowup && log_ranks + self.log_blowup <= most_log_blocks;
-        if !self.place.dealt {
-            return;
-        }
+        self.place.dealt =
+            log_ranks > 0 && log_ranks >= self.log_blowup && self.log_blocks == log_ranks + self.log_blowup;
         let (mut first, trees) = (0, self.trace_trees());
         for tree in 0..trees {
             for run in 0..self.trees[tree].runs.len() {
                 let run_shape = &self.trees[tree].runs[run];
-                let columns: usize = self.rounds(run_shape).map(|round| round.width).sum();
+                let columns = match self.place.dealt {
+                    true => self.rounds(run_shape).map(|round| round.width).sum(),
+                    false => 0,
+                };
                 let end = first + (columns << run_shape.log_rows);
                 self.trees[tree].runs[run].own = first..end;
                 first = end;

@@ -84,8 +84,7 @@ impl MemoryPlan {
     }
 
     /// That of one of the ranks that make a proof together, and what it is of, with the fewest blocks of which all ranks have as many
-    /// and whose memory `fits`; if none fits, with those that take the least. Where columns are dealt, there is one number of blocks.
-    /// `shape` is that of a prover alone.
+    /// and whose memory `fits`; if none fits, with those that take the least. `shape` is that of a prover alone.
     pub(crate) fn outlined(
         mut shape: Shape,
         config: &PcsConfig,
@@ -98,7 +97,6 @@ impl MemoryPlan {
             return Err(ProverError::Ranks { most: 1 << most, got: ranks });
         }
         shape.place = Place { rank, log_ranks: ranks.ilog2(), dealt: false };
-        shape.deal(most);
         let planned = |log_blocks: u32| {
             let outline = Outline::new(shape.clone(), components, Residency::Blocks(1 << log_blocks))?;
             let plan = Self::of(config, &outline, components)?;
@@ -106,9 +104,6 @@ impl MemoryPlan {
         };
         let even = (shape.log_blowup + shape.place.log_ranks).min(most);
         let mut least = planned(even)?;
-        if shape.place.dealt {
-            return Ok(least);
-        }
         for log_blocks in even + 1..=most {
             if fits(&least.1) {
                 break;

@@ -92,7 +92,8 @@ impl<Q: StarkOps> Prover<Q> {
 
     /// As [`new`](Self::new), of a prover that makes each proof together with those of the other ranks of `collective`, which are
     /// given the same: all have the same proof in the end. A rank interpolates its share of the columns, and computes, hashes and
-    /// opens its share of the blocks of their values: as few blocks for all ranks as each has room for.
+    /// opens its share of the blocks of their values: as few blocks for all ranks as each has room for. With as many ranks as the blow-up
+    /// or more, a rank keeps the coefficients of its own columns alone, if all have room for their blocks.
     ///
     /// Ranks make the same calls. One whose call fails, or that drops a session before the end of its proof, ends the others; another
     /// group and other provers are needed then. Without look-ups, a rank uploads of a trace what it interpolates.

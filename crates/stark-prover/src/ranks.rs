@@ -1,8 +1,8 @@
 //! Provers on several devices that make one proof together.
 //!
 //! A rank does its share of what grows with the number of columns: it interpolates some of them, and computes and hashes some of the
-//! blocks of their values. Where there are no more ranks than copies of the trace, all ranks gather all coefficients first; else columns
-//! are [dealt](crate::dealt). The rest, which does not grow with the number of
+//! blocks of their values. Where there are less ranks than copies of the trace, or not enough memory, all ranks gather all coefficients first;
+//! else columns are [dealt](crate::dealt). The rest, which does not grow with the number of
 //! columns, all ranks do alike, so that their transcripts are one.
 
 use core::ops::Range;

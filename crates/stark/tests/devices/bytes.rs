@@ -15,16 +15,21 @@ fn share(count: usize, ranks: usize) -> u64 {
     (count / ranks) as u64
 }
 
-/// Bytes from each rank to each other one for a proof of a wide Fibonacci trace with the default parameters: fold step 1,
-/// and the last layer constant.
-pub(crate) fn expected(log_rows: u32, columns: usize, ranks: usize) -> u64 {
-    let config = PcsConfig::default();
+/// The default parameters, fold step 1 and the last layer constant, with another blow-up.
+pub(crate) fn config(log_blowup: u32) -> PcsConfig {
+    let mut config = PcsConfig::default();
+    config.fri_config.log_blowup_factor = log_blowup;
+    config
+}
+
+/// Bytes from each rank to each other one for a proof of a wide Fibonacci trace.
+pub(crate) fn expected(config: &PcsConfig, log_rows: u32, columns: usize, ranks: usize) -> u64 {
     let (log_blowup, queries) = (config.fri_config.log_blowup_factor, config.fri_config.n_queries);
     let (log_size, log_ranks) = (log_rows + log_blowup, ranks.ilog2());
     let log_blocks = log_blowup + log_ranks;
     let rows = 1 << log_rows;
-    // With more ranks than copies, columns are dealt, and a rank hashes one part of each tree in each copy.
-    let (is_dealt, copies) = (log_ranks > log_blowup, 1 << log_blowup);
+    // With as many ranks as copies, columns are dealt, and a rank hashes one part of each tree in each copy.
+    let (is_dealt, copies) = (log_ranks >= log_blowup, 1 << log_blowup);
     let (parts, log_parts) = if is_dealt { (copies as u64, log_ranks + log_blowup) } else { (1, log_ranks) };
     // Coefficients of the trace, or its extended columns.
     let trace =
@@ -55,11 +60,13 @@ pub(crate) fn expected(log_rows: u32, columns: usize, ranks: usize) -> u64 {
 
 #[test]
 fn links_carry_what_the_sizes_of_a_proof_say() {
-    for (log_rows, columns, ranks) in [(6, 8, 2), (6, 24, 4), (9, 16, 8), (12, 40, 4)] {
+    let cases =
+        [(1, 6, 8, 2), (1, 6, 24, 4), (1, 9, 16, 8), (1, 12, 40, 4), (2, 6, 8, 2), (3, 9, 16, 4), (2, 7, 16, 4)];
+    for (log_blowup, log_rows, columns, ranks) in cases {
+        let config = config(log_blowup);
         let (air, trace) = wide(log_rows, columns as u32);
         let sent = on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
             let rank = Arc::new(rank);
-            let config = PcsConfig::default();
             let mut prover = StatementProver::sharded(q, Arc::clone(&rank), Protocol::V2_3, config, &air).unwrap();
             let made = rank.sent_bytes();
             prover.prove(q, &trace).unwrap();
@@ -67,9 +74,9 @@ fn links_carry_what_the_sizes_of_a_proof_say() {
             all.iter().zip(made).map(|(all, made)| all - made).collect::<Vec<_>>()
         });
         for (rank, sent) in sent.iter().enumerate() {
-            let bytes = expected(log_rows, columns, ranks);
+            let bytes = expected(&config, log_rows, columns, ranks);
             let expected: Vec<u64> = (0..ranks).map(|to| if to == rank { 0 } else { bytes }).collect();
-            assert_eq!(*sent, expected, "2^{log_rows} x {columns} on rank {rank} of {ranks}");
+            assert_eq!(*sent, expected, "2^{log_rows} x {columns}, blow-up 2^{log_blowup}, rank {rank} of {ranks}");
         }
     }
 }

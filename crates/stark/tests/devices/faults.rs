@@ -13,18 +13,17 @@ use cuda_sim::driver::Rule;
 use runtime::Choice;
 use stark::{CollectiveError, PcsConfig, Protocol, ProveError, ProverError, StatementProof, StatementProver};
 
-use crate::{configs, devices, on_ranks, open, watched::Failing, wide};
+use crate::{bytes::config, configs, devices, on_ranks, open, watched::Failing, wide};
 
 type Proven = Result<StatementProof, ProveError>;
 
-fn config() -> PcsConfig {
-    PcsConfig::default()
-}
+/// Logs of the blow-up, and ranks: two that gather coefficients, and four that columns are dealt to.
+const WAYS: [(u32, usize); 2] = [(2, 2), (1, 4)];
 
-fn expected() -> StatementProof {
+fn expected(config: PcsConfig) -> StatementProof {
     let (air, trace) = wide(4, 6);
     let q = runtime::cpu().unwrap();
-    StatementProver::new(&q, Protocol::V2_3, config(), &air).unwrap().prove(&q, &trace).unwrap()
+    StatementProver::new(&q, Protocol::V2_3, config, &air).unwrap().prove(&q, &trace).unwrap()
 }
 
 fn collective(error: CollectiveError) -> ProveError {
@@ -33,24 +32,26 @@ fn collective(error: CollectiveError) -> ProveError {
 
 #[test]
 fn whatever_exchange_fails_on_a_rank_all_end_with_its_name() {
-    let ((air, trace), expected) = (wide(4, 6), expected());
-    let prove = |ranks: usize, at: u64, odd: usize| -> (Vec<Proven>, u64) {
+    let (air, trace) = wide(4, 6);
+    let prove = |config, ranks: usize, at: u64, odd: usize| -> (Vec<Proven>, u64) {
         let calls = Arc::new(AtomicU64::new(0));
         let proven = on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
             let counted = if rank.rank() == odd { Arc::clone(&calls) } else { Arc::default() };
             let at = if rank.rank() == odd { at } else { u64::MAX };
             let failing = Failing { inner: rank, calls: counted, at };
-            StatementProver::sharded(q, failing, Protocol::V2_3, config(), &air)?.prove(q, &trace)
+            StatementProver::sharded(q, failing, Protocol::V2_3, config, &air)?.prove(q, &trace)
         });
         (proven, calls.load(core::sync::atomic::Ordering::Relaxed))
     };
-    // Two gather coefficients, to four the columns are dealt.
-    for ranks in [2, 4] {
-        let (proven, calls) = prove(ranks, u64::MAX, 0);
+    for (log_blowup, ranks) in WAYS {
+        let config = config(log_blowup);
+        let expected = expected(config);
+        let prove = |at, odd| prove(config, ranks, at, odd);
+        let (proven, calls) = prove(u64::MAX, 0);
         assert!(proven.iter().all(|proven| proven.as_ref() == Ok(&expected)));
         assert!(calls > 15, "{calls}");
         for (at, odd) in (0..calls).flat_map(|at| [(at, 0), (at, ranks - 1)]) {
-            let (proven, _) = prove(ranks, at, odd);
+            let (proven, _) = prove(at, odd);
             for (rank, proven) in proven.into_iter().enumerate() {
                 let why = match rank == odd {
                     true => CollectiveError::Transport("refused".to_owned()),
@@ -63,9 +64,10 @@ fn whatever_exchange_fails_on_a_rank_all_end_with_its_name() {
 }
 
 /// Makes a proof on simulated devices while a rule is in force, and says how often each call was made for it.
-fn prove(ranks: usize, rule: Option<&str>) -> (Vec<Proven>, BTreeMap<&'static str, u64>) {
+fn prove(config: PcsConfig, ranks: usize, rule: Option<&str>) -> (Vec<Proven>, BTreeMap<&'static str, u64>) {
     let session = devices();
     let (air, trace) = wide(4, 6);
+    let (air, trace) = (&air, &trace);
     let queues: Vec<_> = (0..ranks as u32).map(|device| open(Choice::Sim, device)).collect();
     let before = session.counters().calls;
     if let Some(rule) = rule {
@@ -73,7 +75,7 @@ fn prove(ranks: usize, rule: Option<&str>) -> (Vec<Proven>, BTreeMap<&'static st
     }
     let proven = thread::scope(|scope| {
         let ranks = Local::group(ranks).into_iter().zip(&queues).map(|(rank, q)| {
-            let made = || StatementProver::sharded(q, rank, Protocol::V2_3, config(), &air)?.prove(q, &trace);
+            let made = move || StatementProver::sharded(q, rank, Protocol::V2_3, config, air)?.prove(q, trace);
             scope.spawn(made)
         });
         let ranks: Vec<_> = ranks.collect();
@@ -86,16 +88,17 @@ fn prove(ranks: usize, rule: Option<&str>) -> (Vec<Proven>, BTreeMap<&'static st
 
 #[test]
 fn whatever_call_a_driver_refuses_all_ranks_end_with_the_proof_or_an_error() {
-    let expected = expected();
-    for ranks in [2, 4] {
-        let (proven, made) = prove(ranks, None);
+    for (log_blowup, ranks) in WAYS {
+        let config = config(log_blowup);
+        let expected = expected(config);
+        let (proven, made) = prove(config, ranks, None);
         assert!(proven.iter().all(|proven| proven.as_ref() == Ok(&expected)));
         let mut failed = 0;
         for call in ["cuLaunchKernel", "cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoDAsync_v2"] {
             let count = made.get(call).copied().unwrap_or(0);
             assert!(count > 0, "{call}: {made:?}");
             for turn in (1..=count).step_by(count.div_ceil(40 / ranks as u64) as usize) {
-                let (proven, _) = prove(ranks, Some(&format!("fail=700@{call}:{turn}")));
+                let (proven, _) = prove(config, ranks, Some(&format!("fail=700@{call}:{turn}")));
                 let lost = proven.iter().position(|proven| {
                     matches!(proven, Err(ProveError::Prover(ProverError::Backend(BackendError::DeviceLost { .. }))))
                 });
@@ -117,7 +120,7 @@ fn a_rank_that_stalls_ends_all() {
     let (air, trace) = wide(4, 6);
     let proven = on_ranks(Local::patient_group(2, Duration::from_secs(1)), Choice::Cpu, |q, rank| {
         let is_slow = rank.rank() == 1;
-        let mut prover = StatementProver::sharded(q, rank, Protocol::V2_3, config(), &air)?;
+        let mut prover = StatementProver::sharded(q, rank, Protocol::V2_3, PcsConfig::default(), &air)?;
         if is_slow {
             thread::sleep(Duration::from_secs(3));
         }
@@ -129,7 +132,7 @@ fn a_rank_that_stalls_ends_all() {
         else {
             panic!("{proven:?}")
         };
-        assert!(call.starts_with("all-gather of M31"), "{call}");
+        assert!(call.starts_with("all-to-all of M31"), "{call}");
     }
 }
 
@@ -137,16 +140,16 @@ fn a_rank_that_stalls_ends_all() {
 fn ranks_with_other_statements_or_parameters_end_with_a_name() {
     let small = wide(4, 6).0;
     // As many columns and heights, and another first challenge.
-    for (other, config_of_1) in [(wide(5, 6).0, config()), (small, configs()[1])] {
+    for (other, config_of_1) in [(wide(5, 6).0, PcsConfig::default()), (small, configs()[1])] {
         let made = on_ranks(Local::group(4), Choice::Cpu, |q, rank| {
-            let (air, config) = if rank.rank() == 1 { (&other, config_of_1) } else { (&small, config()) };
+            let (air, config) = if rank.rank() == 1 { (&other, config_of_1) } else { (&small, PcsConfig::default()) };
             StatementProver::sharded(q, rank, Protocol::V2_3, config, air).map(drop)
         });
         assert_eq!(made, vec![Err(ProveError::Prover(ProverError::Disagreement { rank: 1 })); 4]);
     }
     let made = on_ranks(Local::group(2), Choice::Cpu, |q, rank| {
         let air = if rank.rank() == 1 { wide(4, 6).0 } else { wide(4, 7).0 };
-        StatementProver::sharded(q, rank, Protocol::V2_3, config(), &air).map(drop)
+        StatementProver::sharded(q, rank, Protocol::V2_3, PcsConfig::default(), &air).map(drop)
     });
     assert_eq!(made, vec![Err(ProveError::Prover(ProverError::Disagreement { rank: 1 })); 2]);
 }
@@ -156,7 +159,7 @@ fn groups_that_a_statement_cannot_be_shared_among_are_refused() {
     let (air, _) = wide(2, 3);
     for (ranks, most) in [(3, 4), (8, 4), (6, 4)] {
         let made = on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
-            StatementProver::sharded(q, rank, Protocol::V2_3, config(), &air).map(drop)
+            StatementProver::sharded(q, rank, Protocol::V2_3, PcsConfig::default(), &air).map(drop)
         });
         assert_eq!(made, vec![Err(ProveError::Prover(ProverError::Ranks { most, got: ranks })); ranks]);
     }
@@ -167,12 +170,12 @@ fn a_trace_that_breaks_a_constraint_has_no_proof_on_any_rank() {
     let (air, mut trace) = wide(4, 6);
     trace[0][3][5] += stark::M31::ONE;
     let proven = on_ranks(Local::group(4), Choice::Cpu, |q, rank| {
-        let mut prover = StatementProver::sharded(q, rank, Protocol::V2_3, config(), &air).unwrap();
+        let mut prover = StatementProver::sharded(q, rank, Protocol::V2_3, PcsConfig::default(), &air).unwrap();
         let broken = prover.prove(q, &trace);
         // The group goes on.
         (broken, prover.prove(q, &wide(4, 6).1))
     });
-    let expected = expected();
+    let expected = expected(PcsConfig::default());
     for (broken, whole) in proven {
         assert_eq!(broken, Err(ProveError::Prover(ProverError::Constraints)));
         assert_eq!(whole, Ok(expected.clone()));

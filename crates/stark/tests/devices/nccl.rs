@@ -84,7 +84,7 @@ fn nccl_moves_what_the_sizes_of_a_proof_say() {
         rank.sent_bytes().iter().zip(made).map(|(all, made)| all - made).collect::<Vec<_>>()
     });
     let (before, after) = (before.into_inner().unwrap().unwrap(), session.counters().nccl_bytes);
-    let bytes = expected_bytes(log_rows, columns, devices as usize);
+    let bytes = expected_bytes(&config, log_rows, columns, devices as usize);
     for (from, to) in (0..devices).flat_map(|from| (0..devices).map(move |to| (from, to))) {
         let of = |counted: &BTreeMap<(u32, u32), u64>| counted.get(&(from, to)).copied().unwrap_or(0);
         let expected = if from == to { 0 } else { bytes };

@@ -11,7 +11,12 @@ use stark::{
 };
 use stark_airs::StateMachine;
 
-use crate::{bytes::expected as expected_bytes, configs, open, simulate, watched::Poisoned, wide};
+use crate::{
+    bytes::{config, expected as expected_bytes},
+    configs, open, simulate,
+    watched::Poisoned,
+    wide,
+};
 
 type Proven = Result<StatementProof, ProveError>;
 
@@ -99,9 +104,9 @@ fn whichever_links_there_are_the_proof_is_the_same() {
 /// The links of the driver carry what the sizes of a proof say: all that was read of other devices was what they brought.
 #[test]
 fn the_driver_copies_what_the_sizes_of_a_proof_say() {
-    for (log_rows, columns, devices) in [(6, 8, 2), (6, 24, 4)] {
+    for (log_blowup, log_rows, columns, devices) in [(2, 6, 8, 2), (1, 6, 24, 4)] {
         let session = simulate("devices=4;peer=copies");
-        let (config, (air, trace)) = (PcsConfig::default(), wide(log_rows, columns as u32));
+        let (config, (air, trace)) = (config(log_blowup), wide(log_rows, columns as u32));
         let queues = queues(devices);
         let counted = || session.counters().bytes_between_devices;
         let before = std::sync::Mutex::new(None);
@@ -117,7 +122,7 @@ fn the_driver_copies_what_the_sizes_of_a_proof_say() {
             rank.sent_bytes().iter().zip(made).map(|(all, made)| all - made).collect::<Vec<_>>()
         });
         let (before, after) = (before.into_inner().unwrap().unwrap(), counted());
-        let bytes = expected_bytes(log_rows, columns, devices as usize);
+        let bytes = expected_bytes(&config, log_rows, columns, devices as usize);
         for (from, to) in (0..devices).flat_map(|from| (0..devices).map(move |to| (from, to))) {
             let of = |counted: &std::collections::BTreeMap<(u32, u32), u64>| counted.get(&(from, to)).copied();
             let carried = of(&after).unwrap_or(0) - of(&before).unwrap_or(0);
