@@ -143,7 +143,7 @@ impl<Q: StarkOps> Prover<Q> {
     fn gather_neighbours(&mut self, q: &Q, index: usize, number: usize, block: usize) -> Result<(), ProverError> {
         let Some(blocks) = &self.memory.blocks else { return Ok(()) };
         let log_block = self.shape.log_block(self.components[index].air.log_rows());
-        let mut first = self.shape.slot(number).start + self.shape.values_in_memory();
+        let mut first = self.shape.slot(number).start + self.shape.values_in_block();
         for &Gather { plane, step } in &self.neighbours.gathers[index] {
             let plane = &self.neighbours.planes[plane];
             let words = 2 << plane.coefficients.log_len;

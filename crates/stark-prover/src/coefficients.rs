@@ -114,7 +114,7 @@ impl Shape {
 
     /// Words of coefficients that this prover has not on its device, by as many as those of the composition polynomial are earlier there.
     pub(crate) fn coefficients_elsewhere(&self) -> usize {
-        let own = self.trees[..self.trace_trees()].iter().flat_map(|tree| &tree.runs).map(|run| run.own.len());
+        let own = self.trees[..self.trace_trees()].iter().flat_map(|tree| &tree.runs).map(|run| run.dealt.len());
         if self.place.dealt {
             self.composition().coefficients().start - own.sum::<usize>()
         } else {

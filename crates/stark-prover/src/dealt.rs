@@ -9,19 +9,21 @@ use core::ops::Range;
 use core_types::params::{columns::ColumnAt, deep::SampleAt};
 
 use crate::{
+    ranks::Place,
     samples::Samples,
     shape::{Run, Shape},
 };
 
-/// Words of what a rank sends to all others at once, unless a column has more.
-const SENT: usize = 1 << 20;
+/// Words that a rank sends to all others at once, unless a column has more: enough for a link, and few enough that most traces go
+/// column by column.
+const SENT: usize = 1 << 16;
 
 /// Columns of a run that are exchanged at once: as many of each rank, rank after rank, so that they arrive in their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Round {
     /// The first of them.
     pub(crate) first: usize,
-    /// Columns of each rank; the last ranks may have less.
+    /// Columns of each rank; the last ranks may have fewer.
     pub(crate) width: usize,
 }
 
@@ -33,6 +35,36 @@ impl Round {
     }
 }
 
+/// How so many columns are dealt to so many ranks, `most` to each at once.
+#[derive(Clone, Copy, Debug)]
+struct Deal {
+    columns: usize,
+    ranks: usize,
+    most: usize,
+}
+
+impl Deal {
+    /// Columns that are exchanged in a round, unless it is the last.
+    const fn at_once(self) -> usize {
+        self.most * self.ranks
+    }
+
+    fn rounds(self) -> impl Iterator<Item = Round> {
+        (0..self.columns).step_by(self.at_once()).map(move |first| self.round(first))
+    }
+
+    fn round(self, first: usize) -> Round {
+        Round { first, width: self.most.min((self.columns - first).div_ceil(self.ranks)) }
+    }
+
+    /// Which rank has a column, and its number among those of that rank.
+    fn owner(self, column: usize) -> (usize, usize) {
+        let Round { first, width } = self.round(column / self.at_once() * self.at_once());
+        let among = column - first;
+        (among / width, first / self.ranks + among % width)
+    }
+}
+
 /// How columns are sampled that are dealt to ranks.
 pub(crate) struct DealtSamples {
     /// Where the coefficients of this rank's columns are.
@@ -41,7 +73,7 @@ pub(crate) struct DealtSamples {
     pub(crate) samples: Vec<SampleAt>,
     /// Where the samples of each rank are, among those of one rank after the other.
     pub(crate) shares: Vec<Range<usize>>,
-    /// What lies next to each other there and in the order of the proof: the first there, and all here.
+    /// Samples that follow each other in both orders: the first of them there, and all of them in the order of the proof.
     pub(crate) moves: Vec<(usize, Range<usize>)>,
 }
 
@@ -49,40 +81,25 @@ impl Shape {
     /// Deals the columns to the ranks, if there are as many of them as copies or more, and one block of each copy for every rank.
     pub(crate) fn deal(&mut self) {
         let log_ranks = self.place.log_ranks;
-        self.place.dealt =
-            log_ranks > 0 && log_ranks >= self.log_blowup && self.log_blocks == log_ranks + self.log_blowup;
-        let (mut first, trees) = (0, self.trace_trees());
-        for tree in 0..trees {
-            for run in 0..self.trees[tree].runs.len() {
-                let run_shape = &self.trees[tree].runs[run];
-                let columns = match self.place.dealt {
-                    true => self.rounds(run_shape).map(|round| round.width).sum(),
-                    false => 0,
-                };
-                let end = first + (columns << run_shape.log_rows);
-                self.trees[tree].runs[run].own = first..end;
-                first = end;
-            }
+        self.place.dealt = log_ranks >= self.log_blowup && self.log_blocks == log_ranks + self.log_blowup;
+        let (place, mut first, trees) = (self.place, 0, self.trace_trees());
+        for run in self.trees[..trees].iter_mut().flat_map(|tree| &mut tree.runs) {
+            let columns: usize = if place.dealt { place.deal(run).rounds().map(|round| round.width).sum() } else { 0 };
+            let end = first + (columns << run.log_rows);
+            run.dealt = first..end;
+            first = end;
         }
     }
 
     /// The rounds in which the columns of a run are exchanged.
     pub(crate) fn rounds(&self, run: &Run) -> impl Iterator<Item = Round> + use<> {
-        let (columns, ranks) = (run.columns as usize, self.place.ranks());
-        let most = (SENT >> run.log_rows).max(1);
-        let mut first = 0;
-        core::iter::from_fn(move || {
-            let width = most.min((columns - first).div_ceil(ranks));
-            let round = Round { first, width };
-            first = columns.min(first + width * ranks);
-            (width > 0).then_some(round)
-        })
+        self.place.deal(run).rounds()
     }
 
-    /// The columns of a run that were dealt to this rank, those next to each other together, and where their coefficients are.
+    /// The columns of a run that were dealt to this rank, round by round, and where their coefficients are.
     pub(crate) fn own_columns(&self, run: &Run) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + use<> {
-        let (columns, log_rows, rank) = (run.columns as usize, run.log_rows, self.place.rank);
-        let mut first = run.own.start;
+        let (columns, log_rows, Place { rank, .. }) = (run.columns as usize, run.log_rows, self.place);
+        let mut first = run.dealt.start;
         self.rounds(run).map(move |round| {
             let own = round.of_rank(rank, columns);
             let words = first..first + (own.len() << log_rows);
@@ -108,30 +125,28 @@ impl Shape {
         among
     }
 
-    /// Words that a rank sends to all ranks at once, at most.
+    /// Words that a rank sends to all ranks at once, at most; 0 where columns are gathered.
     pub(crate) fn sent_words(&self) -> usize {
-        if !self.place.dealt {
-            return 0;
-        }
-        let runs = self.trees[..self.trace_trees()].iter().flat_map(|tree| &tree.runs);
-        runs.flat_map(|run| self.rounds(run).map(|round| round.width << run.log_rows)).max().unwrap_or(0)
+        self.all_rounds().map(|(run, round)| round.width << run.log_rows).max().unwrap_or(0)
     }
 
-    /// Words of the values of a block, with those that come with them where a rank has less columns than others.
+    /// Words of the values of a block, with those that come with them where a rank has fewer columns than others; 0 where columns are
+    /// gathered.
     pub(crate) fn values_with_rounds(&self) -> usize {
-        if !self.place.dealt {
-            return 0;
-        }
-        let runs = self.trees[..self.trace_trees()].iter().flat_map(|tree| &tree.runs);
-        let ends = runs.flat_map(|run| {
-            let (start, log_block) = (self.run_in_block(run).start, self.log_block(run.log_rows));
-            self.rounds(run)
-                .map(move |round| start + ((round.first + (round.width << self.place.log_ranks)) << log_block))
-        });
-        ends.max().unwrap_or(0)
+        let end = |(run, round): (&Run, Round)| {
+            let columns = round.first + (round.width << self.place.log_ranks);
+            self.run_in_block(run).start + (columns << self.log_block(run.log_rows))
+        };
+        self.all_rounds().map(end).max().unwrap_or(0)
     }
 
-    /// Who samples what, and where it comes.
+    /// All rounds of a proof, with their runs.
+    fn all_rounds(&self) -> impl Iterator<Item = (&Run, Round)> {
+        let runs = self.trees[..self.trace_trees()].iter().flat_map(|tree| &tree.runs);
+        runs.filter(|_| self.place.dealt).flat_map(|run| self.rounds(run).map(move |round| (run, round)))
+    }
+
+    /// Who samples what, and where it goes.
     pub(crate) fn dealt_samples(&self, samples: &Samples) -> DealtSamples {
         let columns: Vec<(usize, ColumnAt)> = self.owners();
         let owner = |sample: &SampleAt| columns[sample.column as usize].0;
@@ -168,25 +183,52 @@ impl Shape {
             for column in &tree.columns {
                 let ColumnAt { first, log_len, .. } = column.coefficients;
                 let word = first as usize;
-                let Some(run) = tree.runs.iter().find(|run| run.coefficients.contains(&word)) else { continue };
+                let run = &tree.runs[tree.runs.partition_point(|run| run.coefficients.end <= word)];
                 let column = (word - run.coefficients.start) >> run.log_rows;
-                let mut start = run.own.start;
-                for round in self.rounds(run) {
-                    let among = column - round.first;
-                    if among < round.width * self.place.ranks() {
-                        let (rank, own) = (among / round.width, among % round.width);
-                        let at = if number == self.trace_trees() {
-                            word - self.coefficients_elsewhere()
-                        } else {
-                            start + (own << run.log_rows)
-                        };
-                        owners.push((rank, ColumnAt::new(at as u64, log_len)));
-                        break;
-                    }
-                    start += round.width << run.log_rows;
-                }
+                let (rank, own) = self.place.deal(run).owner(column);
+                let first = if number == self.trace_trees() {
+                    word - self.coefficients_elsewhere()
+                } else {
+                    run.dealt.start + (own << run.log_rows)
+                };
+                owners.push((rank, ColumnAt::new(first as u64, log_len)));
             }
         }
         owners
+    }
+}
+
+impl Place {
+    fn deal(self, run: &Run) -> Deal {
+        Deal { columns: run.columns as usize, ranks: self.ranks(), most: (SENT >> run.log_rows).max(1) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_is_dealt_to_one_rank_and_arrives_in_its_place() {
+        for (columns, ranks, most) in
+            (1..40).flat_map(|c| [2, 4, 8].map(|g| (c, g))).flat_map(|(c, g)| [1, 2, 3, 9].map(|m| (c, g, m)))
+        {
+            let deal = Deal { columns, ranks, most };
+            let mut arrived = Vec::new();
+            let mut counts = vec![0; ranks];
+            for round in deal.rounds() {
+                assert!((1..=most).contains(&round.width));
+                assert_eq!(arrived.len(), round.first);
+                for rank in 0..ranks {
+                    for column in round.of_rank(rank, columns) {
+                        arrived.push(column);
+                        assert_eq!(deal.owner(column), (rank, counts[rank]));
+                        counts[rank] += 1;
+                    }
+                }
+            }
+            assert_eq!(arrived, (0..columns).collect::<Vec<_>>());
+            assert!(counts.iter().max() <= Some(&columns.div_ceil(ranks)));
+        }
     }
 }

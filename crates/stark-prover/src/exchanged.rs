@@ -78,29 +78,32 @@ impl<Q: StarkOps> Prover<Q> {
         let Memory { coefficients, values, blocks: Some(BlockMemory { sent, .. }), .. } = &mut self.memory else {
             return Ok(());
         };
-        let (log_rows, log_domain, log_block) =
-            (run.log_rows, run.log_rows + shape.log_blowup, shape.log_block(run.log_rows));
+        let (log_rows, log_domain) = (run.log_rows, run.log_rows + shape.log_blowup);
+        let (ranks, log_block) = (shape.place.ranks(), shape.log_block(log_rows));
         let twiddles = self.twiddles.forward(CanonicDomain::new(log_domain)?)?;
         let first = shape.run_in_block(run).start;
         for (round, (own, words)) in shape.rounds(run).zip(shape.own_columns(run)) {
             if !own.is_empty() {
                 interpolate(q, &self.twiddles, log_rows, coefficients.resident.slice_mut(words.clone())?)?;
             }
-            let (ranks, part) = (shape.place.ranks(), round.width << log_block);
+            // The blocks of one column in a copy are in the order of the ranks.
+            let at_once = if round.width == 1 { ranks } else { 1 };
+            let part = round.width << log_block;
             for copy in 0..shape.slots() {
-                for rank in (0..ranks).filter(|_| !own.is_empty()) {
+                for rank in (0..ranks).step_by(at_once).filter(|_| !own.is_empty()) {
                     let params = CircleRestrictParams {
                         log_coefficients: log_rows,
                         log_domain,
-                        log_block,
-                        block: (copy * ranks + rank) as u32, // below 2^30, the number of blocks
+                        log_block: log_block + at_once.ilog2(),
+                        block: ((copy * ranks + rank) / at_once) as u32, // below 2^30, the number of blocks
                         columns: own.len() as u32,
                     };
+                    let values = rank * part..rank * part + ((own.len() * at_once) << log_block);
                     q.circle_restrict(CircleRestrict {
                         params: &params,
                         twiddles: q.shorten(twiddles),
                         coefficients: coefficients.resident.slice(words.clone())?,
-                        values: sent.slice_mut(rank * part..rank * part + (own.len() << log_block))?,
+                        values: sent.slice_mut(values)?,
                     })?;
                 }
                 let start = shape.slot(copy).start + first + (round.first << log_block);

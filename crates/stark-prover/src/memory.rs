@@ -201,7 +201,7 @@ impl<Q: Queue> LookUps<Q> {
 }
 
 impl<Q: Queue> BlockMemory<Q> {
-    /// The memory of blocks, if one is in memory at a time.
+    /// The memory of blocks, unless all values are in memory.
     fn new(q: &Q, shape: &Shape, samples: &Samples, neighbours: &Neighbours) -> Result<Option<Self>, BackendError> {
         if shape.log_blocks == 0 {
             return Ok(None);
@@ -218,7 +218,7 @@ impl<Q: Queue> BlockMemory<Q> {
             keys: keys.collect::<Result<_, _>>()?,
             sums: q.alloc(numerators.chain(part_words).fold(constraints, usize::max))?,
             nodes: q.alloc(log_parts.max().map_or(0, nodes))?,
-            // Where a rank has less columns than others, what it sends for more may not have been written yet.
+            // Where a rank has fewer columns than others, what it sends for more may not have been written yet.
             sent: q.zeros(shape.sent_words())?,
             sampled: q.alloc(if shape.place.dealt { samples.samples.len() } else { 0 })?,
         }))

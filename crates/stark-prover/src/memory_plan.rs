@@ -17,11 +17,13 @@ use crate::{
 /// The device memory that a [`Prover`](crate::Prover) holds, from what it is made of alone. Nothing is allocated to know it.
 ///
 /// Single ops need some more while they run: a few kilobytes on a GPU, up to some hundred for each thread of the processor. So do
-/// relations that are wider than what components read of them.
+/// relations that are wider than what components read of them, and traces that are made on the device
+/// ([`making_bytes`](Self::making_bytes)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryPlan {
     buffers: Vec<(usize, usize)>,
     parts: MemoryParts,
+    making_bytes: u64,
     host_bytes: u64,
 }
 
@@ -148,13 +150,21 @@ impl MemoryPlan {
         let all: u64 = buffers.iter().map(|&(len, element_bytes)| (len * element_bytes) as u64).sum();
         parts.rest = all - named;
         let host_bytes = (shape.coefficients_on_host() * size_of::<M31>()) as u64;
-        Ok(Self { buffers, parts, host_bytes })
+        let making_bytes = (shape.making_words(components) * size_of::<M31>()) as u64;
+        Ok(Self { buffers, parts, making_bytes, host_bytes })
     }
 
     /// Bytes by what they are for, without what a queue adds to each buffer.
     #[must_use]
     pub const fn parts(&self) -> MemoryParts {
         self.parts
+    }
+
+    /// Bytes that the making of a trace on the device takes at most while it is made, beside what the prover holds and the inputs: those
+    /// of one component, where its columns are not made in the places that they are kept in.
+    #[must_use]
+    pub const fn making_bytes(&self) -> u64 {
+        self.making_bytes
     }
 
     /// Bytes of host memory that the prover holds, which count toward no budget: those of coefficients that are not on the device.

@@ -91,7 +91,7 @@ impl Neighbours {
 
 /// What a component reads of a block whose gathered neighbours lie behind the values of the block.
 pub(crate) fn masks_in_block(shape: &Shape, index: usize, component: &Component) -> Vec<MaskAt> {
-    let mut gathered = shape.values_in_memory() as u64;
+    let mut gathered = shape.values_in_block() as u64;
     let size = 1 << shape.log_block(component.air.log_rows());
     let masks = component.air.constraint_program().masks().iter().map(|mask| {
         let first = if mask.offset == 0 {

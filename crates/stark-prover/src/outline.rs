@@ -21,7 +21,7 @@ impl Outline {
         let samples = Samples::new(&shape);
         let neighbours = Neighbours::new(&shape, components);
         let words =
-            [shape.values_with_planes(), shape.values_in_memory() + neighbours.gathered, shape.values_with_rounds()];
+            [shape.values_with_planes(), shape.values_in_block() + neighbours.gathered, shape.values_with_rounds()];
         shape.slot_words = words.into_iter().fold(0, usize::max);
         Ok(Self { residency, shape, samples, neighbours })
     }

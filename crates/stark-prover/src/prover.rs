@@ -93,7 +93,7 @@ impl<Q: StarkOps> Prover<Q> {
     /// As [`new`](Self::new), of a prover that makes each proof together with those of the other ranks of `collective`, which are
     /// given the same: all have the same proof in the end. A rank interpolates its share of the columns, and computes, hashes and
     /// opens its share of the blocks of their values: as few blocks for all ranks as each has room for. With as many ranks as the blow-up
-    /// or more, a rank keeps the coefficients of its own columns alone, if all have room for their blocks.
+    /// or more, a rank keeps the coefficients of its own columns alone, if all have room for their blocks and the making of a trace.
     ///
     /// Ranks make the same calls. One whose call fails, or that drops a session before the end of its proof, ends the others; another
     /// group and other provers are needed then. Without look-ups, a rank uploads of a trace what it interpolates.
@@ -116,7 +116,7 @@ impl<Q: StarkOps> Prover<Q> {
         let group = Group::new(collective);
         let work = group.begin();
         let shape = shape(&config, preprocessed, &components)?;
-        let fits = |plan: &MemoryPlan| q.budget().reserve(plan.bytes_on(q)).is_ok();
+        let fits = |plan: &MemoryPlan| q.budget().reserve(plan.bytes_on(q) + plan.making_bytes()).is_ok();
         let (outline, _) = MemoryPlan::outlined(shape, &config, &components, [rank, ranks], fits)?;
         let Outline { shape, .. } = outline;
         let log_blocks = group.agree(q, shape.place, &shape.facts(&config), shape.log_blocks)?;

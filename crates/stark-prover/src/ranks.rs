@@ -1,9 +1,9 @@
 //! Provers on several devices that make one proof together.
 //!
 //! A rank does its share of what grows with the number of columns: it interpolates some of them, and computes and hashes some of the
-//! blocks of their values. Where there are less ranks than copies of the trace, or not enough memory, all ranks gather all coefficients first;
-//! else columns are [dealt](crate::dealt). The rest, which does not grow with the number of
-//! columns, all ranks do alike, so that their transcripts are one.
+//! blocks of their values. Where there are fewer ranks than copies of the trace, or not enough memory, all ranks gather all
+//! coefficients first; else columns are [dealt](crate::dealt). The rest, which does not grow with the number of columns, all ranks do
+//! alike, so that their transcripts are one.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -106,7 +106,7 @@ impl<Q: Queue> Group<Q> {
         }
     }
 
-    /// Brings part `r` of what this rank has to rank `r`, and its part of what each rank has to this one.
+    /// Brings part `r` of what this rank has to rank `r`, and its part of what each rank has to this one. Nothing without other ranks.
     pub(crate) fn all_to_all(&self, q: &Q, src: Ref<'_, Q, M31>, dst: Mut<'_, Q, M31>) -> Result<(), CollectiveError> {
         match &self.0 {
             Some(exchange) => exchange.bring(q, src, dst),

@@ -11,7 +11,8 @@ pub enum Residency {
     #[default]
     Full,
     /// Every domain is cut into so many blocks of positions, a power of two, of which one is in memory at a time. Commitments,
-    /// constraints, quotients and openings each compute the blocks that they read from the coefficients.
+    /// constraints, quotients and openings each compute the blocks that they read from the coefficients. Of ranks that columns are dealt
+    /// to, each keeps its own blocks instead.
     Blocks(u32),
     /// As [`Blocks`](Self::Blocks), and the coefficients of all columns but the composition polynomial's are in host memory, pinned if the
     /// host can pin so much: they come to the device in pieces, of which one is copied while the device works on another. Such a proof waits

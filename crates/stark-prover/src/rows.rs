@@ -25,6 +25,20 @@ impl Shape {
         made.map_or(0, |made| made.max(read) << air.log_rows())
     }
 
+    /// Words of the room that a trace is made in on the device, one component at a time, where it is not made in the place of its
+    /// coefficients or of what look-ups read.
+    pub(crate) fn making_words(&self, components: &[Component]) -> usize {
+        let has_look_ups = components.iter().any(|component| component.air.fraction_program().is_some());
+        let words = components.iter().enumerate().map(|(index, Component { air, preprocessed })| {
+            // What is gathered is read in the buffer that it goes to where columns are dealt, and its keys are made again with `Host`.
+            let is_gathered = has_look_ups && !preprocessed.is_empty();
+            let is_apart = self.on_host || (self.place.dealt && (!has_look_ups || is_gathered));
+            let keys = usize::from(self.on_host && is_gathered);
+            if is_apart { (self.trace_columns(index).len() + keys) << air.log_rows() } else { 0 }
+        });
+        words.max().unwrap_or(0)
+    }
+
     /// The columns of a component in the trace.
     fn trace_columns(&self, index: usize) -> Range<usize> {
         self.components[index].columns.get(Tree::TRACE.0 as usize).cloned().unwrap_or(0..0)

@@ -34,8 +34,8 @@ pub(crate) struct Run {
     pub(crate) columns: u32,
     pub(crate) coefficients: Range<usize>,
     pub(crate) values: Range<usize>,
-    /// Where columns are dealt to ranks, the coefficients of a rank's own.
-    pub(crate) own: Range<usize>,
+    /// Where columns are dealt to ranks, the coefficients of those that a rank has.
+    pub(crate) dealt: Range<usize>,
 }
 
 impl Run {
@@ -105,7 +105,7 @@ pub(crate) struct Shape {
     /// Words of the coefficients and of the committed values of all columns.
     pub(crate) coefficients: usize,
     pub(crate) values: usize,
-    /// Log of the number of blocks of which one is in memory at a time; 0 if all values are.
+    /// Log of the number of blocks of which one is in memory at a time, or those of this rank; 0 if all values are.
     pub(crate) log_blocks: u32,
     /// Words of the values of a block, with what is read around it.
     pub(crate) slot_words: usize,
@@ -187,7 +187,7 @@ impl Shape {
         if tree.columns.is_empty() { 0 } else { self.place.log_ranks + log_copies }
     }
 
-    /// Blocks of which one is in memory at a time.
+    /// Blocks of which one is in memory at a time, or those of this rank.
     pub(crate) const fn blocks(&self) -> usize {
         1 << self.log_blocks
     }
@@ -197,18 +197,18 @@ impl Shape {
         log_rows + self.log_blowup - self.log_blocks
     }
 
-    /// Where the values of a column are that lie in the block in memory.
+    /// Where the values of a column are that lie in a block in memory.
     pub(crate) const fn in_block(&self, column: ColumnAt) -> ColumnAt {
         ColumnAt::new(column.first >> self.log_blocks, column.log_len - self.log_blocks)
     }
 
-    /// Where the values of a run are that lie in the block in memory.
+    /// Where the values of a run are that lie in a block in memory.
     pub(crate) const fn run_in_block(&self, run: &Run) -> Range<usize> {
         run.values.start >> self.log_blocks..run.values.end >> self.log_blocks
     }
 
-    /// Words of the values in memory.
-    pub(crate) const fn values_in_memory(&self) -> usize {
+    /// Words of the values of a block; of all, if all are in memory.
+    pub(crate) const fn values_in_block(&self) -> usize {
         self.values >> self.log_blocks
     }
 
@@ -346,7 +346,7 @@ fn place(trees: &mut [TreeShape], log_blowup: u32) -> (usize, usize) {
                     columns: 1,
                     coefficients: start.0..coefficients,
                     values: start.1..values,
-                    own: 0..0,
+                    dealt: 0..0,
                 }),
             }
         }

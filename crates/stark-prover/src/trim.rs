@@ -91,7 +91,7 @@ impl Shape {
     pub(crate) fn values_with_planes(&self) -> usize {
         let trees = self.trees.iter().filter(|tree| tree.trimmed > 0);
         let chunks = trees.flat_map(|tree| &tree.runs).map(|run| self.chunk_in_block(run, 0).end);
-        chunks.fold(self.values_in_memory(), usize::max)
+        chunks.fold(self.values_in_block(), usize::max)
     }
 
     /// Log of the nodes of the lowest level that is kept of a tree, in a part of it.

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     let all = parts.bytes();
     let MemoryParts { coefficients, values, trees, look_ups, quotients, fri, twiddles, rest } = parts;
     let lines = [
-        (coefficients, "coefficients of all columns"),
+        (coefficients, "coefficients"),
         (values, "committed values"),
         (trees, "nodes of the trees"),
         (look_ups, "rows and fractions of look-ups"),
@@ -82,6 +82,9 @@ pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     let mut text = String::new();
     for (bytes, what) in lines {
         writeln!(text, "{:>14.3} MB  {what}", bytes as f64 / 1e6)?;
+    }
+    if plan.making_bytes() > 0 {
+        writeln!(text, "{:>14.3} MB  more while a trace is made on the device", plan.making_bytes() as f64 / 1e6)?;
     }
     if plan.host_bytes() > 0 {
         writeln!(text, "{:>14.3} MB  coefficients in host memory", plan.host_bytes() as f64 / 1e6)?;

@@ -50,7 +50,7 @@ fn ranks_on_the_processor_make_the_proof_of_one() {
 
 #[test]
 fn ranks_that_keep_the_root_of_their_part_of_a_tree_alone_make_the_proof_of_one() {
-    for (log_rows, lifting, ranks) in [(1, 5, 2), (3, 7, 8), (5, 8, 4), (4, 9, 8)] {
+    for (log_rows, lifting, ranks) in [(1, 5, 2), (3, 7, 8), (5, 8, 4), (3, 7, 4), (4, 8, 8)] {
         let (air, trace) = wide(log_rows, 4);
         let config = PcsConfig { lifting_log_size: Some(lifting), ..PcsConfig::default() };
         hold(Choice::Cpu, &[ranks], config, &air, &trace);
@@ -116,10 +116,41 @@ fn what_generators_make_on_every_rank_is_proven_too() {
 }
 
 #[test]
+fn ranks_without_room_for_the_making_of_a_trace_gather_coefficients() {
+    let air = WideFibonacci::new(10, 200).unwrap();
+    let seeds: Vec<_> = (0..1 << 10).map(|row| [row, row + 3].map(M31::from_u32)).collect();
+    let (trace, witness, config) = (air.trace(&seeds).unwrap(), air.seeds(&seeds).unwrap(), PcsConfig::default());
+    let q = runtime::cpu().unwrap();
+    let expected = StatementProver::new(&q, Protocol::V2_3, config, &air).unwrap().prove(&q, &trace).unwrap();
+    let plan = memory_plan_of_rank(&config, &air, 2).unwrap();
+    assert_eq!(plan.making_bytes(), 4 * (200 << 10));
+    // Seeds and what single ops need take some more.
+    let enough = plan.bytes_on(&q) + plan.making_bytes() + (64 << 10);
+    for (limit, blocks) in [(enough, 4), (enough - plan.making_bytes(), 8)] {
+        let made = on_ranks(Local::group(2), Choice::Cpu, |_, rank| {
+            let settings = Settings { mem_limit_bytes: Some(limit), ..Settings::default() };
+            let q = runtime::open_with(&settings, Some(Domain::Stark), Some(Choice::Cpu)).unwrap().0;
+            let mut prover = StatementProver::sharded(&q, rank, Protocol::V2_3, config, &air).unwrap();
+            (prover.residency(), prover.prove_from(&q, &witness))
+        });
+        for (residency, proof) in made {
+            assert_eq!((residency, proof), (Residency::Blocks(blocks), Ok(expected.clone())));
+        }
+    }
+}
+
+#[test]
 fn columns_that_are_exchanged_in_several_rounds_arrive_in_their_places() {
-    // A rank sends 64 of these columns at once, and then one or none.
-    let (air, trace) = wide(14, 4 * 64 + 3);
-    hold(Choice::Cpu, &[4], PcsConfig::default(), &air, &trace);
+    // A rank sends 16 columns of 2^12 rows at once, in the last round fewer or none; of 2^16 rows, one.
+    for (log_rows, columns) in [(12, 4 * 16 + 3), (16, 6)] {
+        let (air, trace) = wide(log_rows, columns);
+        hold(Choice::Cpu, &[2, 4], PcsConfig::default(), &air, &trace);
+    }
+    let (chain, trace) = Poseidon2Chain::run(12, [0; 16].map(M31::from_u32)).unwrap();
+    hold(Choice::Cpu, &[4], PcsConfig::default(), &chain, &trace);
+    // Several heights, of one, two and many columns at once.
+    let machine = StateMachine::new([16, 10], [1, 2].map(M31::from_u32)).unwrap();
+    hold(Choice::Cpu, &[4], PcsConfig::default(), &machine, &machine.trace());
 }
 
 #[test]
