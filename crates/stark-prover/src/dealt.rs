@@ -14,9 +14,8 @@ use crate::{
     shape::{Run, Shape},
 };
 
-/// Words that a rank sends to all others at once, unless a column has more: enough for a link, and few enough that most traces go
-/// column by column.
-const SENT: usize = 1 << 16;
+/// Words that a rank sends to all others at once, unless a column has more.
+const SENT: usize = 1 << 20;
 
 /// Columns of a run that are exchanged at once: as many of each rank, rank after rank, so that they arrive in their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -86,19 +86,17 @@ impl<Q: StarkOps> Prover<Q> {
             if !own.is_empty() {
                 interpolate(q, &self.twiddles, log_rows, coefficients.resident.slice_mut(words.clone())?)?;
             }
-            // The blocks of one column in a copy are in the order of the ranks.
-            let at_once = if round.width == 1 { ranks } else { 1 };
             let part = round.width << log_block;
             for copy in 0..shape.slots() {
-                for rank in (0..ranks).step_by(at_once).filter(|_| !own.is_empty()) {
+                for rank in (0..ranks).filter(|_| !own.is_empty()) {
                     let params = CircleRestrictParams {
                         log_coefficients: log_rows,
                         log_domain,
-                        log_block: log_block + at_once.ilog2(),
-                        block: ((copy * ranks + rank) / at_once) as u32, // below 2^30, the number of blocks
+                        log_block,
+                        block: (copy * ranks + rank) as u32, // below 2^30, the number of blocks
                         columns: own.len() as u32,
                     };
-                    let values = rank * part..rank * part + ((own.len() * at_once) << log_block);
+                    let values = rank * part..rank * part + (own.len() << log_block);
                     q.circle_restrict(CircleRestrict {
                         params: &params,
                         twiddles: q.shorten(twiddles),
