@@ -218,11 +218,11 @@ mod tests {
             for round in deal.rounds() {
                 assert!((1..=most).contains(&round.width));
                 assert_eq!(arrived.len(), round.first);
-                for rank in 0..ranks {
+                for (rank, count) in counts.iter_mut().enumerate() {
                     for column in round.of_rank(rank, columns) {
                         arrived.push(column);
-                        assert_eq!(deal.owner(column), (rank, counts[rank]));
-                        counts[rank] += 1;
+                        assert_eq!(deal.owner(column), (rank, *count));
+                        *count += 1;
                     }
                 }
             }
