@@ -1,6 +1,8 @@
 //! What all ranks have to agree on before anything is exchanged.
 
-use core::fmt;
+use core::{fmt, ops::Range};
+
+use backend_api::CollectiveError;
 
 /// A call of a rank: all ranks make the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -14,7 +16,48 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call named `name` on elements of type `T`.
+    /// [`all_gather`](backend_api::Collective::all_gather) of elements of type `T`, with the lengths of the shares.
+    ///
+    /// # Errors
+    /// [`CollectiveError::Shares`] if there is not one share for each rank.
+    pub fn all_gather<T>(ranks: usize, shares: &[Range<usize>]) -> Result<Self, CollectiveError> {
+        let (expected, got) = (ranks, shares.len());
+        if expected != got {
+            return Err(CollectiveError::Shares { expected, got });
+        }
+        Ok(Self::new::<T>("all-gather", shares.iter().map(ExactSizeIterator::len).collect()))
+    }
+
+    /// [`all_to_all`](backend_api::Collective::all_to_all) of views of so many elements of type `T`, and the length of a part.
+    ///
+    /// # Errors
+    /// [`CollectiveError::Parts`] if the views are not of one length, a multiple of the number of ranks.
+    pub fn all_to_all<T>(ranks: usize, src: usize, dst: usize) -> Result<(Self, usize), CollectiveError> {
+        if src != dst || !src.is_multiple_of(ranks) {
+            return Err(CollectiveError::Parts { ranks, src, dst });
+        }
+        let part = src / ranks;
+        Ok((Self::new::<T>("all-to-all", vec![part]), part))
+    }
+
+    /// [`broadcast`](backend_api::Collective::broadcast) of `len` elements of type `T`, with the root and the length.
+    ///
+    /// # Errors
+    /// [`CollectiveError::Root`] if there is no such rank.
+    pub fn broadcast<T>(ranks: usize, root: usize, len: usize) -> Result<Self, CollectiveError> {
+        if root >= ranks {
+            return Err(CollectiveError::Root { ranks, got: root });
+        }
+        Ok(Self::new::<T>("broadcast", vec![root, len]))
+    }
+
+    /// [`barrier`](backend_api::Collective::barrier).
+    #[must_use]
+    pub fn barrier() -> Self {
+        Self::new::<u32>("barrier", vec![])
+    }
+
+    /// Another call, named `name`, on elements of type `T`.
     #[must_use]
     pub fn new<T>(name: &'static str, lens: Vec<usize>) -> Self {
         Self { name, element: core::any::type_name::<T>(), lens }

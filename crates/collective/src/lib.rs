@@ -28,10 +28,12 @@
 
 mod call;
 mod local;
+mod sent;
 mod staged;
 mod transport;
 
 pub use call::Call;
 pub use local::{Local, PATIENCE};
+pub use sent::Sent;
 pub use staged::Staged;
 pub use transport::{Message, Transport};

@@ -1,29 +1,26 @@
 //! Collectives that pass through host memory.
 
-use core::{
-    ops::Range,
-    sync::atomic::{AtomicU64, Ordering},
-};
+use core::ops::Range;
 
 use backend_api::{
     BackendError, Buffer as _, BufferMut as _, BufferRef as _, Collective, CollectiveError, Element, Mut, Queue, Ranks,
     Ref, as_words, from_words,
 };
 
-use crate::{Call, Message, Transport};
+use crate::{Call, Message, Sent, Transport};
 
 /// A [`Collective`] over what carries messages between hosts or threads: a rank reads from its queue what it sends, and writes to it
 /// what it receives.
 #[derive(Debug)]
 pub struct Staged<T> {
     transport: T,
-    sent: Vec<AtomicU64>,
+    sent: Sent,
 }
 
 impl<T: Transport> Staged<T> {
     /// The collective over `transport`.
     pub fn new(transport: T) -> Self {
-        let sent = (0..transport.ranks()).map(|_| AtomicU64::new(0)).collect();
+        let sent = Sent::new(transport.rank(), transport.ranks());
         Self { transport, sent }
     }
 
@@ -35,9 +32,7 @@ impl<T: Transport> Staged<T> {
 
     fn exchange(&self, call: &Call, message: Message<'_>) -> Result<Vec<T::Received>, CollectiveError> {
         let received = self.transport.exchange(call, message)?;
-        for (rank, sent) in self.sent.iter().enumerate().filter(|(rank, _)| *rank != self.transport.rank()) {
-            sent.fetch_add(size_of_val(message.to(rank)) as u64, Ordering::Relaxed);
-        }
+        self.sent.count(|rank| size_of_val(message.to(rank)));
         Ok(received)
     }
 
@@ -64,7 +59,7 @@ impl<T: Transport> Ranks for Staged<T> {
     }
 
     fn sent_bytes(&self) -> Vec<u64> {
-        self.sent.iter().map(|sent| sent.load(Ordering::Relaxed)).collect()
+        self.sent.bytes()
     }
 }
 
@@ -75,11 +70,8 @@ impl<T: Transport, Q: Queue> Collective<Q> for Staged<T> {
         buffer: &mut Q::Buf<E>,
         shares: &[Range<usize>],
     ) -> Result<(), CollectiveError> {
-        let (ranks, own) = (self.transport.ranks(), self.transport.rank());
-        if shares.len() != ranks {
-            return Err(CollectiveError::Shares { expected: ranks, got: shares.len() });
-        }
-        let call = Call::new::<E>("all-gather", shares.iter().map(ExactSizeIterator::len).collect());
+        let own = self.transport.rank();
+        let call = Call::all_gather::<E>(self.transport.ranks(), shares)?;
         let read = self.or_end(buffer.slice(shares[own].clone()).and_then(|share| q.read(share)))?;
         let received = self.exchange(&call, Message::Same(as_words(&read)))?;
         for (rank, (share, words)) in shares.iter().zip(received).enumerate() {
@@ -93,12 +85,7 @@ impl<T: Transport, Q: Queue> Collective<Q> for Staged<T> {
 
     fn all_to_all<E: Element>(&self, q: &Q, src: Ref<'_, Q, E>, dst: Mut<'_, Q, E>) -> Result<(), CollectiveError> {
         let (ranks, own) = (self.transport.ranks(), self.transport.rank());
-        let (src_len, dst_len) = (src.len(), dst.len());
-        if src_len != dst_len || !src_len.is_multiple_of(ranks) {
-            return Err(CollectiveError::Parts { ranks, src: src_len, dst: dst_len });
-        }
-        let part = src_len / ranks;
-        let call = Call::new::<E>("all-to-all", vec![part]);
+        let (call, part) = Call::all_to_all::<E>(ranks, src.len(), dst.len())?;
         let read = self.or_end(q.read(q.shorten(src)))?;
         let parts: Vec<&[u32]> = (0..ranks).map(|rank| as_words(&read[rank * part..(rank + 1) * part])).collect();
         let received = self.exchange(&call, Message::Each(&parts))?;
@@ -119,11 +106,8 @@ impl<T: Transport, Q: Queue> Collective<Q> for Staged<T> {
         buffer: &mut Q::Buf<E>,
         range: Range<usize>,
     ) -> Result<(), CollectiveError> {
-        let (ranks, own) = (self.transport.ranks(), self.transport.rank());
-        if root >= ranks {
-            return Err(CollectiveError::Root { ranks, got: root });
-        }
-        let call = Call::new::<E>("broadcast", vec![root, range.len()]);
+        let own = self.transport.rank();
+        let call = Call::broadcast::<E>(self.transport.ranks(), root, range.len())?;
         let sent = if own == root { range.clone() } else { 0..0 };
         let read = self.or_end(buffer.slice(sent).and_then(|sent| q.read(sent)))?;
         let received = self.exchange(&call, Message::Same(as_words(&read)))?;
@@ -136,7 +120,7 @@ impl<T: Transport, Q: Queue> Collective<Q> for Staged<T> {
 
     fn barrier(&self, q: &Q) -> Result<(), CollectiveError> {
         self.or_end(q.finish())?;
-        self.exchange(&Call::new::<u32>("barrier", vec![]), Message::Same(&[]))?;
+        self.exchange(&Call::barrier(), Message::Same(&[]))?;
         Ok(())
     }
 }

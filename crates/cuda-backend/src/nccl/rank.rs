@@ -1,17 +1,13 @@
 //! The place of a queue in a group whose ranks reach each other by NCCL.
 
-use core::{
-    fmt,
-    ops::Range,
-    sync::atomic::{AtomicU64, Ordering},
-};
+use core::{fmt, ops::Range};
 use std::{sync::Arc, thread};
 
 use backend_api::{
     BackendError, Buffer as _, BufferMut as _, BufferRef as _, Collective, CollectiveError, Element, Queue as _, Ranks,
     words_of,
 };
-use collective::{Call, Local, Message, Staged, Transport};
+use collective::{Call, Local, Message, Sent, Staged, Transport};
 use cuda_loader::nccl;
 
 use super::{NcclError, link::Link, watch::Watch};
@@ -31,7 +27,8 @@ pub struct NcclRank<T: Transport + 'static> {
     link: Arc<Link<T>>,
     /// There until it is dropped.
     watch: Option<Watch>,
-    sent: Vec<AtomicU64>,
+    ranks: usize,
+    sent: Sent,
 }
 
 impl<T: Transport + 'static> NcclRank<T> {
@@ -43,13 +40,14 @@ impl<T: Transport + 'static> NcclRank<T> {
         let gave_up = CollectiveError::GaveUp { rank: transport.rank() };
         let joined = Self::communicator(q, &transport);
         let comm = joined.inspect_err(|_| transport.fail(gave_up.clone()))?;
-        let sent = (0..transport.ranks()).map(|_| AtomicU64::new(0)).collect();
+        let ranks = transport.ranks();
+        let sent = Sent::new(transport.rank(), ranks);
         let link = Arc::new(Link::new(transport, q.device(), comm));
         let watch = Watch::begin(&link).map_err(|error| {
             link.transport.fail(gave_up);
             CollectiveError::Transport(format!("no thread to watch NCCL: {error}"))
         })?;
-        Ok(Self { link, watch: Some(watch), sent })
+        Ok(Self { link, watch: Some(watch), ranks, sent })
     }
 
     fn communicator(q: &CudaQueue, transport: &T) -> Result<Communicator, NcclError> {
@@ -112,13 +110,6 @@ impl<T: Transport + 'static> NcclRank<T> {
         self.link.confirm(event);
         Ok(())
     }
-
-    /// Counts bytes that went to all other ranks alike.
-    fn count(&self, bytes: usize) {
-        for (_, sent) in self.sent.iter().enumerate().filter(|(rank, _)| *rank != self.rank()) {
-            sent.fetch_add(bytes as u64, Ordering::Relaxed);
-        }
-    }
 }
 
 impl NcclRank<Local> {
@@ -167,7 +158,7 @@ impl<T: Transport + 'static> Ranks for NcclRank<T> {
     }
 
     fn ranks(&self) -> usize {
-        self.sent.len()
+        self.ranks
     }
 
     fn give_up(&self) {
@@ -175,7 +166,7 @@ impl<T: Transport + 'static> Ranks for NcclRank<T> {
     }
 
     fn sent_bytes(&self) -> Vec<u64> {
-        self.sent.iter().map(|sent| sent.load(Ordering::Relaxed)).collect()
+        self.sent.bytes()
     }
 }
 
@@ -187,15 +178,12 @@ impl<T: Transport + 'static> Collective<CudaQueue> for NcclRank<T> {
         shares: &[Range<usize>],
     ) -> Result<(), CollectiveError> {
         let (ranks, own) = (self.ranks(), self.rank());
-        if shares.len() != ranks {
-            return Err(CollectiveError::Shares { expected: ranks, got: shares.len() });
-        }
+        let call = Call::all_gather::<E>(ranks, shares)?;
         self.or_end(self.permit(q, "all_gather"))?;
         let views = shares.iter().map(|share| buffer.view().slice(share.clone()));
         let views = self.or_end(views.collect::<Result<Vec<_>, _>>())?;
         let regions: Vec<_> = views.iter().map(CudaRef::region).collect();
         self.or_end(regions.iter().flatten().try_for_each(|region| q.own("all_gather", *region)))?;
-        let call = Call::new::<E>("all-gather", shares.iter().map(ExactSizeIterator::len).collect());
         // Shares of one length that follow each other are one call of NCCL, if they do on all ranks.
         let follow = shares.windows(2).all(|pair| pair[0].end == pair[1].start && pair[0].len() == pair[1].len());
         let legs = if self.meet(&call, follow)? && ranks > 1 {
@@ -208,7 +196,7 @@ impl<T: Transport + 'static> Collective<CudaQueue> for NcclRank<T> {
             regions.filter_map(leg).collect::<Vec<_>>()
         };
         self.submit(q, &call, &legs)?;
-        self.count(shares[own].len() * size_of::<E>());
+        self.sent.count(|_| shares[own].len() * size_of::<E>());
         Ok(())
     }
 
@@ -219,12 +207,8 @@ impl<T: Transport + 'static> Collective<CudaQueue> for NcclRank<T> {
         dst: CudaMut<'_, E>,
     ) -> Result<(), CollectiveError> {
         let (ranks, own) = (self.ranks(), self.rank());
-        let (src_len, dst_len) = (src.len(), dst.len());
-        if src_len != dst_len || !src_len.is_multiple_of(ranks) {
-            return Err(CollectiveError::Parts { ranks, src: src_len, dst: dst_len });
-        }
+        let (call, part) = Call::all_to_all::<E>(ranks, src.len(), dst.len())?;
         self.or_end(self.permit(q, "all_to_all"))?;
-        let part = src_len / ranks;
         let bytes = (part * size_of::<E>()) as u64;
         let mut legs = Vec::new();
         if let (Some(src), Some(dst)) = (src.region(), dst.region()) {
@@ -239,10 +223,9 @@ impl<T: Transport + 'static> Collective<CudaQueue> for NcclRank<T> {
                 }
             }
         }
-        let call = Call::new::<E>("all-to-all", vec![part]);
         self.meet(&call, true)?;
         self.submit(q, &call, &legs)?;
-        self.count(part * size_of::<E>());
+        self.sent.count(|_| part * size_of::<E>());
         Ok(())
     }
 
@@ -253,25 +236,21 @@ impl<T: Transport + 'static> Collective<CudaQueue> for NcclRank<T> {
         buffer: &mut CudaBuf<E>,
         range: Range<usize>,
     ) -> Result<(), CollectiveError> {
-        let (ranks, own) = (self.ranks(), self.rank());
-        if root >= ranks {
-            return Err(CollectiveError::Root { ranks, got: root });
-        }
+        let (ranks, own, len) = (self.ranks(), self.rank(), range.len());
+        let call = Call::broadcast::<E>(ranks, root, len)?;
         self.or_end(self.permit(q, "broadcast"))?;
-        let len = range.len();
         let region = self.or_end(buffer.view().slice(range))?.region();
         self.or_end(region.map_or(Ok(()), |region| q.own("broadcast", region)))?;
         let leg = region.filter(|_| ranks > 1).map(|region| Leg::Broadcast { root, region });
-        let call = Call::new::<E>("broadcast", vec![root, len]);
         self.meet(&call, true)?;
         self.submit(q, &call, leg.as_slice())?;
-        self.count(if own == root { len * size_of::<E>() } else { 0 });
+        self.sent.count(|_| if own == root { len * size_of::<E>() } else { 0 });
         Ok(())
     }
 
     fn barrier(&self, q: &CudaQueue) -> Result<(), CollectiveError> {
         self.or_end(self.permit(q, "barrier").and_then(|()| q.finish()))?;
-        self.meet(&Call::new::<u32>("barrier", vec![]), true).map(drop)
+        self.meet(&Call::barrier(), true).map(drop)
     }
 }
 

@@ -1,17 +1,12 @@
 //! The place of a queue in a group whose ranks copy from each other.
 
-use core::{
-    fmt,
-    ops::Range,
-    sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
-};
+use core::{fmt, ops::Range, time::Duration};
 use std::sync::Arc;
 
 use backend_api::{
     BackendError, Buffer as _, BufferMut as _, BufferRef as _, Collective, CollectiveError, Element, Queue as _, Ranks,
 };
-use collective::{Call, Local, Message, Staged, Transport as _};
+use collective::{Call, Local, Message, Sent, Staged, Transport as _};
 
 use super::{
     Link,
@@ -35,7 +30,7 @@ pub struct PeerRank {
     /// From each rank.
     inlets: Vec<Inlet>,
     links: Arc<[Link]>,
-    sent: Vec<AtomicU64>,
+    sent: Sent,
 }
 
 /// What one call is about for one rank.
@@ -74,13 +69,14 @@ impl PeerRank {
         let links: Arc<[Link]> = probe::links(queues)?.into();
         let rank = |(q, transport): (&CudaQueue, Local)| {
             let inlet = |owner: &CudaQueue| Ok(Inlet::new(owner, &probe::link(owner, q)?)?);
+            let own = transport.rank();
             Ok(Self {
                 transport,
                 board: Arc::clone(&board),
                 device: Arc::clone(q.device()),
                 inlets: queues.iter().map(inlet).collect::<Result<_, BackendError>>()?,
                 links: Arc::clone(&links),
-                sent: queues.iter().map(|_| AtomicU64::new(0)).collect(),
+                sent: Sent::new(own, queues.len()),
             })
         };
         queues.iter().zip(transports).map(rank).collect()
@@ -166,13 +162,6 @@ impl PeerRank {
         };
         self.or_end(order())
     }
-
-    /// Counts bytes that went to all other ranks alike.
-    fn count(&self, bytes: usize) {
-        for (_, sent) in self.sent.iter().enumerate().filter(|(rank, _)| *rank != self.transport.rank()) {
-            sent.fetch_add(bytes as u64, Ordering::Relaxed);
-        }
-    }
 }
 
 impl Ranks for PeerRank {
@@ -189,7 +178,7 @@ impl Ranks for PeerRank {
     }
 
     fn sent_bytes(&self) -> Vec<u64> {
-        self.sent.iter().map(|sent| sent.load(Ordering::Relaxed)).collect()
+        self.sent.bytes()
     }
 }
 
@@ -200,10 +189,7 @@ impl Collective<CudaQueue> for PeerRank {
         buffer: &mut CudaBuf<T>,
         shares: &[Range<usize>],
     ) -> Result<(), CollectiveError> {
-        let (ranks, own) = (self.ranks(), self.rank());
-        if shares.len() != ranks {
-            return Err(CollectiveError::Shares { expected: ranks, got: shares.len() });
-        }
+        let (own, call) = (self.rank(), Call::all_gather::<T>(self.ranks(), shares)?);
         self.or_end(self.permit(q, "all_gather"))?;
         let views = shares.iter().map(|share| buffer.view().slice(share.clone()));
         let views = self.or_end(views.collect::<Result<Vec<_>, _>>())?;
@@ -212,13 +198,13 @@ impl Collective<CudaQueue> for PeerRank {
         let others = regions.iter().enumerate().filter(|(rank, _)| *rank != own);
         let parts = others.filter_map(|(rank, region)| Some((rank, 0, (*region)?))).collect();
         let exchange = Exchange {
-            call: Call::new::<T>("all-gather", shares.iter().map(ExactSizeIterator::len).collect()),
+            call,
             blocks: buffer.view().region().map(|region| (region.block(), Access::Write)).into_iter().collect(),
             offered: regions[own],
             parts,
         };
         self.exchange(q, &exchange)?;
-        self.count(shares[own].len() * size_of::<T>());
+        self.sent.count(|_| shares[own].len() * size_of::<T>());
         Ok(())
     }
 
@@ -229,12 +215,8 @@ impl Collective<CudaQueue> for PeerRank {
         mut dst: CudaMut<'_, T>,
     ) -> Result<(), CollectiveError> {
         let (ranks, own) = (self.ranks(), self.rank());
-        let (src_len, dst_len) = (src.len(), dst.len());
-        if src_len != dst_len || !src_len.is_multiple_of(ranks) {
-            return Err(CollectiveError::Parts { ranks, src: src_len, dst: dst_len });
-        }
+        let (call, part) = Call::all_to_all::<T>(ranks, src.len(), dst.len())?;
         self.or_end(self.permit(q, "all_to_all"))?;
-        let part = src_len / ranks;
         let of = |rank: usize| rank * part..(rank + 1) * part;
         let kept = |dst: &mut CudaMut<'_, T>| q.copy(src.slice(of(own))?, dst.reborrow().slice(of(own))?);
         self.or_end(kept(&mut dst))?;
@@ -246,13 +228,13 @@ impl Collective<CudaQueue> for PeerRank {
         let read = src.region().map(|region| (region.block(), Access::Read));
         let written = target.map(|region| (region.block(), Access::Write));
         let exchange = Exchange {
-            call: Call::new::<T>("all-to-all", vec![part]),
+            call,
             blocks: read.into_iter().chain(written).collect(),
             offered: src.region(),
             parts: parts.collect(),
         };
         self.exchange(q, &exchange)?;
-        self.count(part * size_of::<T>());
+        self.sent.count(|_| part * size_of::<T>());
         Ok(())
     }
 
@@ -263,30 +245,27 @@ impl Collective<CudaQueue> for PeerRank {
         buffer: &mut CudaBuf<T>,
         range: Range<usize>,
     ) -> Result<(), CollectiveError> {
-        let (ranks, own) = (self.ranks(), self.rank());
-        if root >= ranks {
-            return Err(CollectiveError::Root { ranks, got: root });
-        }
+        let (own, len) = (self.rank(), range.len());
+        let call = Call::broadcast::<T>(self.ranks(), root, len)?;
         self.or_end(self.permit(q, "broadcast"))?;
-        let len = range.len();
         let region = self.or_end(buffer.view().slice(range))?.region();
         self.or_end(region.map_or(Ok(()), |region| q.own("broadcast", region)))?;
         let is_root = own == root;
         let access = if is_root { Access::Read } else { Access::Write };
         let exchange = Exchange {
-            call: Call::new::<T>("broadcast", vec![root, len]),
+            call,
             blocks: region.map(|region| (region.block(), access)).into_iter().collect(),
             offered: region.filter(|_| is_root),
             parts: region.filter(|_| !is_root).map(|region| (root, 0, region)).into_iter().collect(),
         };
         self.exchange(q, &exchange)?;
-        self.count(if is_root { len * size_of::<T>() } else { 0 });
+        self.sent.count(|_| if is_root { len * size_of::<T>() } else { 0 });
         Ok(())
     }
 
     fn barrier(&self, q: &CudaQueue) -> Result<(), CollectiveError> {
         self.or_end(self.permit(q, "barrier").and_then(|()| q.finish()))?;
-        self.meet(&Call::new::<u32>("barrier", vec![]))
+        self.meet(&Call::barrier())
     }
 }
 

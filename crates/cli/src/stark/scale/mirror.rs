@@ -10,6 +10,7 @@ use backend_api::{
     BackendError, Buffer as _, BufferMut as _, BufferRef as _, Collective, CollectiveError, Element, Mut, Queue, Ranks,
     Ref, from_words, words_of,
 };
+use collective::Call;
 
 /// What a rank has exchanged with the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,12 +88,8 @@ impl<Q: Queue> Collective<Q> for Mirror {
         buffer: &mut Q::Buf<T>,
         shares: &[Range<usize>],
     ) -> Result<(), CollectiveError> {
-        let [own, others @ ..] = shares else {
-            return Err(CollectiveError::Shares { expected: self.ranks, got: 0 });
-        };
-        if shares.len() != self.ranks {
-            return Err(CollectiveError::Shares { expected: self.ranks, got: shares.len() });
-        }
+        Call::all_gather::<T>(self.ranks, shares)?;
+        let Some((own, others)) = shares.split_first() else { return Ok(()) };
         self.call(q, own.len() * size_of::<T>(), || {
             let own = q.read(buffer.slice(own.clone())?)?;
             for share in others {
@@ -107,11 +104,8 @@ impl<Q: Queue> Collective<Q> for Mirror {
     }
 
     fn all_to_all<T: Element>(&self, q: &Q, src: Ref<'_, Q, T>, dst: Mut<'_, Q, T>) -> Result<(), CollectiveError> {
-        let (src_len, dst_len) = (src.len(), dst.len());
-        if src_len != dst_len || !src_len.is_multiple_of(self.ranks) {
-            return Err(CollectiveError::Parts { ranks: self.ranks, src: src_len, dst: dst_len });
-        }
-        self.call(q, src_len / self.ranks * size_of::<T>(), || q.copy(q.shorten(src), q.shorten_mut(dst)))
+        let (_, part) = Call::all_to_all::<T>(self.ranks, src.len(), dst.len())?;
+        self.call(q, part * size_of::<T>(), || q.copy(q.shorten(src), q.shorten_mut(dst)))
     }
 
     /// From the first rank, what it has; from others, what there was.
@@ -122,9 +116,7 @@ impl<Q: Queue> Collective<Q> for Mirror {
         _: &mut Q::Buf<T>,
         range: Range<usize>,
     ) -> Result<(), CollectiveError> {
-        if root >= self.ranks {
-            return Err(CollectiveError::Root { ranks: self.ranks, got: root });
-        }
+        Call::broadcast::<T>(self.ranks, root, range.len())?;
         self.call(q, if root == 0 { range.len() * size_of::<T>() } else { 0 }, || Ok(()))
     }
 
