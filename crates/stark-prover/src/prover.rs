@@ -116,7 +116,8 @@ impl<Q: StarkOps> Prover<Q> {
         let group = Group::new(collective);
         let work = group.begin();
         let shape = shape(&config, preprocessed, &components)?;
-        let fits = |plan: &MemoryPlan| q.budget().reserve(plan.bytes_on(q) + plan.making_bytes()).is_ok();
+        let free_bytes = q.budget().limit_bytes().saturating_sub(q.budget().live_bytes());
+        let fits = |plan: &MemoryPlan| plan.bytes_on(q).saturating_add(plan.making_bytes()) <= free_bytes;
         let (outline, _) = MemoryPlan::outlined(shape, &config, &components, [rank, ranks], fits)?;
         let Outline { shape, .. } = outline;
         let log_blocks = group.agree(q, shape.place, &shape.facts(&config), shape.log_blocks)?;
