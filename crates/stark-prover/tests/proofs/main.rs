@@ -5,6 +5,7 @@
 #[path = "../../../stark-verifier/tests/proofs/common/airs.rs"]
 mod airs;
 mod graphs;
+mod interaction;
 mod prove;
 mod refused;
 mod relations;
