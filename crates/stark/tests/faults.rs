@@ -48,9 +48,15 @@ fn refusal(error: &ProveError) -> &BackendError {
     }
 }
 
-/// Codes to answer, with the calls to answer with them: each call of a proof op by op is refused, and of others each fifteenth.
-fn turns(way: Way, count: u64) -> impl Iterator<Item = (i32, u64)> {
-    let every = if matches!(way, Way::OpByOp) { 1 } else { 15 };
+/// Codes to answer, with the calls to answer with them: each call is refused where all values are in memory. Proofs that are recorded make
+/// the calls of those op by op, so of them each fifteenth is, and those in blocks make many alike.
+fn turns(residency: Residency, way: Way, count: u64) -> impl Iterator<Item = (i32, u64)> {
+    let every = match (residency, way) {
+        (_, Way::Graph(0 | 1) | Way::WitnessGraph(0 | 1)) => 15,
+        (Residency::Full, _) | (_, Way::Graph(_) | Way::WitnessGraph(_)) => 1,
+        (Residency::Blocks(_), _) => 6,
+        (Residency::Host(_), _) => 10,
+    };
     let refused = (1..count).step_by(every).chain([count]).map(|turn| (1, turn));
     let mut exhausted = vec![1, count.div_ceil(2), count];
     exhausted.dedup();
@@ -154,7 +160,7 @@ fn whatever_call_is_refused_there_is_a_prover_or_a_typed_error() {
         let calls = made(&session, || drop(with_residency(&q, &machine, residency).unwrap()));
         let mut refused = 0;
         for (call, count) in calls {
-            for (code, turn) in turns(Way::OpByOp, count) {
+            for (code, turn) in turns(Residency::Full, Way::OpByOp, count) {
                 session.inject(format!("fail={code}@{call}:{turn}").parse::<Rule>().unwrap());
                 let made = with_residency(&q, &machine, residency);
                 session.clear_faults();
@@ -179,12 +185,16 @@ fn whatever_call_is_refused_there_is_a_prover_or_a_typed_error() {
 #[test]
 fn whatever_call_is_refused_there_is_the_right_proof_or_a_typed_error() {
     refuse_each_call(Residency::Full, &WAYS);
-    refuse_each_call(Residency::Blocks(2), &[Way::Graph(0), Way::Graph(2)]);
+}
+
+#[test]
+fn whatever_call_is_refused_blocks_make_the_right_proof_or_a_typed_error() {
+    refuse_each_call(Residency::Blocks(2), &[Way::OpByOp, Way::Graph(2)]);
 }
 
 #[test]
 fn whatever_call_is_refused_coefficients_on_the_host_make_the_right_proof_or_a_typed_error() {
-    refuse_each_call(Residency::Host(2), &[Way::Graph(0)]);
+    refuse_each_call(Residency::Host(2), &[Way::OpByOp]);
 }
 
 #[test]
@@ -216,7 +226,7 @@ fn refuse_each_call(residency: Residency, ways: &[Way]) {
     let mut refused = BTreeMap::new();
     for &way in ways {
         for (call, count) in proving.calls(way) {
-            for (code, turn) in turns(way, count) {
+            for (code, turn) in turns(residency, way, count) {
                 let rule = format!("fail={code}@{call}:{turn}");
                 let (proven, mut graph) = proving.prove_under(way, &rule);
                 match &proven {

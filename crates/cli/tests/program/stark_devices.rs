@@ -36,6 +36,19 @@ fn files_of_several_devices_are_those_of_one() {
 }
 
 #[test]
+fn a_device_that_is_lost_ends_all_and_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for rule in ["fail=700@cuLaunchKernel:150", "late=719@cuLaunchKernel:90"] {
+        let mut line = trefoil();
+        line.current_dir(folder.path()).env("TREFOIL_SIM", format!("devices=2;{rule}")).env("TREFOIL_THREADS", "2");
+        line.args(PLONK).args(["--out", "a", "--html", "page", "--devices", "2", "--backend", "sim"]);
+        let said = text(&line.assert().failure().get_output().stderr);
+        assert!(said.contains("lost"), "{rule}: {said}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{rule}");
+    }
+}
+
+#[test]
 fn what_cannot_be_shared_is_told_before_any_work() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |code: i32, more: &[&str]| {

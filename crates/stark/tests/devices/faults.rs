@@ -9,9 +9,10 @@ use std::{
 
 use backend_api::{BackendError, Queue as _, Ranks as _};
 use collective::Local;
-use cuda_sim::driver::Rule;
+use cuda_sim::driver::{Report, Rule};
 use runtime::Choice;
-use stark::{CollectiveError, PcsConfig, Protocol, ProveError, ProverError, StatementProof, StatementProver};
+use stark::{CollectiveError, M31, PcsConfig, Protocol, ProveError, ProverError, StatementProof, StatementProver};
+use stark_airs::StateMachine;
 
 use crate::{bytes::config, configs, devices, on_ranks, open, watched::Failing, wide};
 
@@ -63,27 +64,59 @@ fn whatever_exchange_fails_on_a_rank_all_end_with_its_name() {
     }
 }
 
-/// Makes a proof on simulated devices while a rule is in force, and says how often each call was made for it.
+/// Makes a proof on simulated devices while a rule is in force, and says how often each call was made for it. Where no device is lost,
+/// another group makes it then.
 fn prove(config: PcsConfig, ranks: usize, rule: Option<&str>) -> (Vec<Proven>, BTreeMap<&'static str, u64>) {
     let session = devices();
     let (air, trace) = wide(4, 6);
     let (air, trace) = (&air, &trace);
     let queues: Vec<_> = (0..ranks as u32).map(|device| open(Choice::Sim, device)).collect();
+    let prove = || -> Vec<Proven> {
+        let proven = thread::scope(|scope| {
+            let ranks = Local::group(ranks).into_iter().zip(&queues).map(|(rank, q)| {
+                let made = move || StatementProver::sharded(q, rank, Protocol::V2_3, config, air)?.prove(q, trace);
+                scope.spawn(made)
+            });
+            let ranks: Vec<_> = ranks.collect();
+            ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+        });
+        assert!(queues.iter().all(|q| q.budget().live_bytes() == 0), "{rule:?}");
+        proven
+    };
     let before = session.counters().calls;
     if let Some(rule) = rule {
         session.inject(rule.parse::<Rule>().unwrap());
     }
-    let proven = thread::scope(|scope| {
-        let ranks = Local::group(ranks).into_iter().zip(&queues).map(|(rank, q)| {
-            let made = move || StatementProver::sharded(q, rank, Protocol::V2_3, config, air)?.prove(q, trace);
-            scope.spawn(made)
-        });
-        let ranks: Vec<_> = ranks.collect();
-        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
-    });
-    assert!(queues.iter().all(|q| q.budget().live_bytes() == 0), "{rule:?}");
+    let proven = prove();
     let made = session.counters().calls.into_iter();
-    (proven, made.map(|(call, count)| (call, count - before.get(call).copied().unwrap_or(0))).collect())
+    let made = made.map(|(call, count)| (call, count - before.get(call).copied().unwrap_or(0))).collect();
+    session.clear_faults();
+    let is_lost = rule.is_some_and(|rule| rule.starts_with("fail=700"));
+    if rule.is_some() && !is_lost {
+        assert_eq!(prove(), vec![Ok(expected(config)); ranks], "after {rule:?}");
+    }
+    drop(queues);
+    // A device that is lost takes nothing back.
+    let leaks = session.reports().into_iter().filter(|report| matches!(report, Report::Leak(_)));
+    assert_eq!(leaks.filter(|_| !is_lost).collect::<Vec<_>>(), [], "{rule:?}");
+    (proven, made)
+}
+
+/// Whether a device's answer to a call was `code`.
+fn is_refusal(error: &ProveError, code: i32) -> bool {
+    let (ProveError::Prover(ProverError::Backend(error))
+    | ProveError::Prover(ProverError::Collective(CollectiveError::Backend(error)))) = error
+    else {
+        return false;
+    };
+    match error {
+        BackendError::DeviceLost { .. } => code == 700,
+        BackendError::OutOfMemory { .. } => code == 2,
+        BackendError::Driver { code: reported, .. } => *reported == code,
+        // Modules are loaded when they are needed.
+        BackendError::Kernel { reason, .. } => reason.contains(&format!("({code})")),
+        _ => false,
+    }
 }
 
 #[test]
@@ -93,23 +126,30 @@ fn whatever_call_a_driver_refuses_all_ranks_end_with_the_proof_or_an_error() {
         let expected = expected(config);
         let (proven, made) = prove(config, ranks, None);
         assert!(proven.iter().all(|proven| proven.as_ref() == Ok(&expected)));
-        let mut failed = 0;
-        for call in ["cuLaunchKernel", "cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoDAsync_v2"] {
-            let count = made.get(call).copied().unwrap_or(0);
-            assert!(count > 0, "{call}: {made:?}");
-            for turn in (1..=count).step_by(count.div_ceil(40 / ranks as u64) as usize) {
-                let (proven, _) = prove(config, ranks, Some(&format!("fail=700@{call}:{turn}")));
-                let lost = proven.iter().position(|proven| {
-                    matches!(proven, Err(ProveError::Prover(ProverError::Backend(BackendError::DeviceLost { .. }))))
-                });
-                let Some(lost) = lost else { panic!("{call} {turn}: {proven:?}") };
-                for (_, other) in proven.iter().enumerate().filter(|(rank, _)| *rank != lost) {
-                    let gave_up = collective(CollectiveError::GaveUp { rank: lost });
+        let (mut failed, mut refused) = (0, BTreeMap::new());
+        let made = made.into_iter().filter(|(call, count)| *count > 0 && !call.starts_with("cuGetError"));
+        for (call, count) in made {
+            let turns = (1..=count).step_by(count.div_ceil(16 / ranks as u64) as usize);
+            for (turn, code) in turns.zip([700, 1, 2].into_iter().cycle()) {
+                let rule = format!("fail={code}@{call}:{turn}");
+                let (proven, _) = prove(config, ranks, Some(&rule));
+                let odd = proven.iter().position(|proven| proven.as_ref().is_err_and(|why| is_refusal(why, code)));
+                let Some(odd) = odd else {
+                    // Some refusals cost nothing.
+                    assert!(proven.iter().all(|proven| proven.as_ref() == Ok(&expected)), "{rule}: {proven:?}");
+                    continue;
+                };
+                *refused.entry(call).or_insert(0) += 1;
+                for (_, other) in proven.iter().enumerate().filter(|(rank, _)| *rank != odd) {
+                    let gave_up = collective(CollectiveError::GaveUp { rank: odd });
                     // A device that is lost after the last exchange has no proof, and the others have.
-                    assert!(other.as_ref() == Ok(&expected) || *other == Err(gave_up), "{call} {turn}: {other:?}");
+                    assert!(other.as_ref() == Ok(&expected) || *other == Err(gave_up), "{rule}: {other:?}");
                     failed += u32::from(other.is_err());
                 }
             }
+        }
+        for call in ["cuLaunchKernel", "cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoDAsync_v2"] {
+            assert!(refused.get(call).is_some_and(|&times| times > 2), "{call} of {ranks} ranks: {refused:?}");
         }
         assert!(failed > 30, "{failed} of {ranks} ranks");
     }
@@ -152,6 +192,24 @@ fn ranks_with_other_statements_or_parameters_end_with_a_name() {
         StatementProver::sharded(q, rank, Protocol::V2_3, PcsConfig::default(), &air).map(drop)
     });
     assert_eq!(made, vec![Err(ProveError::Prover(ProverError::Disagreement { rank: 1 })); 2]);
+}
+
+#[test]
+fn a_rank_whose_transcript_differs_in_the_end_is_named_by_the_others() {
+    let machine = StateMachine::new([4, 4], [1, 2].map(M31::from_u32)).unwrap();
+    // Another trace has other claimed sums, which each rank computes from the rows that it was given.
+    let other = StateMachine::new([4, 4], [1, 3].map(M31::from_u32)).unwrap();
+    for (config, ranks) in configs().into_iter().flat_map(|config| [(config, 2), (config, 4)]) {
+        let proven = on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
+            let given = if rank.rank() == 1 { &other } else { &machine };
+            StatementProver::sharded(q, rank, Protocol::V2_3, config, &machine)?.prove(q, &given.trace())
+        });
+        for (rank, proven) in proven.into_iter().enumerate() {
+            let disagrees = ProveError::Prover(ProverError::Disagreement { rank: 1 });
+            // The one that was given the other trace may see first that it is not the statement's.
+            assert!(proven == Err(disagrees) || (rank == 1 && proven == Err(ProveError::Sums)), "{rank}: {proven:?}");
+        }
+    }
 }
 
 #[test]

@@ -10,7 +10,12 @@ use stark::{
 };
 use stark_airs::StateMachine;
 
-use crate::{bytes::expected as expected_bytes, configs, open, simulate, watched::Poisoned, wide};
+use crate::{
+    bytes::{config, expected as expected_bytes},
+    configs, open, simulate,
+    watched::Poisoned,
+    wide,
+};
 
 type Proven = Result<StatementProof, ProveError>;
 
@@ -84,10 +89,10 @@ fn nccl_moves_what_the_sizes_of_a_proof_say() {
         rank.sent_bytes().iter().zip(made).map(|(all, made)| all - made).collect::<Vec<_>>()
     });
     let (before, after) = (before.into_inner().unwrap().unwrap(), session.counters().nccl_bytes);
-    let bytes = expected_bytes(&config, log_rows, columns, devices as usize);
+    let bytes = |from| expected_bytes(&config, log_rows, columns, [from as usize, devices as usize]);
     for (from, to) in (0..devices).flat_map(|from| (0..devices).map(move |to| (from, to))) {
         let of = |counted: &BTreeMap<(u32, u32), u64>| counted.get(&(from, to)).copied().unwrap_or(0);
-        let expected = if from == to { 0 } else { bytes };
+        let expected = if from == to { 0 } else { bytes(from) };
         let carried = of(&after) - of(&before);
         assert_eq!((carried, sent[from as usize][to as usize]), (expected, expected), "from {from} to {to}");
     }
@@ -95,7 +100,16 @@ fn nccl_moves_what_the_sizes_of_a_proof_say() {
 
 #[test]
 fn whatever_call_of_nccl_is_refused_all_end_with_a_name_and_leave_nothing() {
-    let (config, (air, trace)) = (PcsConfig::default(), wide(4, 6));
+    // Gathered coefficients take NCCL's all-gathers, columns that are dealt its pairs of sends and receives.
+    for (log_blowup, calls) in
+        [(2, ["ncclGroupStart", "ncclGroupEnd", "ncclAllGather"]), (1, ["ncclSend", "ncclRecv", "ncclGroupEnd"])]
+    {
+        refuse_calls_of_nccl(config(log_blowup), &calls);
+    }
+}
+
+fn refuse_calls_of_nccl(config: PcsConfig, refused: &[&'static str]) {
+    let (air, trace) = wide(4, 6);
     let expected = alone(config, &air, &trace);
     let attempt = |rule: Option<&str>| -> (Vec<Proven>, BTreeMap<&'static str, u64>) {
         let session = simulate("devices=2");
@@ -118,9 +132,9 @@ fn whatever_call_of_nccl_is_refused_all_end_with_a_name_and_leave_nothing() {
     };
     let (made, calls) = attempt(None);
     assert!(made.iter().all(|proof| proof.as_ref() == Ok(&expected)));
-    for call in ["ncclGroupStart", "ncclGroupEnd", "ncclAllGather"] {
+    for &call in refused {
         let count = calls[call];
-        assert!(count > 10, "{call}: {count}");
+        assert!(count > 2, "{call}: {count}");
         for turn in (1..=count).step_by(count.div_ceil(3) as usize) {
             let (made, _) = attempt(Some(&format!("fail=1@{call}:{turn}")));
             let refused = |made: &Proven| match made {

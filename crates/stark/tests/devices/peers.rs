@@ -122,11 +122,11 @@ fn the_driver_copies_what_the_sizes_of_a_proof_say() {
             rank.sent_bytes().iter().zip(made).map(|(all, made)| all - made).collect::<Vec<_>>()
         });
         let (before, after) = (before.into_inner().unwrap().unwrap(), counted());
-        let bytes = expected_bytes(&config, log_rows, columns, devices as usize);
+        let bytes = |from| expected_bytes(&config, log_rows, columns, [from as usize, devices as usize]);
         for (from, to) in (0..devices).flat_map(|from| (0..devices).map(move |to| (from, to))) {
             let of = |counted: &std::collections::BTreeMap<(u32, u32), u64>| counted.get(&(from, to)).copied();
             let carried = of(&after).unwrap_or(0) - of(&before).unwrap_or(0);
-            let expected = if from == to { 0 } else { bytes };
+            let expected = if from == to { 0 } else { bytes(from) };
             assert_eq!((carried, sent[from as usize][to as usize]), (expected, expected), "from {from} to {to}");
         }
     }

@@ -1,10 +1,11 @@
 //! Proofs over several ranks are those of one.
 
-use backend_api::{Queue as _, Ranks as _};
+use backend_api::{BackendError, Counted as _, Queue as _, Ranks as _};
 use collective::Local;
 use runtime::{Choice, Domain, Settings};
 use stark::{
-    Columns, M31, PcsConfig, ProofGraph, Protocol, Residency, Statement, StatementProver, Witness, memory_plan_of_rank,
+    Columns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, Statement, StatementProver,
+    Witness, memory_plan_of_rank,
 };
 use stark_airs::{Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
@@ -137,6 +138,36 @@ fn ranks_without_room_for_the_making_of_a_trace_gather_coefficients() {
             assert_eq!((residency, proof), (Residency::Blocks(blocks), Ok(expected.clone())));
         }
     }
+}
+
+#[test]
+fn ranks_take_at_most_two_percent_more_than_was_planned_and_are_refused_before_any_work_with_less() {
+    let (air, trace) = wide(16, 8);
+    for (log_blowup, ranks) in [(2, 2), (1, 4)] {
+        let config = config(log_blowup);
+        let plan = memory_plan_of_rank(&config, &air, ranks).unwrap();
+        on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
+            let mut prover = StatementProver::sharded(q, rank, Protocol::V2_3, config, &air).unwrap();
+            prover.prove(q, &trace).unwrap();
+            let (planned, peak) = (plan.bytes_on(q), q.budget().peak_bytes());
+            assert!(planned <= peak && peak - planned <= planned / 50, "{ranks} ranks: {peak} instead of {planned}");
+        });
+    }
+    // More blocks take no less here, so there is one plan.
+    let (small, config) = (WideFibonacci::new(2, 3).unwrap(), config(1));
+    let needed = memory_plan_of_rank(&config, &small, 4).unwrap().bytes_on(&runtime::cpu().unwrap());
+    on_ranks(Local::group(4), Choice::Cpu, |_, rank| {
+        let settings = Settings { mem_limit_bytes: Some(needed - 1), ..Settings::default() };
+        let q = runtime::open_with(&settings, Some(Domain::Stark), Some(Choice::Cpu)).unwrap().0;
+        let before = q.submissions();
+        let made = StatementProver::sharded(&q, rank, Protocol::V2_3, config, &small).map(drop);
+        assert!(matches!(
+            made,
+            Err(ProveError::Prover(ProverError::Backend(BackendError::BudgetExceeded { need_bytes, .. })))
+                if need_bytes == needed
+        ));
+        assert!(q.submissions().launches == before.launches, "nothing was computed");
+    });
 }
 
 #[test]
