@@ -1,5 +1,5 @@
-//! The device memory of a prover, allocated once: a proof allocates nothing but what single ops need, and the first one what relations
-//! have beside what components read.
+//! The device memory of a prover, allocated once: a proof allocates nothing but what single ops and the making of its trace need, and the
+//! first one what relations have beside what components read.
 
 use std::sync::Arc;
 
