@@ -91,10 +91,10 @@ fn run_some(
     let mut executor = Executor { job, counters, shadow, progress, state: mix(seed) };
     let seeded = matches!(job.options.schedule, Schedule::Seeded(_));
     let most = if job.options.cooperative { usize::MAX } else { job.options.resident_blocks.max(1) as usize };
-    let (mut resident, mut spare) = (VecDeque::new(), Vec::<Block>::new());
-    let mut admit = |spare: &mut Vec<Block>| {
+    let (mut resident, mut spare) = (VecDeque::new(), Vec::<Box<Block>>::new());
+    let mut admit = |spare: &mut Vec<Box<Block>>| {
         let linear = queue.next()?;
-        let mut block = spare.pop().unwrap_or_else(|| Block::new(job));
+        let mut block = spare.pop().unwrap_or_else(|| Box::new(Block::new(job)));
         block.start(job, linear);
         Some(block)
     };

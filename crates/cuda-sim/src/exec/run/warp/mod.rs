@@ -8,14 +8,14 @@ mod undefined;
 
 use self::circle::Circle;
 use self::copies::AsyncCopies;
-use self::preset::preset_value;
+use self::preset::{differs_by_lane, preset_value};
 use self::undefined::Undefined;
 use super::job::Job;
 use super::trouble::Outcome;
 use super::written::Byte;
-use crate::exec::code::{Code, Step};
+use crate::exec::code::{Code, Preset, Step};
 use crate::exec::collective::Collective;
-use crate::exec::lanes::{Bits, FULL, PerLane, WARP};
+use crate::exec::lanes::{Bits, FULL, WARP};
 
 pub(super) use self::copies::Pending;
 pub(super) use self::preset::thread_at;
@@ -134,18 +134,19 @@ impl Warp {
             }
         }
         let regs = &mut self.regs;
-        regs.w32.clear();
-        regs.w32.resize(code.words32, PerLane([UNWRITTEN as u32; WARP]));
-        regs.w64.clear();
-        regs.w64.resize(code.words64, PerLane([UNWRITTEN; WARP]));
-        regs.p.clear();
-        regs.p.resize(code.predicates, 0);
+        regs.forget(code);
         if let Some(always) = code.true_predicate {
             regs.p[always as usize] = FULL;
         }
         for &(reg, preset) in &code.presets32 {
-            for (lane, word) in regs.w32[reg as usize].0.iter_mut().enumerate() {
-                *word = preset_value(preset, job, block, self.index, lane) as u32;
+            let words = &mut regs.w32[reg as usize].0;
+            match preset {
+                Preset::Special(special) if differs_by_lane(special) => {
+                    for (lane, word) in words.iter_mut().enumerate() {
+                        *word = preset_value(preset, job, block, self.index, lane) as u32;
+                    }
+                }
+                _ => *words = [preset_value(preset, job, block, self.index, 0) as u32; WARP],
             }
         }
         for &(reg, preset) in &code.presets64 {

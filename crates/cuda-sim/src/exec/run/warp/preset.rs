@@ -26,6 +26,12 @@ pub(in crate::exec::run) fn preset_value(
     }
 }
 
+/// Whether the lanes of a warp read different values.
+pub(in crate::exec::run) const fn differs_by_lane(special: Special) -> bool {
+    use Special::{Laneid, LanemaskEq, LanemaskGe, LanemaskGt, LanemaskLe, LanemaskLt, Tid};
+    matches!(special, Tid(_) | Laneid | LanemaskEq | LanemaskGe | LanemaskGt | LanemaskLe | LanemaskLt)
+}
+
 fn component(axis: Axis, vector: [u32; 3]) -> u32 {
     match axis {
         Axis::X => vector[0],

@@ -1,5 +1,6 @@
 //! The register files of a warp.
 
+use crate::exec::code::Code;
 use crate::exec::lanes::{PerLane, WARP};
 use crate::exec::register::{R, Slot, Target};
 
@@ -15,6 +16,16 @@ pub(in crate::exec::run) struct Regs {
 }
 
 impl Regs {
+    /// Makes them the registers of `code` before any is written.
+    pub(in crate::exec::run) fn forget(&mut self, code: &Code) {
+        self.w32.clear();
+        self.w32.extend((0..code.words32).map(|_| PerLane([UNWRITTEN as u32; WARP])));
+        self.w64.clear();
+        self.w64.extend((0..code.words64).map(|_| PerLane([UNWRITTEN; WARP])));
+        self.p.clear();
+        self.p.resize(code.predicates, 0);
+    }
+
     /// The value in one lane of a slot, as 64 bits.
     #[inline(always)]
     pub(in crate::exec::run) fn lane(&self, slot: Slot, lane: usize) -> u64 {
