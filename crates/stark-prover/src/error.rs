@@ -63,11 +63,11 @@ pub enum ProverError {
         /// Trees committed to.
         got: usize,
     },
-    /// A trace was to be committed to that was not loaded, or that a proof has taken.
-    #[error("expected a trace that was loaded for this proof, got none")]
+    /// Columns were to be committed to that were not loaded, or that a proof has taken.
+    #[error("expected columns that were loaded for this proof, got none")]
     NotLoaded,
     /// Columns of the host were to be committed to in a graph, which would commit to them again in other proofs.
-    #[error("columns of the host cannot be committed to in a graph: a trace is loaded before")]
+    #[error("columns of the host cannot be committed to in a graph: they are loaded before")]
     InGraph,
     /// There is no such tree to commit to.
     #[error("the statement has {trees} trees before the composition polynomial's, got a commitment to tree {got}")]

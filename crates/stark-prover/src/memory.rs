@@ -75,6 +75,8 @@ pub(crate) struct Memory<Q: Queue> {
     pub(crate) channel: Q::Buf<ChannelState>,
     /// Challenges of relations, by slot: those that components read, and what relations have beside them.
     pub(crate) challenges: Q::Buf<QM31>,
+    /// What is said of interaction columns that the host made.
+    pub(crate) said: Q::Buf<QM31>,
     /// `z` and `alpha` of the relation that is drawn, and the powers of `alpha`.
     pub(crate) drawn: Q::Buf<QM31>,
     pub(crate) relation_powers: Q::Buf<QM31>,
@@ -134,6 +136,7 @@ impl<Q: Queue> Memory<Q> {
             look_ups,
             channel: q.alloc(1)?,
             challenges: q.zeros(shape.challenges)?,
+            said: q.alloc(0)?,
             drawn: q.alloc(2)?,
             relation_powers: q.alloc(relation_powers)?,
             composition_powers: q.alloc(shape.constraints)?,
@@ -174,6 +177,15 @@ impl<Q: Queue> Memory<Q> {
             self.identity = Arc::default();
         }
         Ok(())
+    }
+
+    /// Uploads what is said of interaction columns that the host made.
+    pub(crate) fn say(&mut self, q: &Q, said: &[QM31]) -> Result<(), BackendError> {
+        if said.len() != self.said.len() {
+            self.said = q.alloc(said.len())?;
+            self.identity = Arc::default();
+        }
+        q.write(said, self.said.view_mut())
     }
 }
 

@@ -17,8 +17,8 @@ use crate::{
 /// The device memory that a [`Prover`](crate::Prover) holds, from what it is made of alone. Nothing is allocated to know it.
 ///
 /// Single ops need some more while they run: a few kilobytes on a GPU, up to some hundred for each thread of the processor. So do
-/// relations that are wider than what components read of them, and traces that are made on the device
-/// ([`making_bytes`](Self::making_bytes)).
+/// relations that are wider than what components read of them, what is said of interaction columns that the host makes, and traces that
+/// are made on the device ([`making_bytes`](Self::making_bytes)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryPlan {
     buffers: Vec<(usize, usize)>,

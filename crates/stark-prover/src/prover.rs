@@ -40,8 +40,8 @@ pub struct Prover<Q: StarkOps> {
     pub(crate) group: Group<Q>,
     /// Coefficients that are kept on the host.
     pub(crate) host: Option<HostColumns<Q>>,
-    /// Whether a trace lies in place of the coefficients of its tree.
-    pub(crate) loaded: bool,
+    /// The tree whose columns lie in place of its coefficients, for the next commitment.
+    pub(crate) loaded: Option<usize>,
 }
 
 /// What the programs of a component read, by its place in memory.
@@ -178,7 +178,7 @@ impl<Q: StarkOps> Prover<Q> {
             memory,
             group,
             host,
-            loaded: false,
+            loaded: None,
         };
         prover.upload_keys(q)?;
         prover.upload(q, 0, preprocessed)?;

@@ -17,7 +17,7 @@ use core_types::{
 use stark_verifier::{FriConfig, PcsConfig, Proof, Protocol};
 
 use crate::{
-    Generated, Prover, ProverError, Stage, StarkOps, Submitted,
+    Generated, Interaction, Prover, ProverError, Stage, StarkOps, Submitted,
     answers::{Answers, root},
     exchanged::Whole,
     ranks::Work,
@@ -25,7 +25,10 @@ use crate::{
 };
 
 /// The tree of the trace.
-const TRACE: usize = Tree::TRACE.0 as usize;
+pub(crate) const TRACE: usize = Tree::TRACE.0 as usize;
+
+/// The tree of interaction columns.
+pub(crate) const INTERACTION: usize = Tree::INTERACTION.0 as usize;
 
 /// Slots of challenges that there are: as many as a recorded AIR can name.
 const MOST_SLOTS: usize = 1 << 16;
@@ -49,6 +52,8 @@ pub struct Session<'p, Q: StarkOps> {
 impl<'p, Q: StarkOps> Session<'p, Q> {
     pub(crate) fn new(prover: &'p mut Prover<Q>, q: &'p Q, is_for_graph: bool) -> Result<Self, ProverError> {
         let work = prover.group.begin();
+        // Interaction columns are of one proof.
+        prover.loaded.take_if(|tree| *tree != TRACE);
         q.clear(prover.memory.channel.view_mut())?;
         let words = match prover.protocol {
             Protocol::V2_3 => {
@@ -63,6 +68,12 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         let mut session = Self { prover, q, committed: 0, is_for_graph, work };
         session.mix_felts(&words.map(|words| QM31::from_coordinates(words.map(M31::from_u32))))?;
         Ok(session)
+    }
+
+    /// Goes on for a graph after the trace was committed to, with a prover that is alone.
+    pub(crate) fn resumed(prover: &'p mut Prover<Q>, q: &'p Q) -> Self {
+        let work = prover.group.begin();
+        Self { prover, q, committed: INTERACTION, is_for_graph: true, work }
     }
 
     /// Says words.
@@ -110,22 +121,54 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         }
         self.expect_there(tree)?;
         self.expect_no_graph()?;
-        self.prover.loaded &= tree != TRACE;
+        self.prover.loaded.take_if(|loaded| *loaded == tree);
         self.prover.upload(self.q, tree, columns)?;
         self.commit_rows(tree)
     }
 
-    /// Commits to the trace that was [loaded](Prover::load) for this proof as [`commit`](Self::commit) does.
+    /// Commits to the columns that were loaded for this proof as [`commit`](Self::commit) does: to the [trace](Prover::load), and
+    /// then to [interaction columns](Self::load_interaction).
     ///
     /// # Errors
-    /// [`ProverError::Tree`] if the trace is not the next tree, [`ProverError::NotLoaded`] without a trace, and what the device
-    /// reports.
+    /// [`ProverError::Tree`] if the preprocessed columns come first, [`ProverError::NotLoaded`] if no columns of the next tree were
+    /// loaded, and what the device reports.
     pub fn commit_loaded(&mut self) -> Result<(), ProverError> {
-        self.expect_tree(TRACE)?;
-        if !self.prover.loaded {
-            return Err(ProverError::NotLoaded);
+        if self.committed == 0 {
+            return Err(ProverError::Tree { expected: 0, got: TRACE });
         }
-        self.commit_rows(TRACE)
+        self.expect_loaded()?;
+        self.commit_rows(self.committed)
+    }
+
+    /// Uploads interaction columns that the host made from [challenges](Self::challenges), and what is to be said of them, for
+    /// [`mix_loaded`](Self::mix_loaded) and [`commit_loaded`](Self::commit_loaded).
+    ///
+    /// # Errors
+    /// [`ProverError::Tree`] if the trace was not the last tree that was committed to, [`ProverError::NoTree`] if the statement has no
+    /// interaction columns, [`ProverError::Columns`] or [`ProverError::Rows`] if the columns are not those of the statement, and what the
+    /// device reports.
+    pub fn load_interaction(&mut self, interaction: &Interaction) -> Result<(), ProverError> {
+        self.expect_tree(INTERACTION)?;
+        self.expect_there(INTERACTION)?;
+        let Interaction { said, columns } = interaction;
+        self.prover.loaded = None;
+        self.prover.memory.say(self.q, said)?;
+        let columns: Vec<&[M31]> = columns.iter().map(|column| &column[..]).collect();
+        self.prover.upload(self.q, INTERACTION, &columns)?;
+        self.prover.loaded = Some(INTERACTION);
+        Ok(())
+    }
+
+    /// Says what is said of the interaction columns that were [loaded](Self::load_interaction).
+    ///
+    /// # Errors
+    /// [`ProverError::NotLoaded`] without such columns, and what the device reports.
+    pub fn mix_loaded(&mut self) -> Result<(), ProverError> {
+        self.expect_tree(INTERACTION)?;
+        self.expect_loaded()?;
+        let memory = &mut self.prover.memory;
+        let (said, drawn) = (memory.said.view(), memory.drawn.slice_mut(0..0)?);
+        Ok(self.q.channel_mix_felts(ChannelMixFelts { said, channel: memory.channel.view_mut(), drawn })?)
     }
 
     /// Makes the trace on the device, one component after the other, and commits to it as [`commit`](Self::commit)
@@ -138,14 +181,14 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     pub fn commit_generated(&mut self, components: &[Generated<'_>]) -> Result<(), ProverError> {
         self.expect_tree(TRACE)?;
         self.expect_no_graph()?;
-        self.prover.loaded = false;
+        self.prover.loaded = None;
         self.prover.generate(self.q, components)?;
         self.commit_rows(TRACE)
     }
 
     /// Commits to the rows that are in place of a tree's coefficients, which take their place.
     fn commit_rows(&mut self, tree: usize) -> Result<(), ProverError> {
-        self.prover.loaded &= tree != TRACE;
+        self.prover.loaded.take_if(|loaded| *loaded == tree);
         self.prover.commit(self.q, tree)?;
         self.mix_root()
     }
@@ -182,9 +225,10 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// look-ups, [`ProverError::Interaction`] if a component has interaction columns beside those of its look-ups, and what the
     /// device reports.
     pub fn commit_look_ups(&mut self) -> Result<(), ProverError> {
-        let tree = Tree::INTERACTION.0 as usize;
+        let tree = INTERACTION;
         self.expect_tree(tree)?;
         self.expect_there(tree)?;
+        self.prover.loaded.take_if(|loaded| *loaded == tree);
         for component in 0..self.prover.components.len() {
             self.prover.make_look_ups(self.q, component)?;
         }
@@ -276,7 +320,11 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         if self.is_for_graph { Err(ProverError::InGraph) } else { Ok(()) }
     }
 
-    fn expect_tree(&self, tree: usize) -> Result<(), ProverError> {
+    fn expect_loaded(&self) -> Result<(), ProverError> {
+        if self.prover.loaded == Some(self.committed) { Ok(()) } else { Err(ProverError::NotLoaded) }
+    }
+
+    pub(crate) fn expect_tree(&self, tree: usize) -> Result<(), ProverError> {
         let expected = self.committed;
         if tree == expected { Ok(()) } else { Err(ProverError::Tree { expected, got: tree }) }
     }
@@ -330,7 +378,7 @@ impl<Q: StarkOps> Prover<Q> {
     /// Makes the interaction columns of a component in the place of their coefficients, its claimed sum and its mean.
     fn make_look_ups(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
         let (air, inputs) = (&self.components[index].air, &self.inputs[index]);
-        let columns = self.shape.components[index].columns.get(Tree::INTERACTION.0 as usize).cloned().unwrap_or(0..0);
+        let columns = self.shape.components[index].columns.get(INTERACTION).cloned().unwrap_or(0..0);
         let made = air.fraction_program().map_or(0, |program| program.outputs() as usize / 2);
         if columns.len() != 4 * made {
             return Err(ProverError::Interaction { component: index, expected: 4 * made, got: columns.len() });
@@ -339,7 +387,7 @@ impl<Q: StarkOps> Prover<Q> {
             return Ok(());
         };
         // A component's columns are of one size, so they follow each other.
-        let first = self.shape.trees[Tree::INTERACTION.0 as usize].columns[columns.start].coefficients.first as usize;
+        let first = self.shape.trees[INTERACTION].columns[columns.start].coefficients.first as usize;
         let log_rows = air.log_rows();
         let words = first..first + ((4 * made) << log_rows);
         if let Some(host) = &self.host {
@@ -376,8 +424,7 @@ impl<Q: StarkOps> Prover<Q> {
             interpolate(q, &self.twiddles, log_rows, look_ups.rows.slice_mut(0..words.len())?)?;
             host.keep(look_ups.rows.slice(0..words.len())?, words.start)?;
         } else if self.shape.place.dealt {
-            let tree = Tree::INTERACTION.0 as usize;
-            let whole = Whole { tree, words, columns: &look_ups.made, first: 0 };
+            let whole = Whole { tree: INTERACTION, words, columns: &look_ups.made, first: 0 };
             self.memory.coefficients.keep_own(q, &self.shape, &whole)?;
         }
         let mean = challenges.start + air.challenges() as usize;

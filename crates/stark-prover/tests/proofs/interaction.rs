@@ -1,12 +1,15 @@
 //! Interaction columns that the caller makes on the host, from challenges that it waits for.
 
-use backend_api::Counted as _;
+use backend_api::{Counted as _, Queue as _};
 use core_types::{
     air::{Air, Relation, Row, Tree},
     field::{M31, QM31},
 };
 use runtime::{AnyQueue, Choice, Domain, Settings};
-use stark_prover::{Component, PcsConfig, Proof, Protocol, Prover, ProverError};
+use stark_prover::{
+    Component, Interaction, PcsConfig, Proof, ProofGraphPair, Protocol, Prover, ProverError, Residency, Session,
+    Submitted,
+};
 use stark_verifier::{Component as Checked, Inputs, Preprocessed, Verifier};
 
 use crate::vectors::simulated;
@@ -30,8 +33,12 @@ impl Air for Scaled {
 }
 
 fn prover(q: &AnyQueue) -> Prover<AnyQueue> {
+    prover_with(q, Residency::Full)
+}
+
+fn prover_with(q: &AnyQueue, residency: Residency) -> Prover<AnyQueue> {
     let component = Component::new(&Scaled, &[]).unwrap();
-    Prover::new(q, Protocol::V2_3, PcsConfig::default(), &[], vec![component]).unwrap()
+    Prover::with_residency(q, Protocol::V2_3, PcsConfig::default(), &[], vec![component], residency).unwrap()
 }
 
 fn processor() -> AnyQueue {
@@ -39,7 +46,11 @@ fn processor() -> AnyQueue {
 }
 
 fn rows() -> Vec<M31> {
-    (0..32).map(|row| M31::from_u32(row * row + 3)).collect()
+    rows_of(3)
+}
+
+fn rows_of(seed: u32) -> Vec<M31> {
+    (0..32).map(|row| M31::from_u32(row * row + seed)).collect()
 }
 
 /// The four columns of `rows` times a challenge.
@@ -104,4 +115,172 @@ fn interaction_columns_beside_those_of_look_ups_are_refused_and_the_host_can_mak
     let columns = scaled(&rows(), challenge + QM31::from(M31::ONE));
     session.commit(&columns.each_ref().map(|column| &column[..])).unwrap();
     assert_eq!(session.finish(), Err(ProverError::Constraints));
+}
+
+/// What the host makes of a challenge, saying so many elements that no other rows say.
+fn interaction(rows: &[M31], challenge: QM31, said: usize) -> Interaction {
+    let sum = rows.iter().fold(QM31::ZERO, |sum, &x| sum + challenge * QM31::from(x));
+    Interaction { said: vec![sum; said], columns: scaled(rows, challenge).to_vec() }
+}
+
+/// A proof of `rows`, op by op, that says so many elements before it commits to interaction columns.
+fn single(q: &AnyQueue, rows: &[M31], said: usize) -> Proof {
+    let mut prover = prover(q);
+    let mut session = prover.begin(q).unwrap();
+    session.commit_preprocessed().unwrap();
+    session.commit(&[rows]).unwrap();
+    session.draw_relation(CHALLENGE).unwrap();
+    let Interaction { said, columns } = interaction(rows, session.challenges().unwrap()[0], said);
+    session.mix_felts(&said).unwrap();
+    session.commit(&columns.iter().map(|column| &column[..]).collect::<Vec<_>>()).unwrap();
+    session.finish().unwrap()
+}
+
+fn begin<'p>(mut session: Session<'p, AnyQueue>) -> Result<Session<'p, AnyQueue>, ProverError> {
+    session.commit_preprocessed()?;
+    session.commit_loaded()?;
+    session.draw_relation(CHALLENGE)?;
+    Ok(session)
+}
+
+fn finish<'p>(mut session: Session<'p, AnyQueue>) -> Result<Submitted<'p, AnyQueue>, ProverError> {
+    session.mix_loaded()?;
+    session.commit_loaded()?;
+    session.submit()
+}
+
+/// A proof of `rows` with a pair of graphs.
+fn paired(
+    q: &AnyQueue,
+    prover: &mut Prover<AnyQueue>,
+    pair: &mut ProofGraphPair<AnyQueue>,
+    rows: &[M31],
+    said: usize,
+) -> Result<Proof, ProverError> {
+    prover.load(q, &[rows])?;
+    let interact = |challenges: &[QM31]| Ok::<_, ProverError>(interaction(rows, challenges[0], said));
+    pair.submit(prover, q, &[], begin, interact, finish)?.wait()?.proof()
+}
+
+#[test]
+fn a_proof_with_interaction_columns_of_the_host_is_two_submissions_and_two_waits() {
+    let q = simulated();
+    for residency in [Residency::Full, Residency::Blocks(2)] {
+        let (mut prover, mut pair) = (prover_with(&q, residency), ProofGraphPair::new());
+        for round in 0..6 {
+            let rows = rows_of(round);
+            let expected = single(&q, &rows, 1);
+            q.finish().unwrap();
+            let before = q.submissions();
+            assert_eq!(paired(&q, &mut prover, &mut pair, &rows, 1).unwrap(), expected, "{residency:?}, {round}");
+            let made = q.submissions() - before;
+            assert_eq!((made.waits, pair.is_recorded()), (2, round > 0), "{residency:?}, {round}: {made:?}");
+            // The second proof is recorded, op by op.
+            if round > 1 {
+                assert_eq!((made.launches, made.replays), (0, 2), "{residency:?}, {round}: {made:?}");
+            }
+        }
+    }
+    // What cannot be recorded is made op by op.
+    for (q, residency) in [(simulated(), Residency::Host(2)), (processor(), Residency::Full)] {
+        let (mut prover, mut pair) = (prover_with(&q, residency), ProofGraphPair::new());
+        for seed in 0..3 {
+            let rows = rows_of(seed);
+            assert_eq!(paired(&q, &mut prover, &mut pair, &rows, 2).unwrap(), single(&q, &rows, 2));
+        }
+        assert!(!pair.is_recorded());
+    }
+}
+
+#[test]
+fn graphs_of_a_pair_are_made_anew_when_more_is_said_or_another_session_says_something() {
+    let q = simulated();
+    let (mut prover, mut pair) = (prover(&q), ProofGraphPair::new());
+    let mut is_recorded = Vec::new();
+    for (round, said) in [1, 1, 2, 2, 2, 2, 1, 1, 1].into_iter().enumerate() {
+        let rows = rows_of(round as u32);
+        assert_eq!(paired(&q, &mut prover, &mut pair, &rows, said).unwrap(), single(&q, &rows, said), "{round}");
+        is_recorded.push(pair.is_recorded());
+    }
+    let rounds = |recorded: [u8; 9]| recorded.map(|recorded| recorded == 1).to_vec();
+    assert_eq!(is_recorded, rounds([0, 1, 0, 0, 1, 1, 0, 0, 1]));
+    // A session by hand that says more takes the memory of what the pair says.
+    let rows = rows_of(100);
+    prover.load(&q, &[&rows]).unwrap();
+    let mut session = begin(prover.begin(&q).unwrap()).unwrap();
+    let challenge = session.challenges().unwrap()[0];
+    session.load_interaction(&interaction(&rows, challenge, 3)).unwrap();
+    let proof = finish(session).unwrap().wait().unwrap().proof().unwrap();
+    assert_eq!(proof, single(&q, &rows, 3));
+    for round in 0..3 {
+        let rows = rows_of(round);
+        assert_eq!(paired(&q, &mut prover, &mut pair, &rows, 1).unwrap(), single(&q, &rows, 1), "{round}");
+    }
+    assert!(pair.is_recorded());
+}
+
+#[test]
+fn whoever_begins_or_finishes_otherwise_is_refused_and_the_next_proof_is_right() {
+    #[derive(Debug, PartialEq)]
+    enum Refused {
+        ByCaller,
+        ByProver(ProverError),
+    }
+    impl From<ProverError> for Refused {
+        fn from(error: ProverError) -> Self {
+            Self::ByProver(error)
+        }
+    }
+
+    fn only_preprocessed<'p>(mut session: Session<'p, AnyQueue>) -> Result<Session<'p, AnyQueue>, ProverError> {
+        session.commit_preprocessed()?;
+        Ok(session)
+    }
+
+    let q = simulated();
+    let (mut prover, mut pair) = (prover(&q), ProofGraphPair::new());
+    for round in 0..4 {
+        let rows = rows_of(round);
+        let whole = |challenges: &[QM31]| Ok::<_, Refused>(interaction(&rows, challenges[0], 1));
+        prover.load(&q, &[&rows]).unwrap();
+        let refused = pair.submit(&mut prover, &q, &[], begin, |_| Err(Refused::ByCaller), finish).map(drop);
+        assert_eq!(refused, Err(Refused::ByCaller), "{round}");
+        let fewer = |challenges: &[QM31]| {
+            let mut interaction = whole(challenges)?;
+            interaction.columns.pop();
+            Ok(interaction)
+        };
+        prover.load(&q, &[&rows]).unwrap();
+        let refused = pair.submit(&mut prover, &q, &[], begin, fewer, finish).map(drop);
+        let refusal = ProverError::Columns { tree: 2, expected: 4, got: 3 };
+        assert_eq!(refused, Err(Refused::ByProver(refusal)), "{round}");
+        if round == 0 {
+            prover.load(&q, &[&rows]).unwrap();
+            let refused = pair.submit(&mut prover, &q, &[1], only_preprocessed, whole, finish).map(drop);
+            assert_eq!(refused, Err(Refused::ByProver(ProverError::Tree { expected: 1, got: 2 })));
+            assert_eq!(paired(&q, &mut prover, &mut pair, &rows, 1).unwrap(), single(&q, &rows, 1));
+        }
+        let refused = pair.submit(&mut prover, &q, &[], begin, whole, finish).map(drop);
+        assert_eq!(refused, Err(Refused::ByProver(ProverError::NotLoaded)), "{round}");
+        assert_eq!(paired(&q, &mut prover, &mut pair, &rows, 1).unwrap(), single(&q, &rows, 1), "{round}");
+    }
+    assert!(pair.is_recorded());
+
+    // Columns are loaded for one proof, after its trace.
+    let rows = rows();
+    prover.load(&q, &[&rows]).unwrap();
+    let mut session = prover.begin(&q).unwrap();
+    let interaction = interaction(&rows, QM31::ONE, 1);
+    assert_eq!(session.commit_loaded(), Err(ProverError::Tree { expected: 0, got: 1 }));
+    session.commit_preprocessed().unwrap();
+    assert_eq!(session.load_interaction(&interaction), Err(ProverError::Tree { expected: 1, got: 2 }));
+    session.commit_loaded().unwrap();
+    assert_eq!(session.commit_loaded(), Err(ProverError::NotLoaded));
+    assert_eq!(session.mix_loaded(), Err(ProverError::NotLoaded));
+    session.load_interaction(&interaction).unwrap();
+    drop(session);
+    let mut session = prover.begin(&q).unwrap();
+    session.commit_preprocessed().unwrap();
+    session.commit(&[&rows]).unwrap();
+    assert_eq!(session.commit_loaded(), Err(ProverError::NotLoaded));
 }

@@ -1,6 +1,8 @@
 //! Whatever is refused during a proof, there is the right proof or a typed error, nothing stays allocated, and the next proof is right.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
+mod pair;
+
 use std::{collections::BTreeMap, sync::OnceLock};
 
 use backend_api::{BackendError, Queue as _};
@@ -48,16 +50,9 @@ fn refusal(error: &ProveError) -> &BackendError {
     }
 }
 
-/// Codes to answer, with the calls to answer with them: each call is refused where all values are in memory. Proofs that are recorded make
-/// the calls of those op by op, so of them each fifteenth is, and those in blocks make many alike.
-fn turns(residency: Residency, way: Way, count: u64) -> impl Iterator<Item = (i32, u64)> {
-    let every = match (residency, way) {
-        (_, Way::Graph(0 | 1) | Way::WitnessGraph(0 | 1)) => 15,
-        (Residency::Full, _) | (_, Way::Graph(_) | Way::WitnessGraph(_)) => 1,
-        (Residency::Blocks(_), _) => 6,
-        (Residency::Host(_), _) => 10,
-    };
-    let refused = (1..count).step_by(every).chain([count]).map(|turn| (1, turn));
+/// Codes to answer, with the calls to answer with them: each call is refused, and memory is short for some.
+fn turns(count: u64) -> impl Iterator<Item = (i32, u64)> {
+    let refused = (1..=count).map(|turn| (1, turn));
     let mut exhausted = vec![1, count.div_ceil(2), count];
     exhausted.dedup();
     refused.chain(exhausted.into_iter().map(|turn| (2, turn)))
@@ -160,7 +155,7 @@ fn whatever_call_is_refused_there_is_a_prover_or_a_typed_error() {
         let calls = made(&session, || drop(with_residency(&q, &machine, residency).unwrap()));
         let mut refused = 0;
         for (call, count) in calls {
-            for (code, turn) in turns(Residency::Full, Way::OpByOp, count) {
+            for (code, turn) in turns(count) {
                 session.inject(format!("fail={code}@{call}:{turn}").parse::<Rule>().unwrap());
                 let made = with_residency(&q, &machine, residency);
                 session.clear_faults();
@@ -226,7 +221,7 @@ fn refuse_each_call(residency: Residency, ways: &[Way]) {
     let mut refused = BTreeMap::new();
     for &way in ways {
         for (call, count) in proving.calls(way) {
-            for (code, turn) in turns(residency, way, count) {
+            for (code, turn) in turns(count) {
                 let rule = format!("fail={code}@{call}:{turn}");
                 let (proven, mut graph) = proving.prove_under(way, &rule);
                 match &proven {
@@ -234,8 +229,10 @@ fn refuse_each_call(residency: Residency, ways: &[Way]) {
                     Err(error) => {
                         assert!(is_refusal(error, code), "{way:?}, {rule}: {error:?}");
                         *refused.entry(call).or_insert(0) += 1;
-                        // Prover and graph are as good as before: the graph is recorded again, and replayed.
-                        for _ in 0..if turn == 1 { 3 } else { 1 } {
+                        // Prover and graph are as good as before, after several refusals too: the graph is recorded again, and
+                        // replayed.
+                        let proofs = if turn == 1 { 3 } else { u64::from(turn % 5 == 0 || turn == count) };
+                        for _ in 0..proofs {
                             let proven = proving.replayed(way, &mut graph);
                             assert_eq!(proven.as_ref(), Ok(&expected), "{way:?} after {rule}");
                         }

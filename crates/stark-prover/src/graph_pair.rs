@@ -1,0 +1,81 @@
+//! A proof as two submissions, with interaction columns of the host between them.
+
+use core::fmt;
+
+use backend_api::Record;
+use core_types::field::QM31;
+
+use crate::{Interaction, Prover, ProverError, Session, StarkOps, Submitted, part::Part, session::INTERACTION};
+
+/// The work of a proof whose interaction columns the host makes, as two submissions: up to the challenges that it makes them from, and
+/// from the columns on. Both are recorded at the second proof and replayed from then on, as that of a
+/// [`ProofGraph`](crate::ProofGraph) is, and belong to one prover as it does. The host waits twice: for the challenges, and for the proof.
+pub struct ProofGraphPair<Q: Record> {
+    begun: Part<Q>,
+    finished: Part<Q>,
+}
+
+impl<Q: Record> Default for ProofGraphPair<Q> {
+    fn default() -> Self {
+        Self { begun: Part::default(), finished: Part::default() }
+    }
+}
+
+impl<Q: StarkOps + Record> ProofGraphPair<Q> {
+    /// Nothing recorded.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether both parts of a proof are recorded.
+    #[must_use]
+    pub const fn is_recorded(&self) -> bool {
+        self.begun.is_recorded() && self.finished.is_recorded()
+    }
+
+    /// Submits a proof of the trace that was [loaded](Prover::load). `begin` commits to it by
+    /// [`commit_loaded`](Session::commit_loaded) and draws challenges; `interact` makes interaction columns of them, by slot; and `finish`
+    /// [says](Session::mix_loaded) what is said of those, commits to them, by `commit_loaded` again, and [submits](Session::submit) the rest.
+    /// `begin` and `finish` do the same each time. Where they may do something else, `said` has to tell what: only a proof with the
+    /// same `said` is replayed.
+    ///
+    /// # Errors
+    /// [`ProverError::NotLoaded`] without a trace, [`ProverError::Tree`] if `begin` commits to more or less than the trace,
+    /// [`ProverError::InGraph`] if one commits to columns of the host, as [`Session::load_interaction`], and what the three fail with or
+    /// the device reports. The next proof is right whatever fails.
+    pub fn submit<'p, E: From<ProverError>>(
+        &mut self,
+        prover: &'p mut Prover<Q>,
+        q: &'p Q,
+        said: &[u32],
+        begin: impl for<'s> Fn(Session<'s, Q>) -> Result<Session<'s, Q>, ProverError>,
+        interact: impl FnOnce(&[QM31]) -> Result<Interaction, E>,
+        finish: impl for<'s> Fn(Session<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
+    ) -> Result<Submitted<'p, Q>, E> {
+        prover.expect_trace()?;
+        if !prover.can_be_recorded() {
+            let mut session = begin(Session::new(prover, q, true)?)?;
+            session.load_interaction(&interact(&session.challenges()?)?)?;
+            finish(session)?;
+            return Ok(Submitted { prover, q });
+        }
+        self.begun.submit(prover, q, said.to_vec(), None, |prover, q| {
+            begin(Session::new(prover, q, true)?)?.expect_tree(INTERACTION)
+        })?;
+        let mut session = Session::resumed(prover, q);
+        let interaction = interact(&session.challenges()?)?;
+        session.load_interaction(&interaction)?;
+        self.finished
+            .submit(prover, q, said.to_vec(), None, |prover, q| finish(Session::resumed(prover, q)).map(drop))?;
+        // What is said may have taken memory after the first part was submitted.
+        self.begun.follow(prover);
+        Ok(Submitted { prover, q })
+    }
+}
+
+impl<Q: Record> fmt::Debug for ProofGraphPair<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProofGraphPair").field("begun", &self.begun).field("finished", &self.finished).finish()
+    }
+}
