@@ -29,28 +29,25 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     Ok(built)
 }
 
-/// A bundle of `program` on the simulated device: its script runs through all stages and leaves their reports.
+/// A bundle of `program`, which is built, on the simulated device: its script runs through all stages and leaves their reports.
 pub(crate) fn try_out(sh: &Shell, program: Program) -> Result<Tally> {
-    let mut tally = program.build(sh);
-    if tally.failed.is_empty() {
-        let scratch = sh.create_temp_dir()?;
-        let (folder, out) = (scratch.path().join("bundle"), scratch.path().join("out"));
-        assemble(sh, program, &folder)?;
-        tally += check_quietly(
-            "bundle on sim",
-            cmd!(sh, "bash {folder}/run.sh --backend sim --quick --out {out}").env("TREFOIL_SIM", ""),
-        );
-        let reports = [
-            "summary.txt",
-            "log.txt",
-            "kernels.json",
-            "small-table.jsonl",
-            "small-bitsliced.jsonl",
-            "small-interpreted.jsonl",
-        ];
-        for report in reports.into_iter().chain(["speed.json", "speed.html", "speed.jsonl", "conditions.jsonl"]) {
-            tally += Tally::of(report, fs::metadata(out.join(report)).is_ok_and(|file| file.len() > 0));
-        }
+    let scratch = sh.create_temp_dir()?;
+    let (folder, out) = (scratch.path().join("bundle"), scratch.path().join("out"));
+    assemble(sh, program, &folder)?;
+    let mut tally = check_quietly(
+        "bundle on sim",
+        cmd!(sh, "bash {folder}/run.sh --backend sim --quick --out {out}").env("TREFOIL_SIM", ""),
+    );
+    let reports = [
+        "summary.txt",
+        "log.txt",
+        "kernels.json",
+        "small-table.jsonl",
+        "small-bitsliced.jsonl",
+        "small-interpreted.jsonl",
+    ];
+    for report in reports.into_iter().chain(["speed.json", "speed.html", "speed.jsonl", "conditions.jsonl"]) {
+        tally += Tally::of(report, fs::metadata(out.join(report)).is_ok_and(|file| file.len() > 0));
     }
     Ok(tally)
 }

@@ -1,4 +1,5 @@
-//! The conformance suite by the `trefoil` program.
+//! What the `trefoil` program does by itself on the processor and the simulated device: the conformance suite, and the bundle
+//! for GPU machines.
 
 use std::time::Instant;
 
@@ -6,7 +7,7 @@ use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use super::{Extent, PROGRAM};
-use crate::{pool::on_every_core, progress, tally::Tally};
+use crate::{bundle, pool::on_every_core, progress, tally::Tally};
 
 /// One run of the suite.
 struct Job {
@@ -20,13 +21,15 @@ struct Job {
 }
 
 /// Every case under every condition.
-const CPU: Job = Job { title: "conformance on cpu", backend: "cpu", machine: "", air: "", arguments: &[] };
+const ON_CPU: [Job; 2] = [
+    cpu("conformance on cpu, plain and starved", &["--condition", "plain", "--condition", "starved"]),
+    cpu("conformance on cpu, forked and guarded", &["--condition", "forked", "--condition", "guarded"]),
+];
 
 const PLAIN: &[&str] = &["--condition", "plain"];
 
-/// Every case under every checker with blocks and warps in another order and streams that run late, and under every condition;
-/// cut so that two cores are done at about the same time.
-const USUAL: [Job; 6] = [
+/// Every case under every checker with blocks and warps in another order and streams that run late, and under every condition.
+const ON_SIM: [Job; 6] = [
     sim(
         "conformance on sim, shuffle 1, late streams, checkers on",
         "order=seeded;seed=1;schedule=lazy;checks=sanitize",
@@ -51,30 +54,41 @@ const MORE: [Job; 2] = [
     sim("conformance on sim, late streams, 132 multiprocessors", "schedule=lazy;cc=9.0;sms=132;driver=13.0", PLAIN),
 ];
 
-/// What [`MORE`] is, for a table.
-pub(super) const LEFT_OUT: &str = "one more order of blocks and streams under every checker, and 132 multiprocessors";
+/// What is left out of the usual extent, for a table.
+pub(super) const LEFT_OUT: &str = "one more order of blocks and streams under every checker, 132 multiprocessors, and the bundle for GPU \
+                                   machines, tried out on the simulated device";
+
+/// The work of one process.
+#[derive(Clone, Copy)]
+enum Work {
+    Suite(&'static Job),
+    Bundle,
+}
+
+const fn cpu(title: &'static str, arguments: &'static [&'static str]) -> Job {
+    Job { title, backend: "cpu", machine: "", air: "", arguments }
+}
 
 const fn sim(title: &'static str, machine: &'static str, arguments: &'static [&'static str]) -> Job {
     Job { title, backend: "sim", machine, air: "", arguments }
 }
 
-pub(super) fn on_cpu(sh: &Shell) -> Result<Tally> {
-    let mut tally = PROGRAM.build(sh);
-    if tally.failed.is_empty() {
-        tally += CPU.run(sh)?;
-    }
-    Ok(tally)
-}
-
-/// The jobs of the simulated device, as many at a time as there are cores: a process has one simulated driver.
-pub(super) fn on_sim(sh: &Shell, extent: Extent) -> Result<Tally> {
+/// As many at a time as there are cores, what takes longest first: a process has one simulated driver.
+pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     let mut tally = PROGRAM.build(sh);
     if !tally.failed.is_empty() {
         return Ok(tally);
     }
-    let more = MORE.iter().filter(|_| extent == Extent::All);
-    let jobs: Vec<_> = USUAL.iter().chain(more).map(|job| (job, sh.clone())).collect();
-    tally += on_every_core(jobs, |(job, sh)| job.run(&sh))?;
+    let suites = ON_SIM.iter().chain(&ON_CPU).map(Work::Suite);
+    let mut work: Vec<_> = suites.map(|work| (work, sh.clone())).collect();
+    if extent == Extent::All {
+        let more = [Work::Bundle].into_iter().chain(MORE.iter().map(Work::Suite));
+        work.splice(0..0, more.map(|work| (work, sh.clone())));
+    }
+    tally += on_every_core(work, |(work, sh)| match work {
+        Work::Suite(job) => job.run(&sh),
+        Work::Bundle => bundle::try_out(&sh, PROGRAM),
+    })?;
     Ok(tally)
 }
 

@@ -17,9 +17,13 @@ use xshell::Shell;
 use super::Extent;
 use crate::{mpi, pool::on_every_core, progress, step::cargo_test, tally::Tally};
 
-/// A program with a few tests of minutes that take turns at one simulated device, and how their names begin: each of them runs
+/// Programs with a few tests of minutes that take turns at one simulated device, and what their names contain: each of them runs
 /// in a process of its own, and none unless everything is run.
-const APART: (&str, &str) = ("conformance sim", "mutants::");
+const APART: [(&str, &str); 2] = [("conformance sim", "mutants::"), ("stark faults", "whatever_call_is_refused")];
+
+/// What those are, for a table.
+pub(super) const LEFT_OUT: &str =
+    "faults put into every kernel, which tests have to notice, and each call of the driver refused during a proof";
 
 /// A compiled test program.
 #[derive(Clone)]
@@ -51,11 +55,15 @@ pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     eprintln!("== {TITLE}: {} programs built in {:.1} s", programs.len(), start.elapsed().as_secs_f64());
     // Those that hold most of the suite take longest: they start first.
     programs.sort_by_key(|program| Reverse(fs::metadata(&program.executable).map_or(0, |file| file.len())));
-    let (title, apart) = APART;
-    let program = programs.iter_mut().find(|program| program.title == title);
-    let program = program.with_context(|| format!("there is no test program `{title}`"))?;
-    let slow = if extent == Extent::All { program.each(apart)? } else { Vec::new() };
-    program.tests = Tests::Without(apart);
+    let mut slow = Vec::new();
+    for (title, apart) in APART {
+        let program = programs.iter_mut().find(|program| program.title == title);
+        let program = program.with_context(|| format!("there is no test program `{title}`"))?;
+        if extent == Extent::All {
+            slow.extend(program.each(apart)?);
+        }
+        program.tests = Tests::Without(apart);
+    }
     let mut tally = on_every_core(slow.into_iter().chain(programs), |program| program.run())?;
     eprintln!("== {TITLE}: {tally} in {:.1} s", start.elapsed().as_secs_f64());
     let examples = ["--workspace", "--doc", "--no-fail-fast"];
@@ -89,14 +97,14 @@ fn build(sh: &Shell) -> Result<Option<Vec<Program>>> {
 }
 
 impl Program {
-    /// The program once for each of its tests whose names begin with `prefix`.
-    fn each(&self, prefix: &str) -> Result<Vec<Self>> {
+    /// The program once for each of its tests whose names contain `part`.
+    fn each(&self, part: &str) -> Result<Vec<Self>> {
         let output = self.output(&["--list", "--format", "terse"])?;
         ensure!(output.status.success(), "{} cannot list its tests: {}", self.title, output.status);
         let list = String::from_utf8_lossy(&output.stdout);
         let names = list.lines().filter_map(|line| line.strip_suffix(": test"));
-        let names: Vec<_> = names.filter(|name| name.starts_with(prefix)).collect();
-        ensure!(!names.is_empty(), "{} has no tests `{prefix}*`", self.title);
+        let names: Vec<_> = names.filter(|name| name.contains(part)).collect();
+        ensure!(!names.is_empty(), "{} has no tests `*{part}*`", self.title);
         let alone = |name: &&str| Self {
             title: format!("{} {name}", self.title),
             tests: Tests::One((*name).to_owned()),

@@ -13,8 +13,8 @@ use xshell::Shell;
 pub(crate) use reference::{PyTorch, run as reference};
 
 use crate::{
-    build_ptx, bundle, constant_time, forwarders, mpi, program::Program, step::cargo_test, stwo_plugin, suite,
-    tally::Tally, test_gpu,
+    build_ptx, constant_time, forwarders, mpi, program::Program, step::cargo_test, stwo_plugin, suite, tally::Tally,
+    test_gpu,
 };
 
 /// How much is run.
@@ -48,7 +48,7 @@ const fn slow(name: &'static str, run: fn(&Shell, Extent) -> Result<Tally>, left
 }
 
 /// The tiers in the order in which they run, cheap failures first.
-const TIERS: [Tier; 13] = [
+const TIERS: [Tier; 11] = [
     whole("rules", |sh, _| suite::tidy(sh)),
     Tier {
         name: "ptx",
@@ -60,7 +60,7 @@ const TIERS: [Tier; 13] = [
     },
     whole("forwarders", |sh, _| forwarders::run(sh, true)),
     whole("reference", |sh, _| reference::run(sh, PyTorch::Optional)),
-    Tier { name: "host", run: host::run, left_out: Some("faults put into every kernel, which tests have to notice") },
+    Tier { name: "host", run: host::run, left_out: Some(host::LEFT_OUT) },
     whole("mpi", |sh, _| mpi::run(sh)),
     // Sweeps over all 2^31 field elements are too slow with overflow checks, so they have a release build of their own.
     slow(
@@ -81,16 +81,7 @@ const TIERS: [Tier; 13] = [
         },
         "every entry point of pfss that takes a secret, under valgrind",
     ),
-    whole("cpu", |sh, _| conformance::on_cpu(sh)),
-    Tier { name: "sim", run: on_sim, left_out: Some(conformance::LEFT_OUT) },
-    slow(
-        "bundle",
-        |sh, extent| match extent {
-            Extent::Usual => Ok(Tally::default()),
-            Extent::All => bundle::try_out(sh, PROGRAM),
-        },
-        "the bundle for GPU machines, tried out on the simulated device",
-    ),
+    Tier { name: "cpu and sim", run: on_cpu_and_sim, left_out: Some(conformance::LEFT_OUT) },
     slow(
         "stwo plug-in",
         |sh, extent| match extent {
@@ -129,8 +120,8 @@ fn row(name: &str, tally: &Tally, start: Instant) -> String {
     format!("{name:<14}{passed:>8}{failed:>8}{skipped:>9}{seconds:>10.1} s")
 }
 
-fn on_sim(sh: &Shell, extent: Extent) -> Result<Tally> {
-    let mut tally = conformance::on_sim(sh, extent)?;
+fn on_cpu_and_sim(sh: &Shell, extent: Extent) -> Result<Tally> {
+    let mut tally = conformance::run(sh, extent)?;
     tally += demo::is_the_same_on_cpu_and_sim(sh)?;
     Ok(tally)
 }
