@@ -11,7 +11,7 @@ use stark::{
 use stark_airs::StateMachine;
 
 use crate::{
-    bytes::{config, expected as expected_bytes},
+    bytes::{Sizes, config},
     configs, open, simulate,
     watched::Poisoned,
     wide,
@@ -89,7 +89,7 @@ fn nccl_moves_what_the_sizes_of_a_proof_say() {
         rank.sent_bytes().iter().zip(made).map(|(all, made)| all - made).collect::<Vec<_>>()
     });
     let (before, after) = (before.into_inner().unwrap().unwrap(), session.counters().nccl_bytes);
-    let bytes = |from| expected_bytes(&config, log_rows, columns, [from as usize, devices as usize]);
+    let bytes = |from| Sizes::wide(columns).bytes(&config, log_rows, [from as usize, devices as usize]);
     for (from, to) in (0..devices).flat_map(|from| (0..devices).map(move |to| (from, to))) {
         let of = |counted: &BTreeMap<(u32, u32), u64>| counted.get(&(from, to)).copied().unwrap_or(0);
         let expected = if from == to { 0 } else { bytes(from) };

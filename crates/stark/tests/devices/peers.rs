@@ -12,7 +12,7 @@ use stark::{
 use stark_airs::StateMachine;
 
 use crate::{
-    bytes::{config, expected as expected_bytes},
+    bytes::{Sizes, config},
     configs, open, simulate,
     watched::Poisoned,
     wide,
@@ -122,7 +122,7 @@ fn the_driver_copies_what_the_sizes_of_a_proof_say() {
             rank.sent_bytes().iter().zip(made).map(|(all, made)| all - made).collect::<Vec<_>>()
         });
         let (before, after) = (before.into_inner().unwrap().unwrap(), counted());
-        let bytes = |from| expected_bytes(&config, log_rows, columns, [from as usize, devices as usize]);
+        let bytes = |from| Sizes::wide(columns).bytes(&config, log_rows, [from as usize, devices as usize]);
         for (from, to) in (0..devices).flat_map(|from| (0..devices).map(move |to| (from, to))) {
             let of = |counted: &std::collections::BTreeMap<(u32, u32), u64>| counted.get(&(from, to)).copied();
             let carried = of(&after).unwrap_or(0) - of(&before).unwrap_or(0);
