@@ -10,6 +10,63 @@ use crate::{Interaction, Prover, ProverError, Session, StarkOps, Submitted, part
 /// The work of a proof whose interaction columns the host makes, as two submissions: up to the challenges that it makes them from, and
 /// from the columns on. Both are recorded at the second proof and replayed from then on, as that of a
 /// [`ProofGraph`](crate::ProofGraph) is, and belong to one prover as it does. The host waits twice: for the challenges, and for the proof.
+///
+/// Of a column and, beside it, the same times a challenge:
+///
+/// ```
+/// use core_types::{
+///     air::{Air, Relation, Row, Tree},
+///     field::{M31, QM31},
+/// };
+/// use stark_prover::{Component, Interaction, PcsConfig, ProofGraphPair, Protocol, Prover, ProverError};
+///
+/// struct Scaled;
+///
+/// impl Air for Scaled {
+///     fn log_rows(&self) -> u32 {
+///         5
+///     }
+///
+///     fn eval<R: Row>(&self, row: &mut R) {
+///         let x = row.column();
+///         let [scaled] = row.mask_ext(Tree::INTERACTION, [0]);
+///         let challenge = row.challenge(0);
+///         row.constraint_ext(scaled - challenge * R::E::from(x));
+///     }
+/// }
+///
+/// let q = runtime::cpu()?;
+/// let components = vec![Component::new(&Scaled, &[])?];
+/// let mut prover = Prover::new(&q, Protocol::V2_3, PcsConfig::default(), &[], components)?;
+/// let mut pair = ProofGraphPair::new();
+/// for first in 0..3 {
+///     let rows: Vec<M31> = (first..first + 32).map(M31::from_u32).collect();
+///     prover.load(&q, &[&rows])?;
+///     let submitted = pair.submit(
+///         &mut prover,
+///         &q,
+///         &[],
+///         |mut session| {
+///             session.commit_preprocessed()?;
+///             session.commit_loaded()?;
+///             session.draw_relation(Relation::new(0, 0))?;
+///             Ok(session)
+///         },
+///         |challenges| {
+///             let scaled: Vec<_> = rows.iter().map(|&x| (challenges[0] * QM31::from(x)).coordinates()).collect();
+///             let column = |coordinate: usize| scaled.iter().map(|value| value[coordinate]).collect();
+///             Ok::<_, ProverError>(Interaction { said: Vec::new(), columns: (0..4).map(column).collect() })
+///         },
+///         |mut session| {
+///             session.commit_loaded()?;
+///             session.submit()
+///         },
+///     )?;
+///     let proof = submitted.wait()?.proof()?;
+///     assert_eq!(proof.commitments.len(), 4);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct ProofGraphPair<Q: Record> {
     begun: Part<Q>,
     finished: Part<Q>,
