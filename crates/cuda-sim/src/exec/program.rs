@@ -95,7 +95,13 @@ pub struct Kernel {
 #[derive(Debug)]
 pub struct Program {
     id: u64,
-    text: Arc<str>,
+    decoded: Arc<Decoded>,
+}
+
+/// A text and what was read in it.
+#[derive(Debug)]
+struct Decoded {
+    text: Box<str>,
     module: Module,
     kernels: Vec<(Kernel, Code)>,
 }
@@ -125,22 +131,31 @@ impl Program {
                 kernels.push((describe(function, &code), code));
             }
         }
-        Ok(Self { id: PROGRAMS.fetch_add(1, Relaxed), text: text.into(), module, kernels })
+        Ok(Self::of(Arc::new(Decoded { text: text.into(), module, kernels })))
+    }
+
+    /// The program once more, with variables of its own.
+    pub(crate) fn again(&self) -> Self {
+        Self::of(Arc::clone(&self.decoded))
+    }
+
+    fn of(decoded: Arc<Decoded>) -> Self {
+        Self { id: PROGRAMS.fetch_add(1, Relaxed), decoded }
     }
 
     /// The text it was loaded from.
     pub fn text(&self) -> &str {
-        &self.text
+        &self.decoded.text
     }
 
     /// The parse tree of the text.
     pub fn module(&self) -> &Module {
-        &self.module
+        &self.decoded.module
     }
 
     /// Its kernels in text order.
     pub fn kernels(&self) -> impl Iterator<Item = &Kernel> {
-        self.kernels.iter().map(|(kernel, _)| kernel)
+        self.decoded.kernels.iter().map(|(kernel, _)| kernel)
     }
 
     /// The kernel named `name`.
@@ -155,9 +170,9 @@ impl Program {
     /// [`OutOfMemory`] if the variables do not fit.
     pub fn global(&self, memory: &Memory, device: u32, name: &str) -> Result<Option<(u64, u64)>, OutOfMemory> {
         let named = |variable: &ptx::ast::Variable| &*variable.name == name;
-        let Some(index) = global_variables(&self.module).position(named) else { return Ok(None) };
+        let Some(index) = global_variables(&self.decoded.module).position(named) else { return Ok(None) };
         let addresses = self.globals(memory, device)?;
-        let bytes = global_variables(&self.module).nth(index).map_or(0, ptx::ast::Variable::bytes);
+        let bytes = global_variables(&self.decoded.module).nth(index).map_or(0, ptx::ast::Variable::bytes);
         Ok(Some((addresses[index], bytes)))
     }
 
@@ -178,7 +193,7 @@ impl Program {
             return Ok(known);
         }
         let mut addresses = Vec::new();
-        for variable in global_variables(&self.module) {
+        for variable in global_variables(&self.decoded.module) {
             match memory.alloc(device, variable.bytes()) {
                 Ok(address) => addresses.push(address),
                 Err(error) => {
@@ -187,13 +202,13 @@ impl Program {
                 }
             }
         }
-        let functions = functions(&self.module);
+        let functions = functions(&self.decoded.module);
         let address_of = |name: &str| {
-            let place = global_variables(&self.module).position(|variable| &*variable.name == name);
+            let place = global_variables(&self.decoded.module).position(|variable| &*variable.name == name);
             let function = || functions.get(name).map(|&index| FUNCTION_HANDLES + index as u64);
             place.map(|index| addresses[index]).or_else(function)
         };
-        for (variable, &address) in global_variables(&self.module).zip(&addresses) {
+        for (variable, &address) in global_variables(&self.decoded.module).zip(&addresses) {
             let mut image = variable.image();
             image.bytes.resize(variable.bytes() as usize, 0);
             for place in &image.relocations {
@@ -225,10 +240,10 @@ impl Program {
         let origin = code.origin.get(pc as usize).and_then(|&index| code.origins.get(index as usize));
         let Some(origin) = origin else { return Place::default() };
         let source = origin.source.and_then(|(file, line)| {
-            let path = self.module.files.iter().find(|(index, _)| *index == file)?;
+            let path = self.decoded.module.files.iter().find(|(index, _)| *index == file)?;
             Some((path.1.to_string(), line))
         });
-        Place { line: origin.line, text: line_of(&self.text, origin.line), source }
+        Place { line: origin.line, text: line_of(&self.decoded.text, origin.line), source }
     }
 }
 
@@ -313,7 +328,7 @@ pub fn launch(
     options: &Options,
 ) -> Result<Counters, Box<Fault>> {
     let fault = |kind, party| Box::new(Fault { kernel: entry.to_owned(), kind, party });
-    let found = program.kernels.iter().find(|(kernel, _)| kernel.name == entry);
+    let found = program.decoded.kernels.iter().find(|(kernel, _)| kernel.name == entry);
     let Some((kernel, code)) = found else { return Err(fault(FaultKind::NoSuchKernel, Party::default())) };
     check_launch(kernel, code, &grid, params).map_err(|kind| fault(kind, Party::default()))?;
     let globals = program.globals(memory, device).map_err(|error| fault(error.into(), Party::default()))?;

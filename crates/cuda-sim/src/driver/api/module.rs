@@ -4,9 +4,9 @@
 //! As of the driver API; see the parent module.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     ffi::{CStr, c_char, c_void},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use cuda_loader::{
@@ -36,13 +36,34 @@ register! {
 /// Modules are loaded at once and completely.
 const EAGER_LOADING: u32 = 1;
 
+/// Most programs that are kept for when their texts are loaded again.
+const KEPT: usize = 64;
+
+/// Programs that were compiled, the last to be loaded first: for each context, and for each simulation of a process, the same texts are
+/// loaded again.
+static COMPILED: Mutex<VecDeque<Program>> = Mutex::new(VecDeque::new());
+
 /// Compiles a text for a machine.
 fn compile(image: &str, machine: &Spec) -> Result<Program, (Status, String)> {
     if let Some(refusal) = refuse_head(image, machine.capability, machine.driver_version) {
         return Err(refusal);
     }
-    let program = Program::load(image).map_err(|error| (Status::INVALID_PTX, error.to_string()))?;
-    refuse_sizes(program.module()).map_or(Ok(program), Err)
+    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = compiled.iter().position(|program| program.text() == image);
+    let program = match known.and_then(|index| compiled.remove(index)) {
+        Some(program) => program,
+        None => {
+            let program = Program::load(image).map_err(|error| (Status::INVALID_PTX, error.to_string()))?;
+            if let Some(refusal) = refuse_sizes(program.module()) {
+                return Err(refusal);
+            }
+            program
+        }
+    };
+    let loaded = program.again();
+    compiled.push_front(program);
+    compiled.truncate(KEPT);
+    Ok(loaded)
 }
 
 /// Loads a text into the current context.
