@@ -129,7 +129,7 @@ fn whatever_call_a_driver_refuses_all_ranks_end_with_the_proof_or_an_error() {
         let (mut failed, mut refused) = (0, BTreeMap::new());
         let made = made.into_iter().filter(|(call, count)| *count > 0 && !call.starts_with("cuGetError"));
         for (call, count) in made {
-            let turns = (1..=count).step_by(count.div_ceil(16 / ranks as u64) as usize);
+            let turns = (1..=count).step_by(count.div_ceil(64 / ranks as u64) as usize);
             for (turn, code) in turns.zip([700, 1, 2].into_iter().cycle()) {
                 let rule = format!("fail={code}@{call}:{turn}");
                 let (proven, _) = prove(config, ranks, Some(&rule));
