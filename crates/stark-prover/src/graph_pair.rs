@@ -10,6 +10,7 @@ use crate::{Interaction, Prover, ProverError, Session, StarkOps, Submitted, part
 /// The work of a proof whose interaction columns the host makes, as two submissions: up to the challenges that it makes them from, and
 /// from the columns on. Both are recorded at the second proof and replayed from then on, as that of a
 /// [`ProofGraph`](crate::ProofGraph) is, and belong to one prover as it does. The host waits twice: for the challenges, and for the proof.
+/// Where coefficients are on the host, and where ranks make a proof together, it is made op by op.
 ///
 /// Of a column and, beside it, the same times a challenge:
 ///

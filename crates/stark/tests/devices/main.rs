@@ -3,6 +3,7 @@
 
 mod bytes;
 mod faults;
+mod interaction;
 mod nccl;
 mod peers;
 mod proofs;

@@ -1,0 +1,105 @@
+//! Interaction columns that the callers of all ranks make on the host.
+
+use backend_api::{Queue as _, Ranks as _};
+use collective::Local;
+use core_types::air::{Air, Relation, Row, Tree};
+use runtime::{AnyQueue, Choice};
+use stark::{CollectiveError, M31, PcsConfig, Protocol, ProverError, QM31};
+use stark_prover::{Component, Interaction, Proof, ProofGraphPair, Prover};
+
+use crate::{Rank, configs, on_ranks, open};
+
+/// Columns, and beside the first the same times a challenge.
+struct Scaled;
+
+impl Air for Scaled {
+    fn log_rows(&self) -> u32 {
+        6
+    }
+
+    fn eval<R: Row>(&self, row: &mut R) {
+        let (x, y) = (row.column(), row.column());
+        let [scaled] = row.mask_ext(Tree::INTERACTION, [0]);
+        let challenge = row.challenge(0);
+        row.constraint_ext(scaled - challenge * R::E::from(x));
+        row.constraint(y - x);
+    }
+}
+
+fn rows(seed: u32) -> Vec<M31> {
+    (0..64).map(|row| M31::from_u32(row * row + seed)).collect()
+}
+
+fn interact(rows: &[M31], challenges: &[QM31]) -> Interaction {
+    let scaled: Vec<_> = rows.iter().map(|&x| (challenges[0] * QM31::from(x)).coordinates()).collect();
+    let column = |coordinate: usize| scaled.iter().map(|value| value[coordinate]).collect();
+    Interaction { said: vec![challenges[0]; 2], columns: (0..4).map(column).collect() }
+}
+
+/// Proofs of several traces, one after the other; the caller does not make the columns of one of them.
+fn prove(q: &AnyQueue, prover: &mut Prover<AnyQueue>, refused: Option<u32>) -> Result<Vec<Proof>, ProverError> {
+    let mut pair = ProofGraphPair::new();
+    let proofs = (0..3).map(|seed| {
+        let rows = rows(seed);
+        prover.load(q, &[&rows, &rows])?;
+        let submitted = pair.submit(
+            prover,
+            q,
+            &[],
+            |mut session| {
+                session.commit_preprocessed()?;
+                session.commit_loaded()?;
+                session.draw_relation(Relation::new(0, 0))?;
+                Ok(session)
+            },
+            |challenges| match refused == Some(seed) {
+                true => Err(ProverError::NotLoaded),
+                false => Ok(interact(&rows, challenges)),
+            },
+            |mut session| {
+                session.mix_loaded()?;
+                session.commit_loaded()?;
+                session.submit()
+            },
+        )?;
+        submitted.wait()?.proof()
+    });
+    proofs.collect()
+}
+
+fn components() -> Vec<Component> {
+    vec![Component::new(&Scaled, &[]).unwrap()]
+}
+
+fn sharded(q: &AnyQueue, rank: Rank, config: PcsConfig) -> Result<Prover<AnyQueue>, ProverError> {
+    Prover::sharded(q, rank, Protocol::V2_3, config, &[], components())
+}
+
+#[test]
+fn ranks_make_the_proof_of_one_device_with_interaction_columns_of_the_host() {
+    for config in configs() {
+        let q = open(Choice::Cpu, 0);
+        let mut alone = Prover::new(&q, Protocol::V2_3, config, &[], components()).unwrap();
+        let expected = prove(&q, &mut alone, None).unwrap();
+        for ranks in [2, 4] {
+            let proven = on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
+                prove(q, &mut sharded(q, rank, config).unwrap(), None)
+            });
+            assert_eq!(proven, vec![Ok(expected.clone()); ranks], "{ranks} ranks");
+        }
+    }
+}
+
+#[test]
+fn a_caller_that_makes_no_interaction_columns_ends_all_ranks() {
+    let proven = on_ranks(Local::group(4), Choice::Cpu, |q, rank| {
+        let refused = (rank.rank() == 2).then_some(1);
+        let proven = prove(q, &mut sharded(q, rank, PcsConfig::default()).unwrap(), refused);
+        q.finish().unwrap();
+        proven
+    });
+    for (rank, proven) in proven.into_iter().enumerate() {
+        let gave_up = ProverError::Collective(CollectiveError::GaveUp { rank: 2 });
+        assert_eq!(proven, Err(if rank == 2 { ProverError::NotLoaded } else { gave_up }), "rank {rank}");
+    }
+}
