@@ -18,9 +18,12 @@ mod statement;
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
-use runtime::{Choice, Domain, Settings};
+use runtime::{AnyQueue, Choice, Domain, Settings};
 use sha2::{Digest as _, Sha256};
-use stark::{Columns, PcsConfig, Protocol, ProveError, ProverError, Residency, StarkOps, StatementProver, memory_plan};
+use stark::{
+    Columns, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, StatementProof, StatementProver,
+    memory_plan,
+};
 
 use crate::{
     fingerprint::Fingerprint,
@@ -41,13 +44,22 @@ fn height(line: &Line) -> u32 {
     line.statement.heights().into_iter().max().unwrap()
 }
 
+/// A way to make a proof.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// Op by op, all in memory.
+    Full,
+    /// Op by op, values cut into blocks, by a number among those that there may be. Of every third number, coefficients are on the host.
+    Blocks(u32),
+    /// Three times with one graph: op by op, recorded, and replayed. By every second number, in blocks.
+    Replayed(u32),
+}
+
 /// The bytes of a proof and their SHA-256.
-struct Proven<'a, Q> {
-    q: &'a Q,
+struct Proven<'a> {
+    q: &'a AnyQueue,
     config: PcsConfig,
-    /// Blocks that values are cut into, by a number among those that there may be; without it all are in memory. Of every third number,
-    /// coefficients are on the host.
-    blocks: Option<u32>,
+    way: Way,
 }
 
 /// Of the residencies by blocks that a statement may have, that with this number, counted around: of the first seven, which
@@ -59,65 +71,96 @@ fn in_blocks<S: stark::Statement>(config: &PcsConfig, statement: &S, number: u32
     if number.is_multiple_of(3) { Residency::Host(blocks) } else { Residency::Blocks(blocks) }
 }
 
-impl<Q: StarkOps> Use for Proven<'_, Q> {
+impl Use for Proven<'_> {
     type Out = (usize, String);
 
     fn with<S: stark::Statement>(self, statement: &S, trace: &[Columns]) -> (usize, String) {
-        let Self { q, config, blocks } = self;
-        let residency = blocks.map_or(Residency::Full, |number| in_blocks(&config, statement, number));
+        let Self { q, config, way } = self;
+        let residency = match way {
+            Way::Full => Residency::Full,
+            Way::Blocks(number) => in_blocks(&config, statement, number),
+            // Coefficients on the host are never replayed.
+            Way::Replayed(number) => match in_blocks(&config, statement, number) {
+                Residency::Blocks(blocks) if number % 2 == 1 => Residency::Blocks(blocks),
+                _ => Residency::Full,
+            },
+        };
         let mut prover = StatementProver::with_residency(q, Protocol::V2_3, config, statement, residency).unwrap();
         assert_eq!(prover.residency(), residency);
-        let proof = postcard::to_allocvec(&prover.prove(q, trace).unwrap().proof).unwrap();
+        let proof =
+            if let Way::Replayed(_) = way { replay(q, &mut prover, trace) } else { prover.prove(q, trace).unwrap() };
+        let proof = postcard::to_allocvec(&proof.proof).unwrap();
         (proof.len(), Sha256::digest(&proof).iter().map(|byte| format!("{byte:02x}")).collect())
     }
 }
 
-/// Proves what each line says, and compares.
-fn hold<Q: StarkOps>(q: &Q, lines: &[Line]) {
-    for line in lines {
-        hold_line(q, line, None);
-    }
+/// Three proofs with one graph, the last of which it replays: they are the same.
+fn replay<S: stark::Statement>(
+    q: &AnyQueue,
+    prover: &mut StatementProver<'_, AnyQueue, S>,
+    trace: &[Columns],
+) -> StatementProof {
+    let mut graph = ProofGraph::new();
+    let [first, recorded, replayed] = [(); 3].map(|()| prover.prove_replayed(q, &mut graph, trace).unwrap());
+    assert!(graph.is_recorded() && first == recorded && recorded == replayed);
+    replayed
 }
 
-fn hold_line<Q: StarkOps>(q: &Q, line: &Line, blocks: Option<u32>) {
-    let (bytes, sha256) = with(&line.statement, line.seed, Proven { q, config: line.config, blocks });
-    assert_eq!((bytes, &sha256), (line.bytes, &line.sha256), "{line:?}, {blocks:?}");
-}
-
-/// Proves what each line says in blocks, of another number each.
-fn hold_in_blocks<Q: StarkOps>(q: &Q, lines: &[Line]) {
+/// Proves what each line says, in the way that its number gives, and compares.
+fn hold(q: &AnyQueue, lines: &[Line], way: impl Fn(u32) -> Way) {
     for (number, line) in (0..).zip(lines) {
-        hold_line(q, line, Some(number));
+        let way = way(number);
+        let (bytes, sha256) = with(&line.statement, line.seed, Proven { q, config: line.config, way });
+        assert_eq!((bytes, &sha256), (line.bytes, &line.sha256), "{line:?}, {way:?}");
     }
+}
+
+fn processor() -> AnyQueue {
+    AnyQueue::Cpu(runtime::cpu().unwrap())
+}
+
+/// A simulated device, and the lines of at most `2^log_rows` rows that it proves in about a second each.
+fn simulated(log_rows: u32) -> (AnyQueue, Vec<Line>) {
+    let q = runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(Choice::Sim)).unwrap().0;
+    let mut lines = grid();
+    lines.retain(|line| is_small(line) && height(line) <= log_rows);
+    assert_eq!(lines.iter().map(height).collect::<BTreeSet<_>>(), (1..=log_rows).collect());
+    (q, lines)
 }
 
 #[test]
 fn proofs_over_the_grid_are_those_of_stwo() {
-    hold(&runtime::cpu().unwrap(), &grid());
+    hold(&processor(), &grid(), |_| Way::Full);
 }
 
 #[test]
 fn proofs_over_the_grid_on_the_simulated_device_are_those_of_stwo() {
-    let q = runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(Choice::Sim)).unwrap().0;
-    let mut lines = grid();
-    lines.retain(is_small);
-    assert_eq!(lines.iter().map(height).collect::<BTreeSet<_>>(), (1..=12).collect());
-    hold(&q, &lines);
+    let (q, lines) = simulated(12);
+    hold(&q, &lines, |_| Way::Full);
 }
 
 #[test]
 fn proofs_in_blocks_over_the_grid_are_those_of_stwo() {
     let mut lines = grid();
     lines.retain(|line| height(line) <= 14);
-    hold_in_blocks(&runtime::cpu().unwrap(), &lines);
+    hold(&processor(), &lines, Way::Blocks);
 }
 
 #[test]
 fn proofs_in_blocks_on_the_simulated_device_are_those_of_stwo() {
-    let q = runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(Choice::Sim)).unwrap().0;
-    let mut lines = grid();
-    lines.retain(|line| is_small(line) && height(line) <= 8);
-    hold_in_blocks(&q, &lines);
+    let (q, lines) = simulated(8);
+    hold(&q, &lines, Way::Blocks);
+}
+
+#[test]
+fn replayed_proofs_over_the_grid_are_those_of_stwo() {
+    let (q, lines) = simulated(6);
+    let parameters = |of: &dyn Fn(&Line) -> u32| lines.iter().map(of).collect::<BTreeSet<_>>().len();
+    assert!(lines.iter().any(|line| matches!(line.statement, Statement::Poseidon2 { .. })));
+    assert_eq!(parameters(&|line| line.config.fri_config.log_blowup_factor), 4);
+    assert_eq!(parameters(&|line| line.config.fri_config.fold_step), 4);
+    assert!(lines.iter().any(|line| line.config.lifting_log_size.is_some()));
+    hold(&q, &lines, Way::Replayed);
 }
 
 /// Whether the simulated device, which executes each instruction, proves it in about a second.

@@ -192,6 +192,15 @@ impl Queue {
         schedule: StreamSchedule,
         mut pick: impl FnMut(usize) -> usize,
     ) -> Next {
+        // In order, the oldest task comes next if the goal names it: most do, and what else it needs need not be looked for.
+        if schedule != StreamSchedule::Random
+            && let Some((&id, task)) = self.pending.first_key_value()
+            && goal.names(id, task)
+            && !task.slow
+            && self.is_ready(id)
+        {
+            return Next::Run(id);
+        }
         let mut needed: BTreeSet<TaskId> =
             self.pending.iter().filter(|(id, task)| goal.names(**id, task)).map(|(id, _)| *id).collect();
         if needed.is_empty() {
