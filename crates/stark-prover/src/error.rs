@@ -125,7 +125,8 @@ pub enum ProverError {
         /// The component.
         component: usize,
     },
-    /// A component has interaction columns beside those of its look-ups, which have to be made by the caller then.
+    /// A component has interaction columns beside those of its look-ups: the caller has to make them all then, and
+    /// [load](crate::Session::load_interaction) them.
     #[error("component {component} has {got} interaction columns, of which its look-ups make {expected}")]
     Interaction {
         /// The component.
@@ -133,6 +134,14 @@ pub enum ProverError {
         /// Columns of its look-ups.
         expected: usize,
         /// Interaction columns.
+        got: usize,
+    },
+    /// Interaction columns of the host have another number of claimed sums: a statement with look-ups has one for each component.
+    #[error("expected {expected} claimed sums with interaction columns of the host, got {got}")]
+    ClaimedSums {
+        /// Components of a statement with look-ups; none of others.
+        expected: usize,
+        /// Claimed sums given.
         got: usize,
     },
     /// A challenge was drawn to a slot that no AIR can read.

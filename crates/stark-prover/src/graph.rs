@@ -40,20 +40,20 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
 
     /// Submits a proof of the trace that was [loaded](Prover::load). `make` makes it with the session that it is given: it
     /// commits to the trace by [`commit_loaded`](Session::commit_loaded), and does the same each time. Where it may do something else, as
-    /// say other words or draw another relation, `said` has to tell what: only a proof with the same `said` is replayed.
+    /// say other words or draw another relation, `key` has to tell what: only a proof with the same `key` is replayed.
     ///
     /// # Errors
-    /// [`ProverError::NotLoaded`] without a trace, [`ProverError::InGraph`] if `make` commits to columns of the host, and what `make`
+    /// [`ProverError::NotLoaded`] without a trace, [`ProverError::InGraph`] if `make` brings columns of the host, and what `make`
     /// fails with or the device reports; nothing is kept then.
     pub fn submit<'p>(
         &mut self,
         prover: &'p mut Prover<Q>,
         q: &'p Q,
-        said: &[u32],
+        key: &[u32],
         make: impl for<'s> Fn(Session<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
     ) -> Result<Submitted<'p, Q>, ProverError> {
         prover.expect_trace()?;
-        self.submit_trace(prover, q, said, None, make)
+        self.submit_trace(prover, q, key, None, make)
     }
 
     /// As [`submit`](Self::submit), of the trace that `components` make on the device: the making is part of the one submission, and
@@ -65,14 +65,14 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
         &mut self,
         prover: &'p mut Prover<Q>,
         q: &'p Q,
-        said: &[u32],
+        key: &[u32],
         components: &[Generated<'_>],
         make: impl for<'s> Fn(Session<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
     ) -> Result<Submitted<'p, Q>, ProverError> {
         prover.loaded = None;
         let checked = prover.check_generated(components);
         prover.group.or_end(checked)?;
-        self.submit_trace(prover, q, said, Some(components), make)
+        self.submit_trace(prover, q, key, Some(components), make)
     }
 
     /// Submits a proof of the trace that was loaded, or that these components make.
@@ -80,12 +80,12 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
         &mut self,
         prover: &'p mut Prover<Q>,
         q: &'p Q,
-        said: &[u32],
+        key: &[u32],
         components: Option<&[Generated<'_>]>,
         make: impl for<'s> Fn(Session<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
     ) -> Result<Submitted<'p, Q>, ProverError> {
         self.part
-            .submit(prover, q, said.to_vec(), components, |prover, q| make(Session::new(prover, q, true)?).map(drop))?;
+            .submit(prover, q, key.to_vec(), components, |prover, q| make(Session::new(prover, q, true)?).map(drop))?;
         Ok(Submitted { prover, q })
     }
 }

@@ -56,7 +56,10 @@ use crate::{Interaction, Prover, ProverError, Session, StarkOps, Submitted, part
 ///         |challenges| {
 ///             let scaled: Vec<_> = rows.iter().map(|&x| (challenges[0] * QM31::from(x)).coordinates()).collect();
 ///             let column = |coordinate: usize| scaled.iter().map(|value| value[coordinate]).collect();
-///             Ok::<_, ProverError>(Interaction { said: Vec::new(), columns: (0..4).map(column).collect() })
+///             // What the rows add up to is said before the columns are committed to.
+///             let sum = rows.iter().fold(QM31::ZERO, |sum, &x| sum + challenges[0] * QM31::from(x));
+///             let columns = (0..4).map(column).collect();
+///             Ok::<_, ProverError>(Interaction { said: vec![sum], columns, ..Interaction::default() })
 ///         },
 ///         |mut session| {
 ///             session.commit_loaded()?;
@@ -93,40 +96,48 @@ impl<Q: StarkOps + Record> ProofGraphPair<Q> {
     }
 
     /// Submits a proof of the trace that was [loaded](Prover::load). `begin` commits to it by
-    /// [`commit_loaded`](Session::commit_loaded) and draws challenges; `interact` makes interaction columns of them, by slot; and `finish`
-    /// [says](Session::mix_loaded) what is said of those, commits to them, by `commit_loaded` again, and [submits](Session::submit) the rest.
-    /// `begin` and `finish` do the same each time. Where they may do something else, `said` has to tell what: only a proof with the
-    /// same `said` is replayed.
+    /// [`commit_loaded`](Session::commit_loaded) and draws challenges; `interact` makes interaction columns of them, as
+    /// [`Session::challenges`] gives them; and `finish` commits to those, by `commit_loaded` again, and [submits](Session::submit) the rest.
+    ///
+    /// `begin` and `finish` do the same each time: words and elements that they say are recorded with them. What differs from proof to proof
+    /// belongs into [`Interaction::said`], which `commit_loaded` says; where `begin` and `finish` may do something else, `key` has to tell
+    /// what, for only a proof with the same `key` is replayed.
     ///
     /// # Errors
-    /// [`ProverError::NotLoaded`] without a trace, [`ProverError::Tree`] if `begin` commits to more or less than the trace,
-    /// [`ProverError::InGraph`] if one commits to columns of the host, as [`Session::load_interaction`], and what the three fail with or
-    /// the device reports. The next proof is right whatever fails.
+    /// [`ProverError::NotLoaded`] without a trace, [`ProverError::NoTree`] if the statement has no interaction columns,
+    /// [`ProverError::Tree`] if `begin` commits to more or less than the trace, [`ProverError::ClaimedSums`], [`ProverError::Columns`] or
+    /// [`ProverError::Rows`] if `interact` makes other columns than those of the statement, [`ProverError::InGraph`] if `begin` or `finish`
+    /// brings columns of the host, and what the three fail with or the device reports. The next proof is right whatever fails, but for
+    /// a device that is lost and a group of ranks that has ended.
     pub fn submit<'p, E: From<ProverError>>(
         &mut self,
         prover: &'p mut Prover<Q>,
         q: &'p Q,
-        said: &[u32],
+        key: &[u32],
         begin: impl for<'s> Fn(Session<'s, Q>) -> Result<Session<'s, Q>, ProverError>,
         interact: impl FnOnce(&[QM31]) -> Result<Interaction, E>,
         finish: impl for<'s> Fn(Session<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
     ) -> Result<Submitted<'p, Q>, E> {
         prover.expect_trace()?;
+        prover.expect_interaction()?;
         if !prover.can_be_recorded() {
             let mut session = begin(Session::new(prover, q, true)?)?;
-            session.load_interaction(&interact(&session.challenges()?)?)?;
+            session.expect_tree(INTERACTION)?;
+            let interaction = interact(&session.challenges()?)?;
+            session.load_between_graphs(&interaction)?;
             finish(session)?;
             return Ok(Submitted { prover, q });
         }
-        self.begun.submit(prover, q, said.to_vec(), None, |prover, q| {
+        self.begun.submit(prover, q, key.to_vec(), None, |prover, q| {
             begin(Session::new(prover, q, true)?)?.expect_tree(INTERACTION)
         })?;
         let mut session = Session::resumed(prover, q);
         let interaction = interact(&session.challenges()?)?;
-        session.load_interaction(&interaction)?;
-        self.finished
-            .submit(prover, q, said.to_vec(), None, |prover, q| finish(Session::resumed(prover, q)).map(drop))?;
-        // What is said may have taken memory after the first part was submitted.
+        session.load_between_graphs(&interaction)?;
+        // How much is said is fixed in what is recorded.
+        let key = [key, &[interaction.said.len() as u32]].concat();
+        self.finished.submit(prover, q, key, None, |prover, q| finish(Session::resumed(prover, q)).map(drop))?;
+        // More than was ever said takes memory, after the first part was submitted.
         self.begun.follow(prover);
         Ok(Submitted { prover, q })
     }

@@ -75,8 +75,9 @@ pub(crate) struct Memory<Q: Queue> {
     pub(crate) channel: Q::Buf<ChannelState>,
     /// Challenges of relations, by slot: those that components read, and what relations have beside them.
     pub(crate) challenges: Q::Buf<QM31>,
-    /// What is said of interaction columns that the host made.
+    /// What is said of interaction columns that the host made: the first elements of what has room for as many as there ever were.
     pub(crate) said: Q::Buf<QM31>,
+    pub(crate) said_len: usize,
     /// `z` and `alpha` of the relation that is drawn, and the powers of `alpha`.
     pub(crate) drawn: Q::Buf<QM31>,
     pub(crate) relation_powers: Q::Buf<QM31>,
@@ -137,6 +138,7 @@ impl<Q: Queue> Memory<Q> {
             channel: q.alloc(1)?,
             challenges: q.zeros(shape.challenges)?,
             said: q.alloc(0)?,
+            said_len: 0,
             drawn: q.alloc(2)?,
             relation_powers: q.alloc(relation_powers)?,
             composition_powers: q.alloc(shape.constraints)?,
@@ -181,11 +183,12 @@ impl<Q: Queue> Memory<Q> {
 
     /// Uploads what is said of interaction columns that the host made.
     pub(crate) fn say(&mut self, q: &Q, said: &[QM31]) -> Result<(), BackendError> {
-        if said.len() != self.said.len() {
+        if said.len() > self.said.len() {
             self.said = q.alloc(said.len())?;
             self.identity = Arc::default();
         }
-        q.write(said, self.said.view_mut())
+        self.said_len = said.len();
+        q.write(said, self.said.slice_mut(0..said.len())?)
     }
 }
 

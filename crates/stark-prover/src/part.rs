@@ -18,7 +18,7 @@ pub(crate) struct Part<Q: Record> {
 /// What is recorded.
 struct Subject {
     memory: Arc<()>,
-    said: Vec<u32>,
+    key: Vec<u32>,
     trace: Option<Vec<Maker>>,
 }
 
@@ -41,7 +41,7 @@ enum State<Q: Record> {
 
 impl PartialEq for Subject {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.memory, &other.memory) && self.said == other.said && self.trace == other.trace
+        Arc::ptr_eq(&self.memory, &other.memory) && self.key == other.key && self.trace == other.trace
     }
 }
 
@@ -69,18 +69,18 @@ impl<Q: StarkOps + Record> Part<Q> {
     }
 
     /// Submits what `make` does with columns that were loaded, or with the trace that `components` make. It is replayed for the same
-    /// `said` alone.
+    /// `key` alone.
     pub(crate) fn submit(
         &mut self,
         prover: &mut Prover<Q>,
         q: &Q,
-        said: Vec<u32>,
+        key: Vec<u32>,
         components: Option<&[Generated<'_>]>,
         make: impl Fn(&mut Prover<Q>, &Q) -> Result<(), ProverError>,
     ) -> Result<(), ProverError> {
         let memory = |prover: &Prover<Q>| Arc::clone(&prover.memory.identity);
         let trace = components.map(|components| components.iter().map(Maker::of).collect());
-        let subject = Subject { memory: memory(prover), said, trace };
+        let subject = Subject { memory: memory(prover), key, trace };
         let known = self.of.take().is_some_and(|known| known == subject);
         // What fails below leaves nothing.
         let state = core::mem::replace(&mut self.state, State::New);

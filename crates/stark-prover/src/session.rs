@@ -112,8 +112,10 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     ///
     /// # Errors
     /// [`ProverError::Tree`] if the preprocessed columns come first, [`ProverError::NoTree`] if no tree is left,
-    /// [`ProverError::Columns`] or [`ProverError::Rows`] if the columns are not those of the statement, [`ProverError::InGraph`] if
-    /// the proof is that of a graph, and what the device reports.
+    /// [`ProverError::Columns`] or [`ProverError::Rows`] if the columns are not those of the statement,
+    /// [`ProverError::ClaimedSums`] if they are interaction columns of a statement with look-ups, which are
+    /// [loaded](Self::load_interaction) with their claimed sums, [`ProverError::InGraph`] if the proof is that of a graph, and what the
+    /// device reports.
     pub fn commit(&mut self, columns: &[&[M31]]) -> Result<(), ProverError> {
         let tree = self.committed;
         if tree == 0 {
@@ -121,54 +123,51 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         }
         self.expect_there(tree)?;
         self.expect_no_graph()?;
+        if tree == INTERACTION {
+            self.prover.expect_claimed_sums(0)?;
+        }
         self.prover.loaded.take_if(|loaded| *loaded == tree);
         self.prover.upload(self.q, tree, columns)?;
         self.commit_rows(tree)
     }
 
     /// Commits to the columns that were loaded for this proof as [`commit`](Self::commit) does: to the [trace](Prover::load), and
-    /// then to [interaction columns](Self::load_interaction).
+    /// then to [interaction columns](Self::load_interaction), before which it says what is said of them, if anything is.
     ///
     /// # Errors
     /// [`ProverError::Tree`] if the preprocessed columns come first, [`ProverError::NotLoaded`] if no columns of the next tree were
     /// loaded, and what the device reports.
     pub fn commit_loaded(&mut self) -> Result<(), ProverError> {
-        if self.committed == 0 {
+        let tree = self.committed;
+        if tree == 0 {
             return Err(ProverError::Tree { expected: 0, got: TRACE });
         }
         self.expect_loaded()?;
-        self.commit_rows(self.committed)
+        let memory = &mut self.prover.memory;
+        if tree == INTERACTION && memory.said_len > 0 {
+            let (said, drawn) = (memory.said.slice(0..memory.said_len)?, memory.drawn.slice_mut(0..0)?);
+            self.q.channel_mix_felts(ChannelMixFelts { said, channel: memory.channel.view_mut(), drawn })?;
+        }
+        self.commit_rows(tree)
     }
 
-    /// Uploads interaction columns that the host made from [challenges](Self::challenges), and what is to be said of them, for
-    /// [`mix_loaded`](Self::mix_loaded) and [`commit_loaded`](Self::commit_loaded).
+    /// Uploads interaction columns that the host made from [challenges](Self::challenges), their claimed sums, and what is to be said of
+    /// them, for [`commit_loaded`](Self::commit_loaded).
     ///
     /// # Errors
     /// [`ProverError::Tree`] if the trace was not the last tree that was committed to, [`ProverError::NoTree`] if the statement has no
-    /// interaction columns, [`ProverError::Columns`] or [`ProverError::Rows`] if the columns are not those of the statement, and what the
-    /// device reports.
+    /// interaction columns, [`ProverError::ClaimedSums`], [`ProverError::Columns`] or [`ProverError::Rows`] if claimed sums or columns are
+    /// not those of the statement, [`ProverError::InGraph`] if the proof is that of a graph, and what the device reports.
     pub fn load_interaction(&mut self, interaction: &Interaction) -> Result<(), ProverError> {
         self.expect_tree(INTERACTION)?;
-        self.expect_there(INTERACTION)?;
-        let Interaction { said, columns } = interaction;
-        self.prover.loaded = None;
-        self.prover.memory.say(self.q, said)?;
-        let columns: Vec<&[M31]> = columns.iter().map(|column| &column[..]).collect();
-        self.prover.upload(self.q, INTERACTION, &columns)?;
-        self.prover.loaded = Some(INTERACTION);
-        Ok(())
+        self.prover.expect_interaction()?;
+        self.expect_no_graph()?;
+        self.load_between_graphs(interaction)
     }
 
-    /// Says what is said of the interaction columns that were [loaded](Self::load_interaction).
-    ///
-    /// # Errors
-    /// [`ProverError::NotLoaded`] without such columns, and what the device reports.
-    pub fn mix_loaded(&mut self) -> Result<(), ProverError> {
-        self.expect_tree(INTERACTION)?;
-        self.expect_loaded()?;
-        let memory = &mut self.prover.memory;
-        let (said, drawn) = (memory.said.view(), memory.drawn.slice_mut(0..0)?);
-        Ok(self.q.channel_mix_felts(ChannelMixFelts { said, channel: memory.channel.view_mut(), drawn })?)
+    /// [`load_interaction`](Self::load_interaction) between two graphs, neither of which holds it.
+    pub(crate) fn load_between_graphs(&mut self, interaction: &Interaction) -> Result<(), ProverError> {
+        self.prover.load_interaction(self.q, interaction)
     }
 
     /// Makes the trace on the device, one component after the other, and commits to it as [`commit`](Self::commit)
@@ -255,7 +254,8 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         Ok(self.q.read(secure.slice(places.claimed_sums.clone())?)?)
     }
 
-    /// Waits for the challenges of the relations, by slot.
+    /// Waits for the challenges of the relations, by slot. A slot that this proof has not drawn to holds what a proof before it left there,
+    /// or zero.
     ///
     /// # Errors
     /// What the device reports.

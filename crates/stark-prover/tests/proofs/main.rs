@@ -4,6 +4,7 @@
 
 #[path = "../../../stark-verifier/tests/proofs/common/airs.rs"]
 mod airs;
+mod claimed_sums;
 mod graphs;
 mod interaction;
 mod prove;

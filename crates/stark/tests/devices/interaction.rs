@@ -33,7 +33,7 @@ fn rows(seed: u32) -> Vec<M31> {
 fn interact(rows: &[M31], challenges: &[QM31]) -> Interaction {
     let scaled: Vec<_> = rows.iter().map(|&x| (challenges[0] * QM31::from(x)).coordinates()).collect();
     let column = |coordinate: usize| scaled.iter().map(|value| value[coordinate]).collect();
-    Interaction { said: vec![challenges[0]; 2], columns: (0..4).map(column).collect() }
+    Interaction { said: vec![challenges[0]; 2], columns: (0..4).map(column).collect(), ..Interaction::default() }
 }
 
 /// Proofs of several traces, one after the other; the caller does not make the columns of one of them.
@@ -57,7 +57,6 @@ fn prove(q: &AnyQueue, prover: &mut Prover<AnyQueue>, refused: Option<u32>) -> R
                 false => Ok(interact(&rows, challenges)),
             },
             |mut session| {
-                session.mix_loaded()?;
                 session.commit_loaded()?;
                 session.submit()
             },

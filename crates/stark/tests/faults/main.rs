@@ -6,7 +6,7 @@ mod pair;
 use std::{collections::BTreeMap, sync::OnceLock};
 
 use backend_api::{BackendError, Queue as _};
-use cuda_sim::driver::{self, Rule, Simulation};
+use cuda_sim::driver::{self, Leak, Report, Rule, Simulation};
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use stark::{
     M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, StatementProof, StatementProver,
@@ -81,28 +81,37 @@ const WAYS: [Way; 7] = [
 
 /// A proof in the making, again and again.
 struct Proving<'a> {
-    session: &'a Simulation,
-    q: AnyQueue,
-    machine: &'a StateMachine,
     prover: Prover<'a>,
+    device: Device<'a>,
+    machine: &'a StateMachine,
 }
 
-impl Proving<'_> {
+impl<'a> Proving<'a> {
+    fn new(session: &'a Simulation, machine: &'a StateMachine, residency: Residency) -> Self {
+        let device = Device::open(session);
+        let prover = with_residency(&device.q, machine, residency).unwrap();
+        Self { prover, device, machine }
+    }
+
+    const fn q(&self) -> &AnyQueue {
+        &self.device.q
+    }
+
     fn graph_after(&mut self, way: Way) -> ProofGraph<AnyQueue> {
         let mut graph = ProofGraph::new();
         if let Way::Graph(before) | Way::WitnessGraph(before) = way {
             (0..before).for_each(|_| drop(self.prove(way, &mut graph).unwrap()));
         }
-        self.q.finish().unwrap();
+        self.q().finish().unwrap();
         graph
     }
 
     fn prove(&mut self, way: Way, graph: &mut ProofGraph<AnyQueue>) -> Proven {
         match way {
-            Way::OpByOp => self.prover.prove(&self.q, &self.machine.trace()),
-            Way::Witness => self.prover.prove_from(&self.q, self.machine),
-            Way::Graph(_) => self.prover.prove_replayed(&self.q, graph, &self.machine.trace()),
-            Way::WitnessGraph(_) => self.prover.prove_from_replayed(&self.q, graph, self.machine),
+            Way::OpByOp => self.prover.prove(&self.device.q, &self.machine.trace()),
+            Way::Witness => self.prover.prove_from(&self.device.q, self.machine),
+            Way::Graph(_) => self.prover.prove_replayed(&self.device.q, graph, &self.machine.trace()),
+            Way::WitnessGraph(_) => self.prover.prove_from_replayed(&self.device.q, graph, self.machine),
         }
     }
 
@@ -114,15 +123,15 @@ impl Proving<'_> {
     /// The calls of the driver that a proof makes, each with how often.
     fn calls(&mut self, way: Way) -> Vec<(&'static str, u64)> {
         let mut graph = self.graph_after(way);
-        made(self.session, || drop(self.prove(way, &mut graph).unwrap()))
+        made(self.device.session, || drop(self.prove(way, &mut graph).unwrap()))
     }
 
     /// A proof while `rule` is in force, and the graph that it was made with.
     fn prove_under(&mut self, way: Way, rule: &str) -> (Proven, ProofGraph<AnyQueue>) {
         let mut graph = self.graph_after(way);
-        self.session.inject(rule.parse::<Rule>().unwrap());
+        self.device.session.inject(rule.parse::<Rule>().unwrap());
         let proven = self.prove(way, &mut graph);
-        self.session.clear_faults();
+        self.device.session.clear_faults();
         (proven, graph)
     }
 }
@@ -136,11 +145,48 @@ fn made(session: &Simulation, run: impl FnOnce()) -> Vec<(&'static str, u64)> {
     made.filter(|(call, count)| *count > 0 && !call.starts_with("cuGetError")).collect()
 }
 
+/// A device that is opened for a test, and has to be left as it was found.
+struct Device<'a> {
+    session: &'a Simulation,
+    q: AnyQueue,
+    /// Reports and ends of contexts before.
+    before: (usize, u64),
+}
+
+impl<'a> Device<'a> {
+    fn open(session: &'a Simulation) -> Self {
+        Self { session, q: open(Choice::Sim, None), before: Self::seen(session) }
+    }
+
+    fn seen(session: &Simulation) -> (usize, u64) {
+        let ends = session.counters().calls.get("cuDevicePrimaryCtxRelease_v2").copied().unwrap_or(0);
+        (session.reports().len(), ends)
+    }
+
+    /// Ends it after `call` was refused in [turns], of so many.
+    fn end(self, call: &str, count: u64) {
+        let Self { session, q, before } = self;
+        drop(q);
+        let (reports, ends) = (session.reports().split_off(before.0), Self::seen(session).1);
+        // Memory that a copy may still use, since nothing says that it is done, is never given back, and keeps its context.
+        if call == "cuStreamSynchronize" && ends == before.1 {
+            return;
+        }
+        assert_eq!(ends, before.1 + 1, "{call}");
+        // A stream that the driver was asked to end is its own.
+        let streams = if call == "cuStreamDestroy_v2" { turns(count).count() } else { 0 };
+        let left = Report::Leak(Leak { streams, ..Leak::default() });
+        assert_eq!(reports, if streams == 0 { vec![] } else { vec![left] }, "{call}");
+    }
+}
+
 /// Whether `error` is what a driver's `code` means.
 fn is_refusal(error: &ProveError, code: i32) -> bool {
     match refusal(error) {
         BackendError::OutOfMemory { .. } => code == 2,
         BackendError::Driver { code: reported, .. } => *reported == code,
+        // Modules are loaded when they are needed.
+        BackendError::Kernel { reason, .. } => reason.contains(&format!("({code})")),
         _ => false,
     }
 }
@@ -148,16 +194,22 @@ fn is_refusal(error: &ProveError, code: i32) -> bool {
 #[test]
 fn whatever_call_is_refused_there_is_a_prover_or_a_typed_error() {
     let (session, machine) = (simulate(), machine());
+    let q = open(Choice::Cpu, None);
+    let expected = new(&q, &machine).unwrap().prove(&q, &machine.trace());
     for residency in [Residency::Full, Residency::Blocks(2)] {
         // The first one has the device compile programs, and fill its pools.
         let q = open(Choice::Sim, None);
         drop(with_residency(&q, &machine, residency).unwrap());
         let calls = made(&session, || drop(with_residency(&q, &machine, residency).unwrap()));
+        drop(q);
         let mut refused = 0;
         for (call, count) in calls {
+            let device = Device::open(&session);
+            let q = &device.q;
+            drop(with_residency(q, &machine, residency).unwrap());
             for (code, turn) in turns(count) {
                 session.inject(format!("fail={code}@{call}:{turn}").parse::<Rule>().unwrap());
-                let made = with_residency(&q, &machine, residency);
+                let made = with_residency(q, &machine, residency);
                 session.clear_faults();
                 if let Err(error) = &made {
                     assert!(is_refusal(error, code), "{residency:?}, {code} at {call} {turn}: {error:?}");
@@ -167,13 +219,12 @@ fn whatever_call_is_refused_there_is_a_prover_or_a_typed_error() {
                 q.finish().unwrap();
                 assert_eq!(q.budget().live_bytes(), 0, "{residency:?}, {code} at {call} {turn}");
             }
+            let mut prover = with_residency(q, &machine, residency).unwrap();
+            assert_eq!(prover.prove(q, &machine.trace()), expected);
+            drop(prover);
+            device.end(call, count);
         }
         assert!(refused > 10, "{refused}");
-        let mut prover = with_residency(&q, &machine, residency).unwrap();
-        assert_eq!(prover.prove(&q, &machine.trace()), {
-            let q = open(Choice::Cpu, None);
-            new(&q, &machine).unwrap().prove(&q, &machine.trace())
-        });
     }
 }
 
@@ -213,14 +264,16 @@ fn coefficients_that_cannot_be_pinned_are_copied_through_memory_that_is() {
 
 fn refuse_each_call(residency: Residency, ways: &[Way]) {
     let (session, machine) = (simulate(), machine());
-    let q = open(Choice::Sim, None);
-    let mut prover = with_residency(&q, &machine, residency).unwrap();
-    let expected = prover.prove(&q, &machine.trace()).unwrap();
-    let live = q.budget().live_bytes();
-    let mut proving = Proving { session: &session, q, machine: &machine, prover };
     let mut refused = BTreeMap::new();
     for &way in ways {
-        for (call, count) in proving.calls(way) {
+        let mut proving = Proving::new(&session, &machine, residency);
+        proving.prover.prove(&proving.device.q, &machine.trace()).unwrap();
+        let calls = proving.calls(way);
+        drop(proving);
+        for (call, count) in calls {
+            let mut proving = Proving::new(&session, &machine, residency);
+            let expected = proving.prover.prove(&proving.device.q, &machine.trace()).unwrap();
+            let live = proving.q().budget().live_bytes();
             for (code, turn) in turns(count) {
                 let rule = format!("fail={code}@{call}:{turn}");
                 let (proven, mut graph) = proving.prove_under(way, &rule);
@@ -239,9 +292,13 @@ fn refuse_each_call(residency: Residency, ways: &[Way]) {
                     }
                 }
                 drop(graph);
-                proving.q.finish().unwrap();
-                assert_eq!(proving.q.budget().live_bytes(), live, "{way:?}, {rule}");
+                proving.q().finish().unwrap();
+                assert_eq!(proving.q().budget().live_bytes(), live, "{way:?}, {rule}");
             }
+            let Proving { device, prover, .. } = proving;
+            drop(prover);
+            assert_eq!(device.q.budget().live_bytes(), 0);
+            device.end(call, count);
         }
     }
     for call in
@@ -252,9 +309,6 @@ fn refuse_each_call(residency: Residency, ways: &[Way]) {
     let is_on_host = matches!(residency, Residency::Host(_));
     let of_way = if is_on_host { "cuStreamSynchronize" } else { "cuGraphLaunch" };
     assert!(refused.contains_key(of_way) && refused.contains_key("cuEventSynchronize"), "{refused:?}");
-    let Proving { q, prover, .. } = proving;
-    drop(prover);
-    assert_eq!(q.budget().live_bytes(), 0);
 }
 
 #[test]
@@ -271,17 +325,15 @@ fn a_device_that_is_lost_during_a_proof_makes_none_and_keeps_nothing() {
     ]);
     for (way, rule) in cases {
         let session = simulate();
-        let q = open(Choice::Sim, None);
-        let prover = new(&q, &machine).unwrap();
-        let mut proving = Proving { session: &session, q, machine: &machine, prover };
+        let mut proving = Proving::new(&session, &machine, Residency::Full);
         let (proven, mut graph) = proving.prove_under(way, rule);
         for proven in [proven, proving.replayed(way, &mut graph), proving.prove(Way::OpByOp, &mut graph)] {
             let error = proven.unwrap_err();
             assert!(matches!(refusal(&error), BackendError::DeviceLost { .. }), "{way:?}, {rule}: {error:?}");
         }
-        let Proving { q, prover, .. } = proving;
+        let Proving { device, prover, .. } = proving;
         drop((prover, graph));
-        assert_eq!(q.budget().live_bytes(), 0, "{way:?}, {rule}");
+        assert_eq!(device.q.budget().live_bytes(), 0, "{way:?}, {rule}");
     }
 }
 
@@ -291,20 +343,40 @@ fn the_processor_refuses_what_a_budget_does_not_hold_and_goes_on_when_it_does() 
     let unlimited = open(Choice::Cpu, None);
     let expected = new(&unlimited, &machine).unwrap().prove(&unlimited, &machine.trace()).unwrap();
     let needed = unlimited.budget().peak_bytes();
-    for limit in (0..needed).step_by(needed as usize / 200).chain([needed - 1]) {
+    // Each limit is the least that the refusal before it asks for, so whatever takes more than all before it is refused in turn.
+    let (mut limit, mut refusals) = (0, 0);
+    let (q, mut prover) = loop {
         let q = open(Choice::Cpu, Some(limit));
-        let error = new(&q, &machine).and_then(|mut prover| prover.prove(&q, &machine.trace())).unwrap_err();
-        assert!(matches!(refusal(&error), BackendError::BudgetExceeded { .. }), "{limit} of {needed}: {error:?}");
+        let made = new(&q, &machine).and_then(|mut prover| Ok((prover.prove(&q, &machine.trace())?, prover)));
+        match made {
+            Ok((proof, prover)) => {
+                assert_eq!(proof, expected);
+                break (q, prover);
+            }
+            Err(error) => limit += missing(&error),
+        }
         assert_eq!(q.budget().live_bytes(), 0, "{limit} of {needed}");
-    }
-    let q = open(Choice::Cpu, Some(needed));
-    let mut prover = new(&q, &machine).unwrap();
+        refusals += 1;
+    };
+    assert_eq!(limit, needed);
+    // As much of the budget is taken by others between two proofs, from all that there is to nothing.
     let free = needed - q.budget().live_bytes();
-    for held in (1..=free).rev().step_by(free.div_ceil(50) as usize) {
+    let mut held = free;
+    while held > 0 {
         let reserved = q.budget().reserve(held).unwrap();
         let error = prover.prove(&q, &machine.trace()).unwrap_err();
-        assert!(matches!(refusal(&error), BackendError::BudgetExceeded { .. }), "{held} of {free}: {error:?}");
         drop(reserved);
         assert_eq!(prover.prove(&q, &machine.trace()).as_ref(), Ok(&expected), "{held} of {free}");
+        held -= missing(&error);
+        refusals += 1;
+    }
+    assert!(refusals >= 5, "{refusals}");
+}
+
+/// How many bytes more a budget would have to have for what it refused.
+fn missing(error: &ProveError) -> u64 {
+    match refusal(error) {
+        BackendError::BudgetExceeded { need_bytes, free_bytes, .. } => need_bytes - free_bytes,
+        other => panic!("{other:?} is not the budget's"),
     }
 }

@@ -1,13 +1,15 @@
 //! Proofs whose interaction columns the host makes, between two parts that are recorded and replayed.
 
-use backend_api::Queue as _;
+use std::collections::BTreeMap;
+
+use backend_api::{BackendError, Queue as _};
 use core_types::air::{Air, Relation, Row, Tree};
 use cuda_sim::driver::Rule;
 use runtime::{AnyQueue, Choice};
 use stark::{M31, PcsConfig, Protocol, ProverError, QM31};
 use stark_prover::{Component, Interaction, Proof, ProofGraphPair, Prover, Session, Submitted};
 
-use crate::{is_refusal, made, open, simulate, turns};
+use crate::{Device, is_refusal, made, open, refusal, simulate, turns};
 
 const CHALLENGE: Relation = Relation::new(0, 0);
 
@@ -27,14 +29,29 @@ impl Air for Scaled {
     }
 }
 
-fn rows() -> Vec<M31> {
-    (0..8).map(|row| M31::from_u32(row * row + 3)).collect()
+/// Traces, each with what is said of it: another one in each proof, so that nothing of one passes for another's.
+#[derive(Clone, Copy)]
+struct Trace {
+    seed: u32,
+    said: usize,
 }
 
-fn interact(challenges: &[QM31]) -> Result<Interaction, ProverError> {
-    let scaled: Vec<_> = rows().iter().map(|&x| (challenges[0] * QM31::from(x)).coordinates()).collect();
-    let column = |coordinate: usize| scaled.iter().map(|value| value[coordinate]).collect();
-    Ok(Interaction { said: vec![challenges[0]], columns: (0..4).map(column).collect() })
+/// Those of proofs that are made before one is refused something, that one, and one after it.
+const BEFORE: Trace = Trace { seed: 3, said: 1 };
+const REFUSED: Trace = Trace { seed: 40, said: 1 };
+const AFTER: Trace = Trace { seed: 500, said: 1 };
+
+impl Trace {
+    fn rows(self) -> Vec<M31> {
+        (0..8).map(|row| M31::from_u32(row * row + self.seed)).collect()
+    }
+
+    fn interact(self, challenges: &[QM31]) -> Result<Interaction, ProverError> {
+        let scaled: Vec<_> = self.rows().iter().map(|&x| (challenges[0] * QM31::from(x)).coordinates()).collect();
+        let column = |coordinate: usize| scaled.iter().map(|value| value[coordinate]).collect();
+        let said = vec![challenges[0] * QM31::from(M31::from_u32(self.seed)); self.said];
+        Ok(Interaction { said, columns: (0..4).map(column).collect(), ..Interaction::default() })
+    }
 }
 
 fn begin<'p>(mut session: Session<'p, AnyQueue>) -> Result<Session<'p, AnyQueue>, ProverError> {
@@ -45,7 +62,6 @@ fn begin<'p>(mut session: Session<'p, AnyQueue>) -> Result<Session<'p, AnyQueue>
 }
 
 fn finish<'p>(mut session: Session<'p, AnyQueue>) -> Result<Submitted<'p, AnyQueue>, ProverError> {
-    session.mix_loaded()?;
     session.commit_loaded()?;
     session.submit()
 }
@@ -59,50 +75,103 @@ fn prove(
     q: &AnyQueue,
     prover: &mut Prover<AnyQueue>,
     pair: &mut ProofGraphPair<AnyQueue>,
+    trace: Trace,
 ) -> Result<Proof, ProverError> {
-    prover.load(q, &[&rows()])?;
-    pair.submit(prover, q, &[], begin, interact, finish)?.wait()?.proof()
+    prover.load(q, &[&trace.rows()])?;
+    pair.submit(prover, q, &[], begin, |challenges| trace.interact(challenges), finish)?.wait()?.proof()
+}
+
+/// The proof of the processor.
+fn expected(trace: Trace) -> Proof {
+    let q = open(Choice::Cpu, None);
+    prove(&q, &mut prover(&q), &mut ProofGraphPair::new(), trace).unwrap()
 }
 
 #[test]
 fn whatever_call_is_refused_a_pair_of_graphs_makes_the_right_proof_or_a_typed_error() {
-    let q = open(Choice::Cpu, None);
-    let expected = prove(&q, &mut prover(&q), &mut ProofGraphPair::new()).unwrap();
+    refuse_each_call(REFUSED, [80, 80, 8]);
+}
+
+#[test]
+fn whatever_call_is_refused_a_pair_that_says_more_than_before_makes_the_right_proof_or_a_typed_error() {
+    refuse_each_call(Trace { said: 3, ..REFUSED }, [80, 40, 40]);
+}
+
+/// Refuses each call in turn of proofs of `trace`, after none to two of another one; as many are typed errors at least.
+fn refuse_each_call(trace: Trace, least: [u64; 3]) {
+    let [before, expected, after] = [BEFORE, trace, AFTER].map(expected);
     let session = simulate();
-    let q = open(Choice::Sim, None);
-    let mut prover = prover(&q);
     for proofs_before in 0..3 {
-        let pair_after = |prover: &mut Prover<AnyQueue>| {
-            let mut pair = ProofGraphPair::new();
-            (0..proofs_before).for_each(|_| assert_eq!(prove(&q, prover, &mut pair).as_ref(), Ok(&expected)));
+        // What is said takes memory once for each prover.
+        let made_after = |q: &AnyQueue| {
+            let (mut prover, mut pair) = (prover(q), ProofGraphPair::new());
+            for _ in 0..proofs_before {
+                assert_eq!(prove(q, &mut prover, &mut pair, BEFORE).as_ref(), Ok(&before));
+            }
             q.finish().unwrap();
-            pair
+            (prover, pair)
         };
-        let mut pair = pair_after(&mut prover);
-        let calls = made(&session, || drop(prove(&q, &mut prover, &mut pair).unwrap()));
-        drop(pair);
-        let (live, mut refused) = (q.budget().live_bytes(), 0);
+        let q = open(Choice::Sim, None);
+        let (mut prover, mut pair) = made_after(&q);
+        let calls = made(&session, || drop(prove(&q, &mut prover, &mut pair, trace).unwrap()));
+        drop((prover, pair, q));
+        let mut refused = BTreeMap::new();
         for (call, count) in calls {
+            let device = Device::open(&session);
+            let q = &device.q;
             for (code, turn) in turns(count) {
-                let (rule, mut pair) = (format!("fail={code}@{call}:{turn}"), pair_after(&mut prover));
+                let (rule, (mut prover, mut pair)) = (format!("fail={code}@{call}:{turn}"), made_after(q));
                 session.inject(rule.parse::<Rule>().unwrap());
-                let proven = prove(&q, &mut prover, &mut pair);
+                let proven = prove(q, &mut prover, &mut pair, trace);
                 session.clear_faults();
                 match proven {
                     Ok(proof) => assert_eq!(proof, expected, "{proofs_before}, {rule}"),
                     Err(error) => {
                         assert!(is_refusal(&error.into(), code), "{proofs_before}, {rule}");
-                        refused += 1;
-                        if turn % 5 == 1 || turn == count {
-                            assert_eq!(prove(&q, &mut prover, &mut pair).as_ref(), Ok(&expected), "after {rule}");
-                        }
+                        *refused.entry(call).or_insert(0) += 1;
                     }
                 }
-                drop(pair);
+                if turn % 5 == 1 || turn == count {
+                    assert_eq!(prove(q, &mut prover, &mut pair, AFTER).as_ref(), Ok(&after), "after {rule}");
+                }
+                drop((prover, pair));
                 q.finish().unwrap();
-                assert_eq!(q.budget().live_bytes(), live, "{proofs_before}, {rule}");
+                assert_eq!(q.budget().live_bytes(), 0, "{proofs_before}, {rule}");
             }
+            device.end(call, count);
         }
-        assert!(refused > [80, 80, 8][proofs_before], "{proofs_before}: {refused}");
+        assert!(refused.values().sum::<u64>() >= least[proofs_before], "{proofs_before}: {refused:?}");
+        let of_graphs = if proofs_before == 2 { "cuGraphLaunch" } else { "cuLaunchKernel" };
+        for call in ["cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", of_graphs] {
+            assert!(refused.contains_key(call), "{call} after {proofs_before}: {refused:?}");
+        }
+    }
+}
+
+#[test]
+fn a_device_that_is_lost_during_a_proof_of_a_pair_makes_none_and_keeps_nothing() {
+    let before = expected(BEFORE);
+    for (proofs_before, rule) in [
+        (0, "fail=700@cuLaunchKernel:9"),
+        (1, "fail=719@cuLaunchKernel:3"),
+        (2, "fail=700@cuGraphLaunch:1"),
+        (2, "late=719@cuGraphLaunch:1"),
+        (2, "fail=700@cuMemcpyHtoDAsync_v2:2"),
+        (2, "late=700@cuGraphLaunch:2"),
+    ] {
+        let session = simulate();
+        let q = open(Choice::Sim, None);
+        let (mut prover, mut pair) = (prover(&q), ProofGraphPair::new());
+        for _ in 0..proofs_before {
+            assert_eq!(prove(&q, &mut prover, &mut pair, BEFORE).as_ref(), Ok(&before));
+        }
+        session.inject(rule.parse::<Rule>().unwrap());
+        for trace in [REFUSED, AFTER] {
+            let proven = prove(&q, &mut prover, &mut pair, trace);
+            let Err(error) = proven.map_err(Into::into) else { panic!("{rule}: there is a proof") };
+            assert!(matches!(refusal(&error), BackendError::DeviceLost { .. }), "{rule}: {error:?}");
+        }
+        drop((prover, pair));
+        assert_eq!(q.budget().live_bytes(), 0, "{proofs_before}, {rule}");
     }
 }
