@@ -85,6 +85,60 @@ impl MemoryPlan {
         Ok(Self::outlined(shape, config, components, [0, ranks], |_| true)?.1)
     }
 
+    /// That of the prover that [`Prover::new`](crate::Prover::new) makes on `q` now, or each of `ranks` provers by
+    /// [`Prover::sharded`](crate::Prover::sharded) if all ranks have as much room: of those that fit the budget, or else that which takes
+    /// the least.
+    ///
+    /// # Errors
+    /// As [`of_rank`](Self::of_rank).
+    pub fn on<Q: Queue>(
+        q: &Q,
+        config: &PcsConfig,
+        preprocessed: &[u32],
+        components: &[Component],
+        ranks: usize,
+    ) -> Result<Self, ProverError> {
+        let shape = Shape::new(config, preprocessed, components)?;
+        let (_, plan) = if ranks == 1 {
+            Self::alone(q, shape, config, components)?
+        } else {
+            Self::outlined(shape, config, components, [0, ranks], |plan| plan.fits_with_trace(q))?
+        };
+        Ok(plan)
+    }
+
+    /// That of a prover alone on `q`, and what it is of, with the residency that takes most of what fits; if none fits, with that which
+    /// takes the least.
+    pub(crate) fn alone<Q: Queue>(
+        q: &Q,
+        shape: Shape,
+        config: &PcsConfig,
+        components: &[Component],
+    ) -> Result<(Outline, Self), ProverError> {
+        let planned = |residency| {
+            let outline = Outline::new(shape.clone(), components, residency)?;
+            let plan = Self::of(config, &outline, components)?;
+            Ok::<_, ProverError>((outline, plan))
+        };
+        let mut least = planned(Residency::Full)?;
+        for residency in Residency::all(&shape, q.caps().kind).skip(1) {
+            if q.budget().reserve(least.1.bytes_on(q)).is_ok() {
+                break;
+            }
+            let next = planned(residency)?;
+            if next.1.bytes_on(q) < least.1.bytes_on(q) {
+                least = next;
+            }
+        }
+        Ok(least)
+    }
+
+    /// Whether the budget of `q` has room for it, and beside it for the making of a trace.
+    pub(crate) fn fits_with_trace<Q: Queue>(&self, q: &Q) -> bool {
+        let free_bytes = q.budget().limit_bytes().saturating_sub(q.budget().live_bytes());
+        self.bytes_on(q).saturating_add(self.making_bytes) <= free_bytes
+    }
+
     /// That of one of the ranks that make a proof together, and what it is of, with the fewest blocks of which all ranks have as many
     /// and whose memory `fits`; if none fits, with those that take the least. `shape` is that of a prover alone.
     pub(crate) fn outlined(

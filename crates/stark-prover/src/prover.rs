@@ -72,21 +72,7 @@ impl<Q: StarkOps> Prover<Q> {
         components: Vec<Component>,
     ) -> Result<Self, ProverError> {
         let shape = shape(&config, preprocessed, &components)?;
-        let planned = |residency| {
-            let outline = Outline::new(shape.clone(), &components, residency)?;
-            let bytes = MemoryPlan::of(&config, &outline, &components)?.bytes_on(q);
-            Ok::<_, ProverError>((outline, bytes))
-        };
-        let (mut outline, mut least) = planned(Residency::Full)?;
-        for residency in Residency::all(&shape, q.caps().kind).skip(1) {
-            if q.budget().reserve(least).is_ok() {
-                break;
-            }
-            let (next, bytes) = planned(residency)?;
-            if bytes < least {
-                (outline, least) = (next, bytes);
-            }
-        }
+        let (outline, _) = MemoryPlan::alone(q, shape, &config, &components)?;
         Self::outlined(q, protocol, config, preprocessed, components, outline, Group::ALONE)
     }
 
@@ -116,8 +102,7 @@ impl<Q: StarkOps> Prover<Q> {
         let group = Group::new(collective);
         let work = group.begin();
         let shape = shape(&config, preprocessed, &components)?;
-        let free_bytes = q.budget().limit_bytes().saturating_sub(q.budget().live_bytes());
-        let fits = |plan: &MemoryPlan| plan.bytes_on(q).saturating_add(plan.making_bytes()) <= free_bytes;
+        let fits = |plan: &MemoryPlan| plan.fits_with_trace(q);
         let (outline, _) = MemoryPlan::outlined(shape, &config, &components, [rank, ranks], fits)?;
         let Outline { shape, .. } = outline;
         let log_blocks = group.agree(q, shape.place, &shape.facts(&config), shape.log_blocks)?;

@@ -30,12 +30,12 @@ pub use file::{FileError, KnownStatement, ProofFile, UseStatement};
 pub use in_turn::{InTurn, Ticket, in_turn};
 pub use many::ManyProofs;
 pub use proof::StatementProof;
-pub use prover::{ProveError, StatementProver, memory_plan, memory_plan_of_rank};
+pub use prover::{ProveError, StatementProver, memory_plan, memory_plan_of_rank, memory_plan_on};
 pub use stark_air::RecordedGenerator;
 pub use stark_airs::{AirError, Columns, PreprocessedColumn, Statement, Visitor, Witness, WitnessVisitor};
 pub use stark_prover::{
-    Collective, CollectiveError, Component, Generated, MemoryParts, MemoryPlan, ProofGraph, ProverError, Residency,
-    Session, Stage, StarkOps, preprocessed_root,
+    Collective, CollectiveError, Component, Found, Generated, Interaction, MemoryParts, MemoryPlan, ProofGraph,
+    ProofGraphPair, Prover, ProverError, Residency, Session, Stage, StarkOps, Submitted, preprocessed_root,
 };
 pub use stark_verifier::{Digest, FriConfig, PcsConfig, Proof, Protocol, StatementError, VerificationError};
 pub use verify::{VerifyError, check_parameters, verify};

@@ -174,6 +174,22 @@ pub fn memory_plan_of_rank<S: Statement>(
     Ok(MemoryPlan::of_rank(config, &preprocessed, &recorded(statement)?, ranks)?)
 }
 
+/// The device memory that the [`StatementProver`] of `statement` takes which [`StatementProver::new`] makes on `q` now, or each of `ranks`
+/// by [`StatementProver::sharded`] if all have as much room. If nothing fits the budget, it is the least that it would have to hold. Nothing
+/// is allocated to know it.
+///
+/// # Errors
+/// As [`memory_plan_of_rank`].
+pub fn memory_plan_on<Q: StarkOps, S: Statement>(
+    q: &Q,
+    config: &PcsConfig,
+    statement: &S,
+    ranks: usize,
+) -> Result<MemoryPlan, ProveError> {
+    let preprocessed: Vec<u32> = statement.preprocessed().iter().map(|column| column.log_rows).collect();
+    Ok(MemoryPlan::on(q, config, &preprocessed, &recorded(statement)?, ranks)?)
+}
+
 /// The components of a statement, recorded.
 fn recorded<S: Statement>(statement: &S) -> Result<Vec<Component>, ProveError> {
     let mut components = Components(Ok(Vec::new()));

@@ -2,6 +2,7 @@
 
 use std::{
     fmt::Write as _,
+    slice,
     time::{Duration, Instant},
 };
 
@@ -12,8 +13,14 @@ use runtime::{AnyQueue, Choice, Domain};
 use stark::{PcsConfig, ProofGraph, Protocol, ProveError, Statement, StatementProof, UseStatement, verify};
 
 use super::{
-    check::check, config::ConfigArgs, known::AirArgs, number::whole, plan::planned, residency::ResidencyArgs,
-    stages::Stages, trace::Trace,
+    check::check,
+    config::ConfigArgs,
+    known::AirArgs,
+    number::whole,
+    plan::{expect_room, planned},
+    residency::ResidencyArgs,
+    stages::Stages,
+    trace::Trace,
 };
 use crate::{output::print, queue::open};
 
@@ -128,6 +135,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     // Refused before a trace is made.
     planned(&outline, config, args.residency, 1, "one device")?;
     let q = open(Domain::Stark, args.backend)?;
+    expect_room(&outline, config, args.residency, slice::from_ref(&q), 1)?;
     let (statement, trace) = args.air.make(q.budget()).context("making the trace")?;
     let timed =
         statement.with(Timing { q: &q, config, residency: args.residency, trace: &trace, rounds: args.rounds })??;

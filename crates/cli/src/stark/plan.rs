@@ -2,11 +2,13 @@
 
 use std::fmt::Write as _;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use backend_api::Queue as _;
 use clap::Args;
+use runtime::AnyQueue;
 use stark::{
     KnownStatement, MemoryParts, MemoryPlan, PcsConfig, ProveError, ProverError, Residency, Statement, UseStatement,
-    memory_plan, memory_plan_of_rank,
+    memory_plan, memory_plan_of_rank, memory_plan_on,
 };
 
 use super::{check::check, config::ConfigArgs, devices::DevicesArgs, known::AirArgs, residency::ResidencyArgs};
@@ -40,6 +42,41 @@ impl UseStatement for Planning {
         } else {
             memory_plan(&config, statement, residency)
         }
+    }
+}
+
+/// Refuses a proof that the budget of one of the `queues` has no room for, each of which is that of one of `devices`.
+pub(super) fn expect_room(
+    statement: &KnownStatement,
+    config: PcsConfig,
+    residency: ResidencyArgs,
+    queues: &[AnyQueue],
+    devices: usize,
+) -> Result<()> {
+    for q in queues {
+        statement.with(Room { q, config, residency, devices })??;
+    }
+    Ok(())
+}
+
+struct Room<'q> {
+    q: &'q AnyQueue,
+    config: PcsConfig,
+    residency: ResidencyArgs,
+    devices: usize,
+}
+
+impl UseStatement for Room<'_> {
+    type Out = Result<()>;
+
+    fn with<S: Statement>(self, statement: &S) -> Result<()> {
+        let Self { q, config, residency, devices } = self;
+        let plan = match residency.chosen() {
+            Some(residency) => memory_plan(&config, statement, residency)?,
+            None => memory_plan_on(q, &config, statement, devices)?,
+        };
+        drop(q.budget().reserve(plan.bytes_on(q)).context("the device has no room for the proof")?);
+        Ok(())
     }
 }
 

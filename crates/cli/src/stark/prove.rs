@@ -26,7 +26,7 @@ use super::{
     file,
     known::{AirArgs, AirName, check_memory},
     npy,
-    plan::planned,
+    plan::{expect_room, planned},
     ranks::{self, Place, RanksArgs},
     residency::ResidencyArgs,
     stages::Stages,
@@ -173,6 +173,7 @@ fn make(args: &ProveArgs, place: Option<&Place>) -> Result<()> {
         Some(place) => vec![open_of_rank(Domain::Stark, args.backend, &place.launch)?],
         None => open_many(Domain::Stark, args.backend, args.devices.count())?,
     };
+    expect_room(&outline, config, args.residency, &queues, count)?;
     let q = &queues[0];
     let (statement, trace) = match &args.trace_npy {
         None => args.air.make(q.budget()).context("making the trace")?,

@@ -112,33 +112,34 @@ fn threads_beyond_any_machine_are_refused() {
 }
 
 #[test]
-fn a_trace_that_does_not_fit_is_refused_before_it_is_made() {
+fn a_proof_that_does_not_fit_is_refused_before_its_trace_is_made() {
     let folder = tempfile::tempdir().unwrap();
+    let refused = |command: &str, limit: &str, line: &[&str]| {
+        let mut program = trefoil();
+        program.current_dir(folder.path()).env("TREFOIL_MEM_LIMIT", limit);
+        text(&program.args(["stark", command]).args(line).assert().code(1).get_output().stderr)
+    };
+    let no_room = "the device has no room for the proof: budget exceeded";
     for air in ["wide-fibonacci", "plonk", "poseidon2", "blake2s"] {
-        let mut line = trefoil();
-        line.current_dir(folder.path()).env("TREFOIL_MEM_LIMIT", "8M");
-        line.args(["stark", "prove", "--air", air, "--log-rows", "20", "--out", "a"]);
-        let said = text(&line.assert().code(1).get_output().stderr);
-        assert!(said.contains("making the trace: budget exceeded") && said.contains("of 8388608 bytes"), "{said}");
+        let line = ["--air", air, "--log-rows", "20", "--out", "a"];
+        // Devices that are parts of a processor have parts of its memory.
+        for (more, free) in [(&[][..], "of 8388608 bytes"), (&["--devices", "2"], "of 4194304 bytes")] {
+            let said = refused("prove", "8M", &[&line[..], more].concat());
+            assert!(said.contains(no_room) && said.contains(free), "{said}");
+        }
+        let said = refused("bench", "8M", &line[..4]);
+        assert!(said.contains(no_room) && said.contains("of 8388608 bytes"), "{said}");
     }
-    let npy = folder.path().join("trace.npy");
-    fs::write(&npy, b"not read").unwrap();
-    let mut line = trefoil();
-    line.current_dir(folder.path()).env("TREFOIL_MEM_LIMIT", "8M");
-    line.args([
-        "stark",
-        "prove",
-        "--air",
-        "wide-fibonacci",
-        "--log-rows",
-        "20",
-        "--out",
-        "a",
-        "--trace-npy",
-        "trace.npy",
-    ]);
-    let said = text(&line.assert().code(1).get_output().stderr);
-    assert!(said.contains("reading the trace: budget exceeded"), "{said}");
+    // The trace has room, and is not read where the proof has none.
+    fs::write(folder.path().join("trace.npy"), b"not read").unwrap();
+    let line =
+        ["--air", "wide-fibonacci", "--columns", "5", "--log-rows", "12", "--out", "a", "--trace-npy", "trace.npy"];
+    for (limit, more) in [("128K", &[][..]), ("256K", &["--blocks", "2"]), ("128K", &["--devices", "2"])] {
+        let said = refused("prove", limit, &[&line[..], more].concat());
+        assert!(said.contains(no_room), "{limit}, {more:?}: {said}");
+    }
+    let said = refused("prove", "8M", &line);
+    assert!(!said.contains(no_room) && said.contains("trace.npy"), "{said}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 

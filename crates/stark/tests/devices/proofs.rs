@@ -5,7 +5,7 @@ use collective::Local;
 use runtime::{Choice, Domain, Settings};
 use stark::{
     Columns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, Statement, StatementProver,
-    Witness, memory_plan_of_rank,
+    Witness, memory_plan_of_rank, memory_plan_on,
 };
 use stark_airs::{Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
@@ -141,7 +141,7 @@ fn ranks_without_room_for_the_making_of_a_trace_gather_coefficients() {
 }
 
 #[test]
-fn ranks_take_at_most_two_percent_more_than_was_planned_and_are_refused_before_any_work_with_less() {
+fn ranks_take_at_most_two_percent_more_than_was_planned() {
     let (air, trace) = wide(16, 8);
     for (log_blowup, ranks) in [(2, 2), (1, 4)] {
         let config = config(log_blowup);
@@ -153,21 +153,45 @@ fn ranks_take_at_most_two_percent_more_than_was_planned_and_are_refused_before_a
             assert!(planned <= peak && peak - planned <= planned / 50, "{ranks} ranks: {peak} instead of {planned}");
         });
     }
-    // More blocks take no less here, so there is one plan.
-    let (small, config) = (WideFibonacci::new(2, 3).unwrap(), config(1));
-    let needed = memory_plan_of_rank(&config, &small, 4).unwrap().bytes_on(&runtime::cpu().unwrap());
-    on_ranks(Local::group(4), Choice::Cpu, |_, rank| {
-        let settings = Settings { mem_limit_bytes: Some(needed - 1), ..Settings::default() };
-        let q = runtime::open_with(&settings, Some(Domain::Stark), Some(Choice::Cpu)).unwrap().0;
-        let before = q.submissions();
-        let made = StatementProver::sharded(&q, rank, Protocol::V2_3, config, &small).map(drop);
-        assert!(matches!(
-            made,
-            Err(ProveError::Prover(ProverError::Backend(BackendError::BudgetExceeded { need_bytes, .. })))
-                if need_bytes == needed
-        ));
-        assert!(q.submissions().launches == before.launches, "nothing was computed");
-    });
+}
+
+#[test]
+fn ranks_on_simulated_devices_are_refused_before_any_work_with_a_byte_less_than_the_least() {
+    let (_devices, config) = (devices(), config(1));
+    // Its preprocessed columns are committed to when the prover is made.
+    let plonk = Plonk::evaluate(Circuit::sample(60).unwrap(), [3, 9].map(M31::from_u32).to_vec()).unwrap();
+    let made = |limit: u64| {
+        on_ranks(Local::group(4), Choice::Sim, |_, rank| {
+            let cuda_device = rank.rank() as u32;
+            let settings = Settings { cuda_device, mem_limit_bytes: Some(limit), ..Settings::default() };
+            let q = runtime::open_with(&settings, Some(Domain::Stark), Some(Choice::Sim)).unwrap().0;
+            let before = q.submissions();
+            let planned = memory_plan_on(&q, &config, &plonk, 4).unwrap().bytes_on(&q);
+            let made = StatementProver::sharded(&q, rank, Protocol::V2_3, config, &plonk);
+            let submitted = q.submissions() - before;
+            // Ranks copy what they were made for, to agree.
+            let work = [submitted.launches, submitted.allocations];
+            (planned, work, made.map(|prover| (prover.residency(), q.budget().live_bytes())))
+        })
+    };
+    let all =
+        on_ranks(Local::group(4), Choice::Sim, |q, _| memory_plan_of_rank(&config, &plonk, 4).unwrap().bytes_on(q));
+    // The least memory that a budget can have does not hold it.
+    let least = made(1 << 16)[0].0;
+    assert!(least <= all[0] && least > 1 << 16, "{least} of {}", all[0]);
+    for (planned, work, made) in made(least - 1) {
+        let refused = ProveError::Prover(ProverError::Backend(BackendError::BudgetExceeded {
+            need_bytes: least,
+            free_bytes: least - 1,
+            limit_bytes: least - 1,
+        }));
+        assert_eq!((planned, work, made), (least, [0, 0], Err(refused)));
+    }
+    // Single ops need some more.
+    for (planned, work, made) in made(least + 4096) {
+        assert_eq!((planned, made.map(|(_, live)| live)), (least, Ok(least)));
+        assert!(work[0] > 0, "{work:?}");
+    }
 }
 
 #[test]
