@@ -79,6 +79,46 @@ fn a_pinned_pool_at_its_limit_waits_or_does_without() {
 }
 
 #[test]
+fn pieces_of_a_long_upload_are_under_way_at_once_as_far_as_there_is_pinned_memory() {
+    const MIB: usize = 1 << 20;
+    let columns: Vec<Vec<u32>> =
+        (0..5u32).map(|column| (0..MIB as u32).map(|row| row * 7 + column).collect()).collect();
+    let parts: Vec<&[u32]> = columns.iter().map(Vec::as_slice).collect();
+    let waits_of = |machine: &Machine| {
+        let calls = machine.counters().calls;
+        let calls =
+            ["cuEventSynchronize", "cuStreamSynchronize", "cuCtxSynchronize"].map(|call| calls.get(call).copied());
+        calls.into_iter().flatten().sum::<u64>()
+    };
+    for schedule in SCHEDULES {
+        // 20 MiB, in pieces of 4 MiB: all of them, or two.
+        for (pinned_bytes, waits) in [(None, false), (Some(8 * MIB as u64), true)] {
+            let machine = Machine::new(schedule);
+            let queue = CudaQueue::open(CudaConfig { pinned_bytes, ..config(Allocator::Caching) }).unwrap();
+            let mut buf = queue.alloc::<u32>(5 * MIB).unwrap();
+            let copies = |machine: &Machine| machine.counters().calls["cuMemcpyHtoDAsync_v2"];
+            queue.write(&[1u32], buf.slice_mut(0..1).unwrap()).unwrap();
+            queue.finish().unwrap();
+            let (before, waited) = (copies(&machine), waits_of(&machine));
+            queue.write_parts(&parts, buf.view_mut()).unwrap();
+            assert_eq!(copies(&machine) - before, 5, "{schedule}");
+            let pinned = queue.device().memory().unwrap().pinned;
+            if schedule == "schedule=lazy" {
+                // Nothing has run that nobody waited for.
+                assert_eq!(waits_of(&machine) > waited, waits, "{pinned_bytes:?}");
+                assert_eq!(pinned.waits > 0, waits, "{pinned:?}");
+            }
+            assert!(waits || waits_of(&machine) == waited, "{schedule}");
+            assert_eq!(pinned.pageable_fallbacks, 0, "{schedule}");
+            assert!(pinned.peak_bytes <= pinned_bytes.unwrap_or(u64::MAX), "{schedule}: {pinned:?}");
+            assert!(queue.download(&buf).unwrap() == columns.concat(), "{schedule}, {pinned_bytes:?}");
+            drop((buf, queue));
+            machine.assert_clean();
+        }
+    }
+}
+
+#[test]
 fn forked_queues_see_earlier_work_and_joined_ones_later() {
     for schedule in SCHEDULES {
         let machine = Machine::new(schedule);

@@ -34,9 +34,10 @@ fn collective(error: CollectiveError) -> ProveError {
 #[test]
 fn whatever_exchange_fails_on_a_rank_all_end_with_its_name() {
     let (air, trace) = wide(4, 6);
-    let prove = |config, ranks: usize, at: u64, odd: usize| -> (Vec<Proven>, u64) {
+    let session = devices();
+    let prove = |choice, config, ranks: usize, at: u64, odd: usize| -> (Vec<Proven>, u64) {
         let calls = Arc::new(AtomicU64::new(0));
-        let proven = on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
+        let proven = on_ranks(Local::group(ranks), choice, |q, rank| {
             let counted = if rank.rank() == odd { Arc::clone(&calls) } else { Arc::default() };
             let at = if rank.rank() == odd { at } else { u64::MAX };
             let failing = Failing { inner: rank, calls: counted, at };
@@ -44,10 +45,10 @@ fn whatever_exchange_fails_on_a_rank_all_end_with_its_name() {
         });
         (proven, calls.load(core::sync::atomic::Ordering::Relaxed))
     };
-    for (log_blowup, ranks) in WAYS {
+    for ((log_blowup, ranks), choice) in WAYS.into_iter().flat_map(|way| [(way, Choice::Cpu), (way, Choice::Sim)]) {
         let config = config(log_blowup);
         let expected = expected(config);
-        let prove = |at, odd| prove(config, ranks, at, odd);
+        let prove = |at, odd| prove(choice, config, ranks, at, odd);
         let (proven, calls) = prove(u64::MAX, 0);
         assert!(proven.iter().all(|proven| proven.as_ref() == Ok(&expected)));
         assert!(calls > 15, "{calls}");
@@ -58,8 +59,9 @@ fn whatever_exchange_fails_on_a_rank_all_end_with_its_name() {
                     true => CollectiveError::Transport("refused".to_owned()),
                     false => CollectiveError::GaveUp { rank: odd },
                 };
-                assert_eq!(proven, Err(collective(why)), "call {at} of rank {odd} of {ranks}");
+                assert_eq!(proven, Err(collective(why)), "call {at} of rank {odd} of {ranks}, {choice:?}");
             }
+            assert_eq!(session.reports(), [], "call {at} of rank {odd} of {ranks}");
         }
     }
 }
