@@ -1,9 +1,6 @@
 //! Interaction columns that the host makes.
 
-use backend_api::Buffer as _;
 use core_types::field::{M31, QM31};
-
-use crate::{Prover, ProverError, StarkOps, session::INTERACTION};
 
 /// What the host makes of the challenges that a proof draws: interaction columns, and what goes with them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,43 +12,4 @@ pub struct Interaction {
     pub said: Vec<QM31>,
     /// The interaction columns of all components, one after the other, in stored order.
     pub columns: Vec<Vec<M31>>,
-}
-
-impl<Q: StarkOps> Prover<Q> {
-    /// Checks that the statement has interaction columns.
-    pub(crate) fn expect_interaction(&self) -> Result<(), ProverError> {
-        let trees = self.shape.trace_trees();
-        if INTERACTION < trees { Ok(()) } else { Err(ProverError::NoTree { trees, got: INTERACTION }) }
-    }
-
-    /// Checks that there are so many claimed sums.
-    pub(crate) fn expect_claimed_sums(&self, got: usize) -> Result<(), ProverError> {
-        let expected = self.memory.answers.places.claimed_sums.len();
-        if got == expected { Ok(()) } else { Err(ProverError::ClaimedSums { expected, got }) }
-    }
-
-    /// Uploads interaction columns and what goes with them, for the proof that has committed to its trace.
-    pub(crate) fn load_interaction(&mut self, q: &Q, interaction: &Interaction) -> Result<(), ProverError> {
-        let Interaction { claimed_sums, said, columns } = interaction;
-        self.expect_claimed_sums(claimed_sums.len())?;
-        self.loaded = None;
-        self.write_claimed_sums(q, claimed_sums)?;
-        self.memory.say(q, said)?;
-        let columns: Vec<&[M31]> = columns.iter().map(|column| &column[..]).collect();
-        self.upload(q, INTERACTION, &columns)?;
-        self.loaded = Some(INTERACTION);
-        Ok(())
-    }
-
-    /// Writes claimed sums, and their means over the rows to where constraints read them.
-    fn write_claimed_sums(&mut self, q: &Q, sums: &[QM31]) -> Result<(), ProverError> {
-        let answers = &mut self.memory.answers;
-        q.write(sums, answers.secure.slice_mut(answers.places.claimed_sums.clone())?)?;
-        for ((component, inputs), sum) in self.components.iter().zip(&answers.places.inputs).zip(sums) {
-            let (air, slot) = (&component.air, inputs.start + component.air.challenges() as usize);
-            let mean = sum.coordinates().map(|coordinate| coordinate.div_power_of_two(air.log_rows()));
-            q.write(&[QM31::from_coordinates(mean)], answers.secure.slice_mut(slot..slot + 1)?)?;
-        }
-        Ok(())
-    }
 }
