@@ -1,23 +1,17 @@
 //! What ranks send each other is what the sizes of a proof say.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use backend_api::Ranks as _;
 use collective::Local;
 use runtime::Choice;
 use stark::{Columns, M31, PcsConfig, Protocol, Statement, StatementProver};
-use stark_airs::StateMachine;
+use stark_airs::{Circuit, Plonk, Poseidon2Chain, StateMachine};
 
 use crate::{on_ranks, wide};
 
-/// What one share takes of `count`, a multiple of the number of ranks.
-fn share(count: usize, ranks: usize) -> u64 {
-    assert_eq!(count % ranks, 0, "{count} things of {ranks} ranks");
-    (count / ranks) as u64
-}
-
-/// What a rank takes of things that are not as many for each.
-const fn uneven(count: usize, ranks: usize, rank: usize) -> usize {
+/// What a rank takes of `count` things, which need not be as many for each.
+const fn share(count: usize, [rank, ranks]: [usize; 2]) -> usize {
     (rank + 1) * count / ranks - rank * count / ranks
 }
 
@@ -28,73 +22,213 @@ pub(crate) fn config(log_blowup: u32) -> PcsConfig {
     config
 }
 
-/// What a proof of components of one height is of.
+/// Columns of one height in a tree.
+#[derive(Debug)]
+struct Run {
+    /// How often their height is half of the greatest.
+    halvings: u32,
+    /// How many rows constraints read each column at: none, the row at hand, or the one before too.
+    reads: Vec<usize>,
+}
+
+impl Run {
+    /// Rounds in which dealt columns are exchanged: in each, as many that follow each other for every rank, of 2^20 words at most.
+    fn rounds(&self, log_rows: u32, ranks: usize) -> impl Iterator<Item = &[usize]> {
+        let most = ((1 << 20) >> (log_rows - self.halvings)).max(1);
+        self.reads.chunks(most * ranks)
+    }
+
+    /// The columns that are dealt to a rank: in the last round the last ranks have fewer, or none.
+    fn dealt(&self, log_rows: u32, [rank, ranks]: [usize; 2]) -> impl Iterator<Item = usize> {
+        let of_rank =
+            move |round: &[usize]| round.chunks(round.len().div_ceil(ranks)).nth(rank).unwrap_or_default().to_vec();
+        self.rounds(log_rows, ranks).flat_map(of_rank)
+    }
+}
+
+/// The columns of a tree. Some of them have the greatest height, and each height is that of a component.
+type Tree = Vec<Run>;
+
+/// What a proof is of.
+#[derive(Debug)]
 pub(crate) struct Sizes {
-    /// The columns of each tree but the last, and the rows that each column is read at.
-    trees: Vec<[usize; 2]>,
-    /// Columns that constraints read at other rows.
-    neighbours: usize,
+    /// The preprocessed tree, which is exchanged as provers are made.
+    preprocessed: Tree,
+    /// The trees of the trace.
+    trace: Vec<Tree>,
 }
 
 impl Sizes {
+    /// Those of components of one height, with how many rows each column of each tree is read at.
+    fn of_one_height(preprocessed: &[usize], trace: &[&[usize]]) -> Self {
+        let tree = |reads: &[usize]| vec![Run { halvings: 0, reads: reads.to_vec() }];
+        let preprocessed = if preprocessed.is_empty() { Vec::new() } else { tree(preprocessed) };
+        Self { preprocessed, trace: trace.iter().map(|reads| tree(reads)).collect() }
+    }
+
     /// Those of a wide Fibonacci trace of so many columns.
     pub(crate) fn wide(columns: usize) -> Self {
-        Self { trees: vec![[columns, 1]], neighbours: 0 }
+        Self::of_one_height(&[], &[&vec![1; columns]])
     }
 
-    /// Those of a state machine: two columns for each of two components, and the four of one running sum, which are read at the row
-    /// before too.
-    fn state_machine() -> Self {
-        Self { trees: vec![[4, 1], [8, 2]], neighbours: 8 }
+    /// Those of a state machine: two columns for each of two components, and the four of one running sum.
+    fn state_machine([n, m]: [u32; 2]) -> Self {
+        // Columns of one height are one run.
+        let tree = |reads: &[usize]| match n.abs_diff(m) {
+            0 => vec![Run { halvings: 0, reads: [reads, reads].concat() }],
+            halvings => [0, halvings].map(|halvings| Run { halvings, reads: reads.to_vec() }).into(),
+        };
+        Self { preprocessed: Vec::new(), trace: vec![tree(&[1; 2]), tree(&[2; 4])] }
     }
 
-    /// Bytes from a rank to each other one for a proof of fewer columns than are exchanged at once.
-    pub(crate) fn bytes(&self, config: &PcsConfig, log_rows: u32, [rank, ranks]: [usize; 2]) -> u64 {
-        let (log_blowup, queries) = (config.fri_config.log_blowup_factor, config.fri_config.n_queries);
-        let (log_size, log_ranks) = (log_rows + log_blowup, ranks.ilog2());
-        let log_blocks = log_blowup + log_ranks;
-        let rows = 1 << log_rows;
-        // With as many ranks as copies, columns are dealt, and a rank hashes one part of each tree in each copy.
-        let (is_dealt, copies) = (log_ranks >= log_blowup, 1 << log_blowup);
-        let (parts, log_parts) = if is_dealt { (copies as u64, log_ranks + log_blowup) } else { (1, log_ranks) };
-        // Coefficients of the columns, or extended columns, and the samples of this rank's columns, or its samples; the composition
-        // polynomial is sampled by all.
-        let (mut words, mut samples) = (0, 0);
-        for &[columns, read] in &self.trees {
-            if is_dealt {
-                let of_rank = columns.div_ceil(ranks);
-                words += of_rank as u64 * share(rows * copies, ranks);
-                samples += read * (columns.min(of_rank * (rank + 1)) - columns.min(of_rank * rank));
-            } else {
-                words += (uneven(columns, ranks, rank) * rows) as u64;
-                samples += read * columns;
-            }
-        }
-        samples = if is_dealt { samples + uneven(8, ranks, rank) } else { uneven(samples + 8, ranks, rank) };
-        // The columns that are read at other rows, on twice as many positions as there are rows.
-        words += if is_dealt { self.neighbours as u64 * share(2 * rows, ranks) } else { 0 };
-        // Sums of constraints, and numerators of each point.
-        let points = self.trees.iter().map(|[_, read]| *read as u64).fold(1, u64::max);
-        words += 4 * share(2 * rows, ranks) + points * 4 * share(rows, ranks);
-        // The lowest level that is kept of each layer that is cut into as many parts as there are ranks.
-        let layers = config.fri_config.log_last_layer_degree_bound + log_blowup + 1..=log_size;
-        let layers = layers.filter_map(|log_layer| {
-            let log_part = log_layer.min((log_size - log_blocks).max(4));
-            (log_layer - log_part >= log_ranks).then(|| 32 * share(1 << (log_layer - log_layer.min(4)), ranks))
+    /// Those of a circuit: what it is, the values of its wires, and sums of two fractions and of all three.
+    fn plonk() -> Self {
+        Self::of_one_height(&[1; 4], &[&[1; 4], &[1, 1, 1, 1, 2, 2, 2, 2]])
+    }
+
+    /// Those of a chain of permutations: a row for each, and the running sum of two fractions.
+    fn poseidon2() -> Self {
+        Self::of_one_height(&[], &[&[1; 300], &[2; 4]])
+    }
+
+    /// Bytes from a rank to each other one for a proof whose greatest height is `2^log_rows`.
+    pub(crate) fn bytes(&self, config: &PcsConfig, log_rows: u32, ranks: [usize; 2]) -> u64 {
+        let composition = vec![Run { halvings: 0, reads: vec![1; 8] }];
+        let committed = || self.trace.iter().chain([&composition]);
+        let all: Vec<&Run> = [&self.preprocessed].into_iter().chain(committed()).flatten().collect();
+        let cut = Cut::new(config, log_rows, ranks, all.iter().map(|run| run.halvings).max().unwrap());
+        let heights: BTreeSet<u32> = all.iter().map(|run| run.halvings).collect();
+        let of_height = |halvings: u32| all.iter().filter(move |run| run.halvings == halvings);
+
+        let columns: usize = self.trace.iter().flatten().map(|run| cut.columns(run) + cut.neighbours(run)).sum();
+        let by_height = heights.into_iter().map(|halvings| {
+            let reads = of_height(halvings).flat_map(|run| &run.reads).copied().max().unwrap();
+            cut.sums(halvings) + cut.numerators(halvings, reads)
         });
-        // The roots of the parts, and values around the queries in each block, and what opens each query in each part: of as many
-        // levels as take the least memory, four at least in every block.
-        let trees = self.trees.iter().map(|[columns, _]| *columns).chain([8]).map(|columns| {
-            let words = |trimmed: u32| if trimmed == 0 { columns } else { columns.next_multiple_of(4) << trimmed };
-            let held = |trimmed: u32| {
-                (64 << (log_size - log_ranks - trimmed)) + ((8 * words(trimmed) * queries) << log_blocks)
-            };
-            let trimmed = (0..=4.min(log_size - log_blocks)).min_by_key(|&trimmed| held(trimmed)).unwrap();
-            let paths = 32 * u64::from(log_size - log_parts - trimmed) * queries as u64 * parts;
-            32 * parts + 4 * share((words(trimmed) * queries) << log_blocks, ranks) + paths
-        });
+        let roots: usize = committed().map(|_| 32 * cut.parts()).sum();
+        let opened: usize = [&self.preprocessed].into_iter().chain(committed()).map(|tree| cut.opened(tree)).sum();
         let state = 36;
-        4 * words + 16 * samples as u64 + layers.sum::<u64>() + trees.sum::<u64>() + state
+        let bytes = columns + cut.samples(&all) + by_height.sum::<usize>() + cut.layers() + roots + opened + state;
+        bytes as u64
+    }
+}
+
+/// How a proof is cut into what ranks do, and the bytes of what a rank brings each other one of it.
+struct Cut {
+    config: PcsConfig,
+    log_rows: u32,
+    /// A rank, and how many there are.
+    ranks: [usize; 2],
+    log_blocks: u32,
+    /// Whether each rank has the coefficients of its own columns alone, and one block in each copy of the trace.
+    is_dealt: bool,
+}
+
+impl Cut {
+    /// Of columns whose smallest have `2^halvings` times fewer rows than the greatest.
+    fn new(config: &PcsConfig, log_rows: u32, ranks: [usize; 2], halvings: u32) -> Self {
+        let (log_blowup, log_ranks) = (config.fri_config.log_blowup_factor, ranks[1].ilog2());
+        // A block has two values of each column at least.
+        let (even, most) = (log_blowup + log_ranks, log_rows - halvings + log_blowup - 1);
+        let is_dealt = log_ranks >= log_blowup && even <= most;
+        Self { config: *config, log_rows, ranks, log_blocks: even.min(most), is_dealt }
+    }
+
+    const fn log_blowup(&self) -> u32 {
+        self.config.fri_config.log_blowup_factor
+    }
+
+    const fn log_size(&self) -> u32 {
+        self.log_rows + self.log_blowup()
+    }
+
+    const fn log_ranks(&self) -> u32 {
+        self.ranks[1].ilog2()
+    }
+
+    /// Positions of a rank in its blocks of the first copies of a trace.
+    const fn positions(&self, halvings: u32, copies: usize) -> usize {
+        let blocks = copies << (self.log_blocks - self.log_blowup());
+        share(blocks, self.ranks) << (self.log_size() - halvings - self.log_blocks)
+    }
+
+    /// The values of dealt columns on the blocks of the other rank, of as many for each rank in a round: none but the last is filled up, and
+    /// that to the next multiple of the ranks. Or the coefficients of a rank's share.
+    fn columns(&self, run: &Run) -> usize {
+        if !self.is_dealt {
+            return (4 * share(run.reads.len(), self.ranks)) << (self.log_rows - run.halvings);
+        }
+        let widths = run.rounds(self.log_rows, self.ranks[1]).map(|round| round.len().div_ceil(self.ranks[1]));
+        4 * widths.sum::<usize>() * self.positions(run.halvings, 1 << self.log_blowup())
+    }
+
+    /// Dealt columns that are read at other rows, on twice as many positions as there are rows.
+    fn neighbours(&self, run: &Run) -> usize {
+        let columns = run.reads.iter().filter(|reads| **reads > 1).count();
+        if self.is_dealt { 4 * columns * self.positions(run.halvings, 2) } else { 0 }
+    }
+
+    /// The samples of the columns that are dealt to a rank, or its share of all.
+    fn samples(&self, runs: &[&Run]) -> usize {
+        let samples: usize = if self.is_dealt {
+            runs.iter().flat_map(|run| run.dealt(self.log_rows, self.ranks)).sum()
+        } else {
+            share(runs.iter().flat_map(|run| &run.reads).sum(), self.ranks)
+        };
+        16 * samples
+    }
+
+    /// Sums of the constraints of a height.
+    const fn sums(&self, halvings: u32) -> usize {
+        16 * self.positions(halvings, 2)
+    }
+
+    /// Numerators of a height whose columns are read at so many rows: for each row, and for columns that are read at two, at the point
+    /// that says that they repeat themselves, which is a point of its own for all but the greatest height.
+    const fn numerators(&self, halvings: u32, reads: usize) -> usize {
+        let batches = if reads == 2 && halvings > 0 { 3 } else { reads };
+        16 * batches * self.positions(halvings, 1)
+    }
+
+    /// The lowest level that is kept of each layer that is cut into as many parts as there are ranks.
+    fn layers(&self) -> usize {
+        let smallest = self.config.fri_config.log_last_layer_degree_bound + self.log_blowup() + 1;
+        let layers = (smallest..=self.log_size()).filter(|&log_layer| {
+            let log_part = log_layer.min((self.log_size() - self.log_blocks).max(4));
+            log_layer - log_part >= self.log_ranks()
+        });
+        layers.map(|log_layer| 32 << (log_layer - log_layer.min(4) - self.log_ranks())).sum()
+    }
+
+    /// Parts of a tree that a rank hashes.
+    const fn parts(&self) -> usize {
+        if self.is_dealt { 1 << self.log_blowup() } else { 1 }
+    }
+
+    /// Words of a tree that open a query, of which so many levels are not kept: a column of fewer rows has fewer values below them, but
+    /// two at least.
+    fn words(tree: &Tree, trimmed: u32) -> usize {
+        let of_run = |run: &Run| match trimmed {
+            0 => run.reads.len(),
+            _ => run.reads.len().next_multiple_of(4) << trimmed.saturating_sub(run.halvings).max(1),
+        };
+        tree.iter().map(of_run).sum()
+    }
+
+    /// Values around the queries in each block, and what opens each query in each part of a tree: of as many levels as take the least
+    /// memory, four at least in every block.
+    fn opened(&self, tree: &Tree) -> usize {
+        if tree.is_empty() {
+            return 0;
+        }
+        let queries = self.config.fri_config.n_queries;
+        let log_kept = |trimmed: u32| self.log_size() - self.log_ranks() - self.parts().ilog2() - trimmed;
+        let held = |trimmed: u32| {
+            ((64 * self.parts()) << log_kept(trimmed)) + ((8 * Self::words(tree, trimmed) * queries) << self.log_blocks)
+        };
+        let trimmed = (0..=4.min(self.log_size() - self.log_blocks)).min_by_key(|&trimmed| held(trimmed)).unwrap();
+        let values = (4 * Self::words(tree, trimmed) * queries) << (self.log_blocks - self.log_ranks());
+        values + 32 * log_kept(trimmed) as usize * queries * self.parts()
     }
 }
 
@@ -117,7 +251,7 @@ fn hold(sizes: &Sizes, config: &PcsConfig, log_rows: u32, sent: &[Vec<u64>]) {
         let bytes = sizes.bytes(config, log_rows, [rank, ranks]);
         let expected: Vec<u64> = (0..ranks).map(|to| if to == rank { 0 } else { bytes }).collect();
         let blowup = config.fri_config.log_blowup_factor;
-        assert_eq!(*sent, expected, "2^{log_rows} rows, {:?}, blow-up 2^{blowup}, rank {rank} of {ranks}", sizes.trees);
+        assert_eq!(*sent, expected, "2^{log_rows} rows, {sizes:?}, blow-up 2^{blowup}, rank {rank} of {ranks}");
     }
 }
 
@@ -143,10 +277,56 @@ fn links_carry_what_the_sizes_of_a_proof_say() {
 }
 
 #[test]
+fn links_carry_what_several_rounds_of_exchange_say() {
+    // A rank sends 64 columns of 2^14 rows at once. The last round has one column of each rank, of some, or more of some than of others.
+    for (log_blowup, columns) in [(1, 4 * 64 + 4), (1, 4 * 64 + 2), (2, 4 * 64 + 5)] {
+        let config = config(log_blowup);
+        let (air, trace) = wide(14, columns as u32);
+        hold(&Sizes::wide(columns), &config, 14, &sent(config, &air, &trace, 4));
+    }
+    let (chain, trace) = Poseidon2Chain::run(14, [0; 16].map(M31::from_u32)).unwrap();
+    hold(&Sizes::poseidon2(), &config(1), 14, &sent(config(1), &chain, &trace, 4));
+}
+
+#[test]
 fn links_carry_what_look_ups_and_columns_that_are_read_at_other_rows_say() {
     for (log_blowup, log_rows, ranks) in [(1, 6, 2), (1, 6, 4), (1, 9, 8), (2, 7, 2), (2, 6, 4), (3, 7, 4), (3, 9, 8)] {
         let config = config(log_blowup);
         let machine = StateMachine::new([log_rows, log_rows], [1, 2].map(M31::from_u32)).unwrap();
-        hold(&Sizes::state_machine(), &config, log_rows, &sent(config, &machine, &machine.trace(), ranks));
+        hold(&Sizes::state_machine([log_rows; 2]), &config, log_rows, &sent(config, &machine, &machine.trace(), ranks));
+        let (chain, trace) = Poseidon2Chain::run(log_rows, [0; 16].map(M31::from_u32)).unwrap();
+        hold(&Sizes::poseidon2(), &config, log_rows, &sent(config, &chain, &trace, ranks));
+    }
+}
+
+#[test]
+fn links_carry_what_preprocessed_columns_say() {
+    for (log_blowup, gates, log_rows, ranks) in
+        [(1, 60, 6, 2), (1, 60, 6, 4), (1, 500, 9, 8), (2, 60, 6, 2), (2, 1000, 10, 4), (3, 100, 7, 4), (3, 500, 9, 8)]
+    {
+        let config = config(log_blowup);
+        let plonk = Plonk::evaluate(Circuit::sample(gates).unwrap(), [3, 9].map(M31::from_u32).to_vec()).unwrap();
+        hold(&Sizes::plonk(), &config, log_rows, &sent(config, &plonk, &plonk.trace(), ranks));
+    }
+}
+
+#[test]
+fn links_carry_what_components_of_two_heights_say() {
+    // In the last three, one component has too few rows for a block of each rank in each copy.
+    for (log_blowup, log_rows, ranks) in [
+        (1, [6, 5], 2),
+        (1, [5, 9], 4),
+        (1, [12, 8], 8),
+        (2, [8, 7], 2),
+        (2, [6, 10], 4),
+        (3, [9, 5], 4),
+        (3, [7, 9], 8),
+        (1, [7, 3], 8),
+        (2, [2, 9], 4),
+        (1, [8, 1], 2),
+    ] {
+        let (config, most) = (config(log_blowup), log_rows[0].max(log_rows[1]));
+        let machine = StateMachine::new(log_rows, [1, 2].map(M31::from_u32)).unwrap();
+        hold(&Sizes::state_machine(log_rows), &config, most, &sent(config, &machine, &machine.trace(), ranks));
     }
 }
