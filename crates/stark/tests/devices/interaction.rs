@@ -2,19 +2,39 @@
 
 use backend_api::{Queue as _, Ranks as _};
 use collective::Local;
-use core_types::air::{Air, Relation, Row, Tree};
+use core_types::air::{Air, LogUp, Relation, Row, Tree, stored_position};
 use runtime::{AnyQueue, Choice};
 use stark::{CollectiveError, M31, PcsConfig, Protocol, ProverError, QM31};
 use stark_prover::{Component, Interaction, Proof, ProofGraphPair, Prover};
 
-use crate::{Rank, configs, on_ranks, open};
+use crate::{Rank, configs, devices, on_ranks, open};
+
+const LOG_ROWS: u32 = 6;
+const VALUES: Relation = Relation::new(0, 1);
+
+/// Uses its value on each row.
+struct Used;
+
+impl Air for Used {
+    fn log_rows(&self) -> u32 {
+        LOG_ROWS
+    }
+
+    fn eval<R: Row>(&self, row: &mut R) {
+        let x = row.column();
+        let one = R::E::from(R::F::from(M31::ONE));
+        let mut entries = LogUp::new(1);
+        entries.entry(row, VALUES, one, &[x]);
+        entries.finish(row);
+    }
+}
 
 /// Columns, and beside the first the same times a challenge.
 struct Scaled;
 
 impl Air for Scaled {
     fn log_rows(&self) -> u32 {
-        6
+        LOG_ROWS
     }
 
     fn eval<R: Row>(&self, row: &mut R) {
@@ -30,10 +50,28 @@ fn rows(seed: u32) -> Vec<M31> {
     (0..64).map(|row| M31::from_u32(row * row + seed)).collect()
 }
 
+/// The sum of 1 / (x - z) over all rows, and on each row the sum up to it, less as many means.
+fn running_sum(rows: &[M31], z: QM31) -> (QM31, Vec<QM31>) {
+    let place = |row: u32| stored_position(row, LOG_ROWS) as usize;
+    let fraction = |row: u32| (QM31::from(rows[place(row)]) - z).inverse().unwrap();
+    let sum = (0..1 << LOG_ROWS).map(fraction).fold(QM31::ZERO, |sum, fraction| sum + fraction);
+    let mean = sum * QM31::from(M31::from_u32(1 << LOG_ROWS).inverse().unwrap());
+    let (mut running, mut values) = (QM31::ZERO, vec![QM31::ZERO; rows.len()]);
+    for row in 0..1 << LOG_ROWS {
+        running = running + fraction(row) - mean;
+        values[place(row)] = running;
+    }
+    (sum, values)
+}
+
 fn interact(rows: &[M31], challenges: &[QM31]) -> Interaction {
-    let scaled: Vec<_> = rows.iter().map(|&x| (challenges[0] * QM31::from(x)).coordinates()).collect();
-    let column = |coordinate: usize| scaled.iter().map(|value| value[coordinate]).collect();
-    Interaction { said: vec![challenges[0]; 2], columns: (0..4).map(column).collect(), ..Interaction::default() }
+    let (sum, used) = running_sum(rows, challenges[0]);
+    let scaled: Vec<_> = rows.iter().map(|&x| challenges[0] * QM31::from(x)).collect();
+    let columns = |values: Vec<QM31>| {
+        [0, 1, 2, 3].map(|k| values.iter().map(|value| value.coordinates()[k]).collect::<Vec<M31>>())
+    };
+    let columns = [used, scaled].map(columns).concat();
+    Interaction { claimed_sums: vec![sum, QM31::ZERO], said: vec![sum, challenges[0]], columns }
 }
 
 /// Proofs of several traces, one after the other; the caller does not make the columns of one of them.
@@ -41,7 +79,7 @@ fn prove(q: &AnyQueue, prover: &mut Prover<AnyQueue>, refused: Option<u32>) -> R
     let mut pair = ProofGraphPair::new();
     let proofs = (0..3).map(|seed| {
         let rows = rows(seed);
-        prover.load(q, &[&rows, &rows])?;
+        prover.load(q, &[&rows, &rows, &rows])?;
         let submitted = pair.submit(
             prover,
             q,
@@ -49,7 +87,7 @@ fn prove(q: &AnyQueue, prover: &mut Prover<AnyQueue>, refused: Option<u32>) -> R
             |mut session| {
                 session.commit_preprocessed()?;
                 session.commit_loaded()?;
-                session.draw_relation(Relation::new(0, 0))?;
+                session.draw_relation(VALUES)?;
                 Ok(session)
             },
             |challenges| match refused == Some(seed) {
@@ -67,7 +105,7 @@ fn prove(q: &AnyQueue, prover: &mut Prover<AnyQueue>, refused: Option<u32>) -> R
 }
 
 fn components() -> Vec<Component> {
-    vec![Component::new(&Scaled, &[]).unwrap()]
+    vec![Component::new(&Used, &[]).unwrap(), Component::new(&Scaled, &[]).unwrap()]
 }
 
 fn sharded(q: &AnyQueue, rank: Rank, config: PcsConfig) -> Result<Prover<AnyQueue>, ProverError> {
@@ -76,15 +114,15 @@ fn sharded(q: &AnyQueue, rank: Rank, config: PcsConfig) -> Result<Prover<AnyQueu
 
 #[test]
 fn ranks_make_the_proof_of_one_device_with_interaction_columns_of_the_host() {
+    let _devices = devices();
     for config in configs() {
         let q = open(Choice::Cpu, 0);
         let mut alone = Prover::new(&q, Protocol::V2_3, config, &[], components()).unwrap();
         let expected = prove(&q, &mut alone, None).unwrap();
-        for ranks in [2, 4] {
-            let proven = on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
-                prove(q, &mut sharded(q, rank, config).unwrap(), None)
-            });
-            assert_eq!(proven, vec![Ok(expected.clone()); ranks], "{ranks} ranks");
+        for (ranks, choice) in [(2, Choice::Cpu), (4, Choice::Cpu), (2, Choice::Sim), (4, Choice::Sim)] {
+            let proven =
+                on_ranks(Local::group(ranks), choice, |q, rank| prove(q, &mut sharded(q, rank, config).unwrap(), None));
+            assert_eq!(proven, vec![Ok(expected.clone()); ranks], "{ranks} ranks, {choice:?}");
         }
     }
 }
