@@ -20,7 +20,7 @@ pub struct InTurn<T> {
 
 /// Takes one piece of work of each client in turn, as long as it has any: a client with thousands holds up no other by more than
 /// one piece. All traces of a statement take the same time to prove, so that each client has its share of the devices that
-/// [`ManyProofs`](crate::ManyProofs) deals them to. An iterator that waits is waited for by all; one that has ended is not asked again.
+/// [`ManyProofs`](crate::ManyProofs) deals them to; of [`Jobs`](crate::Jobs) of other lengths it has as many. An iterator that waits is waited for by all; one that has ended is not asked again.
 ///
 /// ```
 /// use stark::{Ticket, in_turn};

@@ -19,6 +19,7 @@
 
 mod file;
 mod in_turn;
+mod jobs;
 mod many;
 mod proof;
 mod prover;
@@ -28,6 +29,7 @@ mod verify;
 pub use core_types::field::{M31, QM31};
 pub use file::{FileError, KnownStatement, ProofFile, UseStatement};
 pub use in_turn::{InTurn, Ticket, in_turn};
+pub use jobs::Jobs;
 pub use many::ManyProofs;
 pub use proof::StatementProof;
 pub use prover::{ProveError, StatementProver, memory_plan, memory_plan_of_rank, memory_plan_on};

@@ -1,15 +1,14 @@
 //! Proofs of many traces, on several devices at once.
 
 use core::{fmt, iter::Fuse};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use stark_airs::{Columns, Statement};
 use stark_prover::{ProofGraph, ProverError, Record, StarkOps};
 use stark_verifier::{PcsConfig, Protocol};
 
-use crate::{ProveError, StatementProof, StatementProver};
+use crate::{Jobs, ProveError, StatementProof, StatementProver};
 
-/// Proofs of a statement with many traces, on several devices at once.
+/// Proofs of a statement with many traces, on several devices at once. Proofs of many statements are [`Jobs`].
 ///
 /// Each queue proves on a thread of the caller's, with a [`StatementProver`] of its own and one submission for a proof where it
 /// can record. It takes the next trace as soon as it is done with one, so fast ones prove more; a trace is asked for when it is
@@ -42,73 +41,10 @@ pub struct ManyProofs<'s, S, L, T> {
     protocol: Protocol,
     config: PcsConfig,
     statement: &'s S,
-    deal: Deal<L, T>,
+    traces: Jobs<L, Vec<Columns>, T>,
 }
 
-/// A trace with its label.
-type Labelled<L> = (L, Vec<Columns>);
-
-/// The traces that are left.
-struct Left<L, T> {
-    traces: T,
-    /// Those of queues that failed.
-    returned: Vec<Labelled<L>>,
-    /// Traces that are being proven, and may be returned.
-    begun: usize,
-}
-
-/// The traces, dealt out to the queues.
-struct Deal<L, T> {
-    left: Mutex<Left<L, T>>,
-    /// A trace that was being proven is not any more.
-    ended: Condvar,
-}
-
-/// A place among those who prove.
-struct Begun<'d, L, T: Iterator<Item = Labelled<L>>> {
-    deal: &'d Deal<L, T>,
-    /// What another queue has to prove.
-    returned: Option<Labelled<L>>,
-}
-
-impl<L, T: Iterator<Item = Labelled<L>>> Deal<L, T> {
-    fn lock(&self) -> MutexGuard<'_, Left<L, T>> {
-        // What a panic left behind is whole.
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The next trace. While others are being proven, which may be returned, it waits for one; `None` if none is left.
-    fn next(&self) -> Option<(Begun<'_, L, T>, Labelled<L>)> {
-        let mut left = self.lock();
-        loop {
-            if let Some(trace) = left.next() {
-                left.begun += 1;
-                return Some((Begun { deal: self, returned: None }, trace));
-            }
-            if left.begun == 0 {
-                return None;
-            }
-            left = self.ended.wait(left).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
-impl<L, T: Iterator<Item = Labelled<L>>> Left<L, T> {
-    fn next(&mut self) -> Option<Labelled<L>> {
-        self.returned.pop().or_else(|| self.traces.next())
-    }
-}
-
-impl<L, T: Iterator<Item = Labelled<L>>> Drop for Begun<'_, L, T> {
-    fn drop(&mut self) {
-        let mut left = self.deal.lock();
-        left.begun -= 1;
-        left.returned.extend(self.returned.take());
-        self.deal.ended.notify_all();
-    }
-}
-
-impl<'s, S: Statement, L, T: Iterator<Item = Labelled<L>>> ManyProofs<'s, S, L, Fuse<T>> {
+impl<'s, S: Statement, L, T: Iterator<Item = (L, Vec<Columns>)>> ManyProofs<'s, S, L, Fuse<T>> {
     /// Proofs of `statement` with these parameters and each of `traces`, the columns of each component in stored order, with its
     /// label.
     pub fn new(
@@ -117,9 +53,7 @@ impl<'s, S: Statement, L, T: Iterator<Item = Labelled<L>>> ManyProofs<'s, S, L, 
         statement: &'s S,
         traces: impl IntoIterator<Item = (L, Vec<Columns>), IntoIter = T>,
     ) -> Self {
-        let traces = traces.into_iter().fuse();
-        let left = Mutex::new(Left { traces, returned: Vec::new(), begun: 0 });
-        Self { protocol, config, statement, deal: Deal { left, ended: Condvar::new() } }
+        Self { protocol, config, statement, traces: Jobs::new(traces) }
     }
 
     /// Proves on this queue until no trace is left, and says how many it was done with. `each` gets the label of a trace and its
@@ -132,27 +66,20 @@ impl<'s, S: Statement, L, T: Iterator<Item = Labelled<L>>> ManyProofs<'s, S, L, 
     pub fn prove_on<Q: StarkOps + Record>(
         &self,
         q: &Q,
-        mut each: impl FnMut(L, Result<StatementProof, ProveError>),
+        each: impl FnMut(L, Result<StatementProof, ProveError>),
     ) -> Result<usize, ProveError> {
         let mut prover = StatementProver::new(q, self.protocol, self.config, self.statement)?;
-        let (mut graph, mut done) = (ProofGraph::new(), 0);
-        while let Some((mut begun, (label, trace))) = self.deal.next() {
-            match prover.prove_replayed(q, &mut graph, &trace) {
-                Err(failure @ ProveError::Prover(ProverError::Backend(_))) => {
-                    begun.returned = Some((label, trace));
-                    return Err(failure);
-                }
-                proven => each(label, proven),
-            }
-            done += 1;
-        }
-        Ok(done)
+        let mut graph = ProofGraph::new();
+        let prove = |trace: &Vec<Columns>| match prover.prove_replayed(q, &mut graph, trace) {
+            Err(failure @ ProveError::Prover(ProverError::Backend(_))) => Err(failure),
+            proven => Ok(proven),
+        };
+        self.traces.work(prove, each)
     }
 
     /// The traces that no queue proved, with their labels: some if all devices failed.
     pub fn into_rest(self) -> impl Iterator<Item = (L, Vec<Columns>)> {
-        let mut left = self.deal.left.into_inner().unwrap_or_else(PoisonError::into_inner);
-        core::iter::from_fn(move || left.next())
+        self.traces.into_rest()
     }
 }
 

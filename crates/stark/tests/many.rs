@@ -10,10 +10,10 @@ use backend_api::{BackendError, Queue as _};
 use cuda_sim::driver::{self, Rule, Simulation};
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use stark::{
-    Columns, M31, ManyProofs, PcsConfig, Protocol, ProveError, ProverError, StatementProof, StatementProver, Ticket,
-    in_turn,
+    Columns, Jobs, M31, ManyProofs, PcsConfig, Protocol, ProveError, ProverError, StatementProof, StatementProver,
+    Ticket, in_turn,
 };
-use stark_airs::WideFibonacci;
+use stark_airs::{StateMachine, WideFibonacci};
 
 type Proven = Result<StatementProof, ProveError>;
 
@@ -158,4 +158,85 @@ fn when_all_devices_are_lost_the_caller_has_what_was_proven_before_and_why_the_r
 
 fn is_loss(failure: &ProveError) -> bool {
     matches!(failure, ProveError::Prover(ProverError::Backend(BackendError::DeviceLost { .. })))
+}
+
+/// A proof of a statement of its own.
+enum Job {
+    Steps(StateMachine),
+    Fibonacci(WideFibonacci, Vec<Columns>),
+}
+
+impl Job {
+    /// Other statements in turn: other heights and other public words.
+    fn all() -> Vec<Self> {
+        let steps = |n| StateMachine::new([3 + n % 2, 4], [n, 2].map(M31::from_u32)).unwrap();
+        let fibonacci = |n| {
+            let air = WideFibonacci::new(4, 5 + n).unwrap();
+            let trace = air.trace(&[[1, n].map(M31::from_u32); 16]).unwrap();
+            Self::Fibonacci(air, trace)
+        };
+        (0..8).map(|n| if n % 2 == 0 { Self::Steps(steps(n)) } else { fibonacci(n) }).collect()
+    }
+
+    fn prove(&self, q: &AnyQueue) -> Proven {
+        let (protocol, config) = (Protocol::V2_3, PcsConfig::default());
+        match self {
+            Self::Steps(machine) => StatementProver::new(q, protocol, config, machine)?.prove_from(q, machine),
+            Self::Fibonacci(air, trace) => StatementProver::new(q, protocol, config, air)?.prove(q, trace),
+        }
+    }
+}
+
+#[test]
+fn jobs_of_many_statements_are_done_once_and_a_device_that_is_lost_leaves_its_own_to_others() {
+    let processor = open(Choice::Cpu, 0);
+    let expected: Vec<_> = Job::all().iter().map(|job| job.prove(&processor).unwrap()).collect();
+    for rule in [None, Some("fail=700@cuLaunchKernel:150")] {
+        let session = two_devices();
+        let queues = [0, 1].map(|device| open(Choice::Sim, device));
+        if let Some(rule) = rule {
+            session.inject(rule.parse::<Rule>().unwrap());
+        }
+        let jobs = Jobs::new(in_turn([Job::all(), Job::all()]));
+        let proven = Mutex::new(Vec::new());
+        let work = |q: &AnyQueue| {
+            let prove = |job: &Job| match job.prove(q) {
+                Err(lost @ ProveError::Prover(ProverError::Backend(BackendError::DeviceLost { .. }))) => Err(lost),
+                proven => Ok(proven),
+            };
+            jobs.work(prove, |ticket, proof| proven.lock().unwrap().push((ticket, proof)))
+        };
+        let done = thread::scope(|scope| {
+            let workers = queues.each_ref().map(|q| scope.spawn(|| work(q)));
+            workers.map(|worker| worker.join().unwrap())
+        });
+        assert_eq!(done.iter().filter(|done| done.is_err()).count(), usize::from(rule.is_some()), "{done:?}");
+        let mut proven = proven.into_inner().unwrap();
+        proven.sort_by_key(|(Ticket { client, number }, _)| (*client, *number));
+        let all =
+            [0, 1].into_iter().flat_map(|client| expected.iter().enumerate().map(move |(n, proof)| (client, n, proof)));
+        assert_eq!(proven.len(), 16);
+        for ((Ticket { client, number }, proof), expected) in proven.iter().zip(all) {
+            assert_eq!((*client, *number, proof.as_ref().unwrap()), expected);
+        }
+        assert_eq!(jobs.into_rest().count(), 0);
+    }
+}
+
+#[test]
+fn a_job_without_room_is_its_own_failure() {
+    let settings = Settings { mem_limit_bytes: Some(1 << 20), ..Settings::default() };
+    let q = runtime::open_with(&settings, Some(Domain::Stark), Some(Choice::Cpu)).unwrap().0;
+    let air = WideFibonacci::new(14, 30).unwrap();
+    let large = Job::Fibonacci(air, vec![vec![vec![M31::ZERO; 1 << 14]; 30]]);
+    let mut jobs = Job::all();
+    jobs.insert(3, large);
+    let jobs = Jobs::new(jobs.into_iter().enumerate());
+    let mut proven = Vec::new();
+    assert_eq!(jobs.work(|job| Ok::<_, ()>(job.prove(&q)), |label, proof| proven.push((label, proof))), Ok(9));
+    for (label, proof) in proven {
+        let has_no_room =
+            matches!(proof, Err(ProveError::Prover(ProverError::Backend(BackendError::BudgetExceeded { .. }))));
+        assert!(if label == 3 { has_no_room } else { proof.is_ok() }, "{label}: {proof:?}");
+    }
 }
