@@ -68,7 +68,7 @@ struct Left<L, J, T> {
     begun: usize,
 }
 
-/// A place among those who work.
+/// A job that is under way.
 struct Begun<'d, L, J, T: Iterator<Item = (L, J)>> {
     jobs: &'d Jobs<L, J, T>,
     /// What another device has to do.
@@ -92,7 +92,8 @@ impl<L, J, T: Iterator<Item = (L, J)>> Jobs<L, J, T> {
     /// What `work` fails with, which does no more then: the job that it was at is left to others.
     pub fn work<P, E>(&self, mut work: impl FnMut(&J) -> Result<P, E>, mut each: impl FnMut(L, P)) -> Result<usize, E> {
         let mut done = 0;
-        while let Some((mut begun, (label, job))) = self.next() {
+        while let Some((label, job)) = self.begin() {
+            let mut begun = Begun { jobs: self, returned: None };
             match work(&job) {
                 Ok(made) => each(label, made),
                 Err(failure) => {
@@ -116,13 +117,13 @@ impl<L, J, T: Iterator<Item = (L, J)>> Jobs<L, J, T> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next job. While others are under way, which may be returned, it waits for one; `None` if none is left.
-    fn next(&self) -> Option<(Begun<'_, L, J, T>, (L, J))> {
+    /// The next job, which is under way from now on. While others are, which may be returned, it waits for one; `None` if none is left.
+    fn begin(&self) -> Option<(L, J)> {
         let mut left = self.lock();
         loop {
             if let Some(job) = left.next() {
                 left.begun += 1;
-                return Some((Begun { jobs: self, returned: None }, job));
+                return Some(job);
             }
             if left.begun == 0 {
                 return None;
