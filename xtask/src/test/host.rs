@@ -19,7 +19,11 @@ use crate::{mpi, pool::on_every_core, progress, step::cargo_test, tally::Tally};
 
 /// Programs with a few tests of minutes that take turns at one simulated device, and what their names contain: each of them runs
 /// in a process of its own, and none unless everything is run.
-const APART: [(&str, &str); 2] = [("conformance sim", "mutants::"), ("stark faults", "whatever_call_is_refused")];
+const APART: [(&str, &str); 3] = [
+    ("conformance sim", "mutants::"),
+    ("stark faults", "whatever_call_is_refused"),
+    ("stark devices", "whatever_call_is_refused"),
+];
 
 /// What those are, for a table.
 pub(super) const LEFT_OUT: &str =
