@@ -127,10 +127,9 @@ fn is_refusal(error: &ProveError, code: i32) -> bool {
 }
 
 #[test]
-fn some_calls_that_a_driver_refuses_end_all_ranks_with_the_proof_or_an_error() {
-    for (log_blowup, ranks) in WAYS {
-        refuse_calls(log_blowup, ranks, |_| 24 / ranks as u64);
-    }
+fn some_calls_that_a_driver_refuses_to_four_ranks_end_all_with_the_proof_or_an_error() {
+    let [_, (log_blowup, ranks)] = WAYS;
+    refuse_calls(log_blowup, ranks, |_| 16);
 }
 
 /// Of calls that only make a context current, which are most of all, some are refused, and each of all others.
@@ -139,15 +138,13 @@ fn each_but_of_contexts(call: &str) -> u64 {
 }
 
 #[test]
-fn whatever_call_is_refused_two_ranks_end_with_the_proof_or_an_error() {
-    let [(log_blowup, ranks), _] = WAYS;
-    refuse_calls(log_blowup, ranks, each_but_of_contexts);
+fn whatever_call_is_refused_two_ranks_that_gather_coefficients_end_with_the_proof_or_an_error() {
+    refuse_calls(2, 2, each_but_of_contexts);
 }
 
 #[test]
-fn whatever_call_is_refused_four_ranks_end_with_the_proof_or_an_error() {
-    let [_, (log_blowup, ranks)] = WAYS;
-    refuse_calls(log_blowup, ranks, each_but_of_contexts);
+fn whatever_call_is_refused_two_ranks_that_columns_are_dealt_to_end_with_the_proof_or_an_error() {
+    refuse_calls(1, 2, each_but_of_contexts);
 }
 
 /// Refuses calls of the driver in turn during a proof of ranks, `most` of each function or all of them.
