@@ -9,7 +9,7 @@ use runtime::{AnyQueue, Choice};
 use stark::{M31, PcsConfig, Protocol, ProverError, QM31};
 use stark_prover::{Component, Interaction, Proof, ProofGraphPair, Prover, Session, Submitted};
 
-use crate::{Device, is_refusal, made, open, refusal, simulate, turns};
+use crate::{Device, is_refusal, made, open, refusal, simulate, turns_but_of_contexts};
 
 const CHALLENGE: Relation = Relation::new(0, 0);
 
@@ -119,7 +119,7 @@ fn refuse_each_call(trace: Trace, least: [u64; 3]) {
         for (call, count) in calls {
             let device = Device::open(&session);
             let q = &device.q;
-            for (code, turn) in turns(count) {
+            for (code, turn) in turns_but_of_contexts(call, count) {
                 let (rule, (mut prover, mut pair)) = (format!("fail={code}@{call}:{turn}"), made_after(q));
                 session.inject(rule.parse::<Rule>().unwrap());
                 let proven = prove(q, &mut prover, &mut pair, trace);
