@@ -29,7 +29,8 @@ fn soak(choice: Choice, residency: Residency, proofs: u32) {
     let (air, config) = (WideFibonacci::new(2, 4).unwrap(), PcsConfig::default());
     let mut prover = StatementProver::with_residency(&q, Protocol::V2_3, config, &air, residency).unwrap();
     let root = prover.preprocessed_root(&q).unwrap();
-    let (mut graph, mut before) = (ProofGraph::new(), [0; 5]);
+    // A graph is of one way to bring the trace.
+    let ([mut graph, mut graph_from], mut before) = ([(); 2].map(|()| ProofGraph::new()), [0; 5]);
     for index in 0..proofs {
         let seeds: Vec<_> = (0..4).map(|row| [index, 7 * row + 1].map(M31::from_u32)).collect();
         let (trace, witness) = (air.trace(&seeds).unwrap(), air.seeds(&seeds).unwrap());
@@ -37,7 +38,7 @@ fn soak(choice: Choice, residency: Residency, proofs: u32) {
             0 => prover.prove(&q, &trace),
             1 => prover.prove_from(&q, &witness),
             2 => prover.prove_replayed(&q, &mut graph, &trace),
-            _ => prover.prove_from_replayed(&q, &mut graph, &witness),
+            _ => prover.prove_from_replayed(&q, &mut graph_from, &witness),
         };
         verify(Protocol::V2_3, config, &air, root, &proof.unwrap()).unwrap();
         if index + 1 == WARM {
@@ -45,7 +46,9 @@ fn soak(choice: Choice, residency: Residency, proofs: u32) {
         }
     }
     assert_eq!(usage(&q), before);
-    drop((prover, graph));
+    let is_recorded = choice == Choice::Sim && !matches!(residency, Residency::Host(_));
+    assert_eq!([graph.is_recorded(), graph_from.is_recorded()], [is_recorded; 2]);
+    drop((prover, graph, graph_from));
     assert_eq!(q.budget().live_bytes(), 0);
 }
 
