@@ -71,8 +71,8 @@ struct Left<L, J, T> {
 /// A job that is under way.
 struct Begun<'d, L, J, T: Iterator<Item = (L, J)>> {
     jobs: &'d Jobs<L, J, T>,
-    /// What another device has to do.
-    returned: Option<(L, J)>,
+    /// Left to others, unless it is done.
+    job: Option<(L, J)>,
 }
 
 impl<L, J, T: Iterator<Item = (L, J)>> Jobs<L, J, Fuse<T>> {
@@ -89,17 +89,14 @@ impl<L, J, T: Iterator<Item = (L, J)>> Jobs<L, J, T> {
     /// While others are at their last jobs it waits, since they may fail.
     ///
     /// # Errors
-    /// What `work` fails with, which does no more then: the job that it was at is left to others.
+    /// What `work` fails with, which does no more then: the job that it was at is left to others, as it is where `work` panics.
     pub fn work<P, E>(&self, mut work: impl FnMut(&J) -> Result<P, E>, mut each: impl FnMut(L, P)) -> Result<usize, E> {
         let mut done = 0;
-        while let Some((label, job)) = self.begin() {
-            let mut begun = Begun { jobs: self, returned: None };
-            match work(&job) {
-                Ok(made) => each(label, made),
-                Err(failure) => {
-                    begun.returned = Some((label, job));
-                    return Err(failure);
-                }
+        while let Some(job) = self.begin() {
+            let mut begun = Begun { jobs: self, job: Some(job) };
+            let made = begun.job.as_ref().map(|(_, job)| work(job)).transpose()?;
+            if let Some(((label, _), made)) = begun.job.take().zip(made) {
+                each(label, made);
             }
             done += 1;
         }
@@ -143,7 +140,7 @@ impl<L, J, T: Iterator<Item = (L, J)>> Drop for Begun<'_, L, J, T> {
     fn drop(&mut self) {
         let mut left = self.jobs.lock();
         left.begun -= 1;
-        left.returned.extend(self.returned.take());
+        left.returned.extend(self.job.take());
         self.jobs.ended.notify_all();
     }
 }

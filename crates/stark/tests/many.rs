@@ -224,6 +224,19 @@ fn jobs_of_many_statements_are_done_once_and_a_device_that_is_lost_leaves_its_ow
 }
 
 #[test]
+fn a_job_that_panics_is_left_to_others() {
+    let jobs = Jobs::new([("first", 1), ("second", 2)]);
+    let panicked = thread::scope(|scope| {
+        scope.spawn(|| jobs.work(|_| -> Result<(), ()> { panic!("on purpose") }, |_, ()| {})).join().is_err()
+    });
+    assert!(panicked);
+    let mut done = Vec::new();
+    assert_eq!(jobs.work(|job| Ok::<_, ()>(*job), |label, made| done.push((label, made))), Ok(2));
+    done.sort_unstable();
+    assert_eq!(done, [("first", 1), ("second", 2)]);
+}
+
+#[test]
 fn a_job_without_room_is_its_own_failure() {
     let settings = Settings { mem_limit_bytes: Some(1 << 20), ..Settings::default() };
     let q = runtime::open_with(&settings, Some(Domain::Stark), Some(Choice::Cpu)).unwrap().0;

@@ -59,11 +59,16 @@ fn hold_with<S: Statement, W: Witness>(
     let mut prover = prover_with(q, statement, residency);
     let [mut graph, mut graph_from] = [(), ()].map(|()| ProofGraph::new());
     for (round, (trace, witness)) in traces.iter().cycle().take(3 * traces.len()).enumerate() {
+        // A trace of which there is no proof leaves other answers before each replay.
+        let mut broken = trace.clone();
+        broken[0][0][0] += M31::ONE;
         let (expected, eager) = counted(q, || prover.prove(q, trace).unwrap());
         let (from, eager_from) = counted(q, || prover.prove_from(q, witness).unwrap());
         assert_eq!(from, expected);
+        prover.prove(q, &broken).unwrap_err();
         let (proof, replayed) = counted(q, || prover.prove_replayed(q, &mut graph, trace).unwrap());
         assert_eq!(proof, expected, "{round}");
+        prover.prove(q, &broken).unwrap_err();
         let (proof, replayed_from) = counted(q, || prover.prove_from_replayed(q, &mut graph_from, witness).unwrap());
         assert_eq!(proof, expected, "{round}");
         for counts in [eager, eager_from, replayed, replayed_from] {

@@ -21,7 +21,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use sha2::{Digest as _, Sha256};
 use stark::{
-    Columns, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, StatementProof, StatementProver,
+    Columns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, StatementProof, StatementProver,
     memory_plan,
 };
 
@@ -94,14 +94,20 @@ impl Use for Proven<'_> {
     }
 }
 
-/// Three proofs with one graph, the last of which it replays: they are the same.
+/// Three proofs with one graph, the last of which it replays: they are the same, though another trace, of which there is no proof, comes
+/// before each and leaves other answers.
 fn replay<S: stark::Statement>(
     q: &AnyQueue,
     prover: &mut StatementProver<'_, AnyQueue, S>,
     trace: &[Columns],
 ) -> StatementProof {
     let mut graph = ProofGraph::new();
-    let [first, recorded, replayed] = [(); 3].map(|()| prover.prove_replayed(q, &mut graph, trace).unwrap());
+    let mut broken = trace.to_vec();
+    broken[0][0][0] += M31::ONE;
+    let [first, recorded, replayed] = [(); 3].map(|()| {
+        prover.prove(q, &broken).unwrap_err();
+        prover.prove_replayed(q, &mut graph, trace).unwrap()
+    });
     assert!(graph.is_recorded() && first == recorded && recorded == replayed);
     replayed
 }
