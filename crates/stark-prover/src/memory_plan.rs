@@ -122,7 +122,7 @@ impl MemoryPlan {
         };
         let mut least = planned(Residency::Full)?;
         for residency in Residency::all(&shape, q.caps().kind).skip(1) {
-            if q.budget().reserve(least.1.bytes_on(q)).is_ok() {
+            if least.1.bytes_on(q) <= free_bytes(q) {
                 break;
             }
             let next = planned(residency)?;
@@ -135,8 +135,7 @@ impl MemoryPlan {
 
     /// Whether the budget of `q` has room for it, and beside it for the making of a trace.
     pub(crate) fn fits_with_trace<Q: Queue>(&self, q: &Q) -> bool {
-        let free_bytes = q.budget().limit_bytes().saturating_sub(q.budget().live_bytes());
-        self.bytes_on(q).saturating_add(self.making_bytes) <= free_bytes
+        self.bytes_on(q).saturating_add(self.making_bytes) <= free_bytes(q)
     }
 
     /// That of one of the ranks that make a proof together, and what it is of, with the fewest blocks of which all ranks have as many
@@ -241,6 +240,11 @@ impl MemoryParts {
         let Self { coefficients, values, trees, look_ups, quotients, fri, twiddles, rest } = *self;
         coefficients + values + trees + look_ups + quotients + fri + twiddles + rest
     }
+}
+
+/// Bytes that the budget of `q` has left.
+fn free_bytes<Q: Queue>(q: &Q) -> u64 {
+    q.budget().limit_bytes().saturating_sub(q.budget().live_bytes())
 }
 
 fn bytes<T: Element>(buffer: &Nowhere<T>) -> u64 {

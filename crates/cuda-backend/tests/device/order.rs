@@ -38,9 +38,9 @@ fn transfers_of_mixed_sizes_mostly_find_pinned_memory() {
         let mut state = 7u32;
         for round in 0..400 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            // words of 4 bytes to 2 MiB, as likely in each octave
-            let len = (1usize << (state >> 28)) + (state as usize >> 4) % (1 << (state >> 28));
-            let host = vec![state; len.min(1 << 19)];
+            // Words of 4 bytes to 8 MiB, as likely in each octave: the longest go in two pieces.
+            let octave = 1usize << ((state >> 24) % 21);
+            let host = vec![state; octave + (state as usize >> 4) % octave];
             let buf = queue.upload(&host).unwrap();
             if round % 4 == 0 {
                 assert!(queue.download(&buf).unwrap() == host, "{schedule}");
