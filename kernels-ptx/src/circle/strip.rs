@@ -332,7 +332,7 @@ const unsafe fn word(word: u32) -> M31 {
 
 kernel_table! {
     circle_strip_interpolate: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 1;
-    circle_strip_evaluate: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 1;
+    circle_strip_evaluate: block [256, 1, 1], min_blocks 4, shared Bytes(SHARED_BYTES), barriers 1;
     circle_wide_strip_interpolate: block [512, 1, 1], min_blocks 1, shared Bytes(WIDE_SHARED_BYTES), barriers 1;
     circle_wide_strip_evaluate: block [512, 1, 1], min_blocks 1, shared Bytes(WIDE_SHARED_BYTES), barriers 1;
     circle_strip_restrict: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 1;

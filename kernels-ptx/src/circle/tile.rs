@@ -382,8 +382,8 @@ impl TileWords {
 }
 
 kernel_table! {
-    circle_tile_interpolate: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 3;
-    circle_tile_evaluate: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 3;
+    circle_tile_interpolate: block [256, 1, 1], min_blocks 4, shared Bytes(SHARED_BYTES), barriers 3;
+    circle_tile_evaluate: block [256, 1, 1], min_blocks 4, shared Bytes(SHARED_BYTES), barriers 3;
     circle_tile_extend: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 3;
     circle_tile_restrict: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 3;
     circle_tile_pair_interpolate: block [256, 1, 1], min_blocks 2, shared Bytes(SHARED_BYTES), barriers 6;

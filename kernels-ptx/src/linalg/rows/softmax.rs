@@ -264,7 +264,7 @@ kernel_table! {
     linalg_softmax_block_f32, linalg_softmax_block_f16, linalg_softmax_block_bf16:
         block [group::BLOCK_THREADS, 1, 1], min_blocks 4, shared Bytes(group::REDUCE_BYTES), barriers 4;
     linalg_softmax_held_f32, linalg_softmax_held_f16, linalg_softmax_held_bf16:
-        block [group::WARP_THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+        block [group::WARP_THREADS, 1, 1], min_blocks 8, shared None, barriers 0;
     linalg_softmax_warp_f32, linalg_softmax_warp_f16, linalg_softmax_warp_bf16:
         block [group::WARP_THREADS, 1, 1], min_blocks 8, shared None, barriers 0;
 }
