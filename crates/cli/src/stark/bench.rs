@@ -135,7 +135,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     // Refused before a trace is made.
     planned(&outline, config, args.residency, 1, "one device")?;
     let q = open(Domain::Stark, args.backend)?;
-    expect_room(&outline, config, args.residency, slice::from_ref(&q), 1)?;
+    expect_room(&outline, config, args.residency, slice::from_ref(&q), 1, true)?;
     let (statement, trace) = args.air.make(q.budget()).context("making the trace")?;
     let timed =
         statement.with(Timing { q: &q, config, residency: args.residency, trace: &trace, rounds: args.rounds })??;

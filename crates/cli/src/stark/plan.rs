@@ -45,16 +45,18 @@ impl UseStatement for Planning {
     }
 }
 
-/// Refuses a proof that the budget of one of the `queues` has no room for, each of which is that of one of `devices`.
+/// Refuses a proof that the budget of one of the `queues` has no room for, each of which is that of one of `devices`. `made_there` says
+/// whether its trace is made on the device too, which takes more where coefficients are not kept there.
 pub(super) fn expect_room(
     statement: &KnownStatement,
     config: PcsConfig,
     residency: ResidencyArgs,
     queues: &[AnyQueue],
     devices: usize,
+    made_there: bool,
 ) -> Result<()> {
     for q in queues {
-        statement.with(Room { q, config, residency, devices })??;
+        statement.with(Room { q, config, residency, devices, made_there })??;
     }
     Ok(())
 }
@@ -64,18 +66,24 @@ struct Room<'q> {
     config: PcsConfig,
     residency: ResidencyArgs,
     devices: usize,
+    made_there: bool,
 }
 
 impl UseStatement for Room<'_> {
     type Out = Result<()>;
 
     fn with<S: Statement>(self, statement: &S) -> Result<()> {
-        let Self { q, config, residency, devices } = self;
+        let Self { q, config, residency, devices, made_there } = self;
         let plan = match residency.chosen() {
             Some(residency) => memory_plan(&config, statement, residency)?,
             None => memory_plan_on(q, &config, statement, devices)?,
         };
-        drop(q.budget().reserve(plan.bytes_on(q)).context("the device has no room for the proof")?);
+        let making = if made_there { plan.making_bytes() } else { 0 };
+        drop(
+            q.budget()
+                .reserve(plan.bytes_on(q).saturating_add(making))
+                .context("the device has no room for the proof")?,
+        );
         Ok(())
     }
 }

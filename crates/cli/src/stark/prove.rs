@@ -173,7 +173,7 @@ fn make(args: &ProveArgs, place: Option<&Place>) -> Result<()> {
         Some(place) => vec![open_of_rank(Domain::Stark, args.backend, &place.launch)?],
         None => open_many(Domain::Stark, args.backend, args.devices.count())?,
     };
-    expect_room(&outline, config, args.residency, &queues, count)?;
+    expect_room(&outline, config, args.residency, &queues, count, args.trace_npy.is_none())?;
     let q = &queues[0];
     let (statement, trace) = match &args.trace_npy {
         None => args.air.make(q.budget()).context("making the trace")?,

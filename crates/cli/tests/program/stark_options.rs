@@ -138,6 +138,18 @@ fn a_proof_that_does_not_fit_is_refused_before_its_trace_is_made() {
         let said = refused("prove", limit, &[&line[..], more].concat());
         assert!(said.contains(no_room), "{limit}, {more:?}: {said}");
     }
+    // Where coefficients are on the host, more is needed for a trace that is made on the device.
+    let whole = ["--air", "wide-fibonacci", "--columns", "5", "--log-rows", "12", "--blocks", "4", "--host"];
+    let planned = text(&trefoil().args(["stark", "plan"]).args(whole).assert().success().get_output().stdout);
+    let bytes = |what: &str| {
+        let line = planned.lines().find(|line| line.ends_with(what)).unwrap();
+        (line.split_whitespace().next().unwrap().parse::<f64>().unwrap() * 1e6) as u64
+    };
+    let limit = (bytes("whole proof") + bytes("made on the device") * 3 / 4).to_string();
+    let said = refused("prove", &limit, &[&whole[..], &["--out", "a"]].concat());
+    assert!(said.contains(no_room), "{limit}: {said}");
+    let given = refused("prove", &limit, &[&line[..], &["--blocks", "4", "--host"]].concat());
+    assert!(!given.contains(no_room) && given.contains("trace.npy"), "{limit}: {given}");
     let said = refused("prove", "8M", &line);
     assert!(!said.contains(no_room) && said.contains("trace.npy"), "{said}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
