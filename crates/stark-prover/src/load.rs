@@ -24,6 +24,14 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
+    /// Waits until the device has done what was submitted. Of several ranks, one whose device failed ends the others.
+    ///
+    /// # Errors
+    /// What the device reports.
+    pub fn wait(&self, q: &Q) -> Result<(), ProverError> {
+        self.group.or_end(q.finish().map_err(ProverError::from))
+    }
+
     /// Makes the trace of the next proof on the device, as [`load`](Self::load) uploads one.
     ///
     /// # Errors

@@ -329,16 +329,13 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     }
 
     fn watched(&mut self, q: &Q, trace: Trace<'_>, mut watch: impl FnMut(Stage)) -> Result<StatementProof, ProveError> {
-        let mut begin = |stage| {
-            q.finish()?;
-            watch(stage);
-            Ok::<_, ProverError>(())
-        };
-        begin(Stage::Trace)?;
+        self.prover.wait(q)?;
+        watch(Stage::Trace);
         self.load(q, trace)?;
         let mut session = committed(self.statement, self.prover.begin(q)?)?;
         if !self.statement.relations().is_empty() {
-            begin(Stage::LookUps)?;
+            q.finish().map_err(ProverError::from)?;
+            watch(Stage::LookUps);
             session = look_ups(self.statement, session)?;
         }
         checked(self.statement, session.submit_watched(watch)?)

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, atomic::AtomicU64},
+    sync::{Arc, Barrier, atomic::AtomicU64},
     thread,
     time::Duration,
 };
@@ -180,6 +180,36 @@ fn refuse_calls(log_blowup: u32, ranks: usize, most: impl Fn(&str) -> u64) {
         assert!(refused.get(call).is_some_and(|&times| times > 1), "{call} of {ranks} ranks: {refused:?}");
     }
     assert!(failed > 15, "{failed} of {ranks} ranks");
+}
+
+#[test]
+fn a_rank_whose_device_is_lost_before_a_watched_proof_ends_all() {
+    let (air, trace) = wide(4, 6);
+    let session = devices();
+    let made = Barrier::new(2);
+    let proven = on_ranks(Local::group(2), Choice::Sim, |q, rank| {
+        let is_first = rank.rank() == 0;
+        let mut prover = StatementProver::sharded(q, rank, Protocol::V2_3, PcsConfig::default(), &air).unwrap();
+        q.finish().unwrap();
+        // The first wait of the first rank fails, before the other begins.
+        if made.wait().is_leader() {
+            session.inject("fail=700@cuStreamSynchronize:1".parse::<Rule>().unwrap());
+        }
+        made.wait();
+        if !is_first {
+            made.wait();
+        }
+        let mut stages = Vec::new();
+        let proven = prover.prove_watched(q, &trace, |stage| {
+            stages.push(stage);
+        });
+        if is_first {
+            made.wait();
+        }
+        (proven, stages.len())
+    });
+    assert!(proven[0].0.as_ref().is_err_and(|why| is_refusal(why, 700)) && proven[0].1 == 0, "{proven:?}");
+    assert_eq!(proven[1].0, Err(collective(CollectiveError::GaveUp { rank: 0 })));
 }
 
 #[test]
