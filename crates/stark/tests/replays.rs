@@ -138,12 +138,16 @@ fn a_graph_is_made_anew_where_the_trace_is_made_in_another_way() {
     let (mut prover, mut graph) = (prover(&q, &air), ProofGraph::new());
     for seed in 1..4 {
         let (trace, witness) = fibonacci(&air, 64, seed);
+        let other = fibonacci(&air, 64, seed + 9).0;
         let expected = prover.prove(&q, &trace);
         for is_recorded in [false, true, true] {
+            // A replay finds the answers of another proof.
+            assert!(prover.prove(&q, &other).unwrap() != *expected.as_ref().unwrap());
             assert_eq!(prover.prove_replayed(&q, &mut graph, &trace), expected);
             assert_eq!(graph.is_recorded(), is_recorded);
         }
         for is_recorded in [false, true, true] {
+            prover.prove(&q, &other).unwrap();
             assert_eq!(prover.prove_from_replayed(&q, &mut graph, &witness), expected);
             assert_eq!(graph.is_recorded(), is_recorded);
         }

@@ -69,5 +69,5 @@ fn blocks_on_the_simulated_device_take_what_they_took_for_the_first_proofs() {
 
 #[test]
 fn coefficients_on_the_host_take_what_they_took_for_the_first_proofs() {
-    soak(Choice::Sim, Residency::Host(4), PROOFS / 10);
+    soak(Choice::Sim, Residency::Host(4), PROOFS);
 }

@@ -40,10 +40,16 @@ fn single(q: &AnyQueue, prover: &mut Prover<AnyQueue>, traces: &Traces, way: Way
     make(prover.begin(q).unwrap(), way).unwrap().wait().unwrap().proof().unwrap()
 }
 
+/// Leaves the answers of another trace in the memory of a prover.
+fn leave_others(q: &AnyQueue, prover: &mut Prover<AnyQueue>, others: &Traces, way: Way) {
+    load(q, prover, others);
+    make(prover.begin(q).unwrap(), way).unwrap().wait().unwrap();
+}
+
 #[test]
 fn other_words_and_wider_relations_make_another_graph() {
     let q = simulated();
-    let traces = traces(&STATEMENT, 1);
+    let [traces, others] = [1, 2].map(|seed| traces(&STATEMENT, seed));
     let [mut first, mut second] = [(), ()].map(|()| prover(&q, &STATEMENT, PcsConfig::default(), &traces).unwrap());
     let way = Way { words: [1, 2], relation: PAIR };
     let wider = Relation::new(PAIR.first(), PAIR.slots() + 3);
@@ -53,6 +59,7 @@ fn other_words_and_wider_relations_make_another_graph() {
     for (index, way) in ways.into_iter().enumerate() {
         let expected = single(&q, &mut first, &traces, way);
         for round in 0..4 {
+            leave_others(&q, &mut second, &others, way);
             load(&q, &mut second, &traces);
             // Whoever draws another relation says so.
             let said = [&way.words[..], &[way.relation.slots()]].concat();
@@ -71,6 +78,7 @@ fn other_words_and_wider_relations_make_another_graph() {
         if round == 3 {
             single(&q, &mut third, &traces, Way { relation: wider, ..way });
         }
+        leave_others(&q, &mut third, &others, way);
         load(&q, &mut third, &traces);
         let proof = graph.submit(&mut third, &q, &way.words, |session| make(session, way)).unwrap();
         let found = proof.wait().unwrap();
