@@ -113,6 +113,35 @@ kernels() {
     mv "$out/kernels.json.part" "$out/kernels.json"
     return "$status"
 }
+# proofs LOG: a proof of each computation that ships, of 2^LOG rows, in each way to keep it in memory, which is that of the
+# processor byte for byte.
+proofs() {
+    local air way failed=0
+    for air in wide-fibonacci state-machine plonk poseidon2 blake2s; do
+        "$trefoil" stark prove --air "$air" --log-rows "$1" --backend cpu --out "$out/expected.part" || return 1
+        for way in "" "--blocks 4" "--blocks 2 --host"; do
+            # shellcheck disable=SC2086 # they are options
+            if ! { "$trefoil" stark prove --air "$air" --log-rows "$1" $way --backend "$backend" --out "$out/proof.part" &&
+                cmp "$out/proof.part" "$out/expected.part"; }; then
+                echo "proof of $air $way: failed"
+                failed=1
+            fi
+        done
+    done
+    return "$failed"
+}
+# whole_proofs ROUNDS LOG...: the stages of proofs, and what they hand to the driver.
+whole_proofs() {
+    local rounds="$1" air log_rows failed=0
+    shift
+    for log_rows in "$@"; do
+        for air in wide-fibonacci state-machine plonk poseidon2 blake2s; do
+            echo "$air, 2^$log_rows rows"
+            "$trefoil" stark bench --air "$air" --log-rows "$log_rows" --backend "$backend" --rounds "$rounds" || failed=1
+        done
+    done > "$out/stark.txt"
+    return "$failed"
+}
 torch() { python3 "$here/torch_times.py" "$@" "$out/torch.json"; }
 pageable() { TREFOIL_GPU_PINNED=0 "$@"; }
 bitsliced() { TREFOIL_GPU_AES=bitsliced "$@"; }
@@ -127,7 +156,7 @@ profile() {
         --section SpeedOfLight --section Occupancy --section LaunchStats --section MemoryWorkloadAnalysis \
         "$trefoil" bench --backend "$backend" --exact "$1" >> "$out/ncu.csv"
 }
-export -f suite bench kernels torch pageable bitsliced interpreted sanitizer profile
+export -f suite bench kernels proofs whole_proofs torch pageable bitsliced interpreted sanitizer profile
 export here trefoil backend out
 
 # run NAME SECONDS FUNCTION ARGUMENT...: a piece that is one of the functions above. The shell outlives the first signal, so
@@ -154,6 +183,7 @@ check() {
         --max-elements "$small" air.
     run "kernels as compiled" 120 kernels
     run "trials of the compiler" 60 "$trefoil" trials --backend "$backend"
+    run "proofs" 120 proofs $((quick ? 5 : 12))
     if [ "$quick" = 1 ]; then return; fi
     run "suite, AES by table" 240 suite full-table.jsonl --condition plain
     run "suite, bitsliced AES" 120 bitsliced suite full-bitsliced.jsonl --condition plain fss.
@@ -174,6 +204,7 @@ speed() {
         # It holds what was measured, also where torch did not get to its end.
         if [ -s "$out/torch.json" ]; then arguments=(--peer "$out/torch.json"); fi
     fi
+    if [ "$quick" = 1 ]; then run "whole proofs" 60 whole_proofs 1 4; else run "whole proofs" 60 whole_proofs 15 16 18; fi
     run "speed" 330 bench speed --events "$out/speed.jsonl" "${small[@]}" "${arguments[@]}"
     run "copies without pinned memory" 30 pageable bench copies-pageable "${small[@]}" copy.
     run "speed, bitsliced AES" 90 bitsliced bench speed-bitsliced "${small[@]}" pfss.

@@ -46,7 +46,9 @@ pub(crate) fn try_out(sh: &Shell, program: Program) -> Result<Tally> {
         "small-bitsliced.jsonl",
         "small-interpreted.jsonl",
     ];
-    for report in reports.into_iter().chain(["speed.json", "speed.html", "speed.jsonl", "conditions.jsonl"]) {
+    for report in
+        reports.into_iter().chain(["speed.json", "speed.html", "speed.jsonl", "stark.txt", "conditions.jsonl"])
+    {
         tally += Tally::of(report, fs::metadata(out.join(report)).is_ok_and(|file| file.len() > 0));
     }
     Ok(tally)

@@ -5,9 +5,9 @@
 /// Both give the same words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AirKernel {
-    /// A program is made into PTX, which the driver compiles when the program first runs. Programs of more than
-    /// [`MOST_INSTRUCTIONS`](crate::ProgramSource::MOST_INSTRUCTIONS), and those that the driver does not compile, are
-    /// interpreted.
+    /// A program is made into PTX, which the driver compiles when the program first runs, in several
+    /// [`parts`](crate::ProgramSource::parts) if it is long. Programs that are too long for that, and those that the driver
+    /// does not compile, are interpreted.
     #[default]
     Compiled,
     /// A kernel that ships reads the steps as it runs them.

@@ -83,22 +83,21 @@ impl CudaQueue {
         Ok(Launch::new(&self.inner.track, kernel))
     }
 
-    /// A launch of the kernel that the driver compiles of a program, to be given its grid and arguments; `None` if the
+    /// A launch of each kernel that the driver compiles of a program, to be given its grid and arguments; `None` if the
     /// program is to be interpreted.
     ///
     /// # Errors
     /// [`BackendError::Kernel`] where the driver fails for a reason that is not the program.
-    pub(crate) fn program(&self, source: &ProgramSource<'_>) -> Result<Option<Launch<'_>>, BackendError> {
+    pub(crate) fn program(&self, source: &ProgramSource<'_>) -> Result<Option<Vec<Launch<'_>>>, BackendError> {
         let (device, track) = (self.device(), self.track());
-        let is_long = source.instructions_of_text() > ProgramSource::MOST_INSTRUCTIONS;
-        if device.air() == AirKernel::Interpreted || is_long {
+        if device.air() == AirKernel::Interpreted {
             return Ok(None);
         }
         let _relaxed = track.relax()?;
         let (on, program) = ((device.context(), device.info()), (&source.digest(), source.kind.kernel()));
         let may_wait = track.recording().is_none();
-        let kernel = device.compiled_programs().kernel(on, program, may_wait, || source.text())?;
-        Ok(kernel.map(|kernel| Launch::new(track, kernel)))
+        let kernels = device.compiled_programs().kernels(on, program, may_wait, || source.texts())?;
+        Ok(kernels.map(|kernels| kernels.into_iter().map(|kernel| Launch::new(track, kernel)).collect()))
     }
 
     fn upload_as<T: Element>(&self, content: Content, parts: &[&[T]], dst: CudaMut<'_, T>) -> Result<(), BackendError> {

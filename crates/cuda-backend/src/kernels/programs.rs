@@ -1,4 +1,4 @@
-//! The programs that a device has compiled, each a module of its own, by a digest of what it is made of.
+//! The programs that a device has compiled, each a module of its own or some, by a digest of what it is made of.
 
 use std::{
     collections::VecDeque,
@@ -16,6 +16,9 @@ const MOST: usize = 512;
 /// A digest of what a program is made of.
 pub(crate) type ProgramDigest = [u8; 32];
 
+/// The modules of a program's parts; none if it is too long to be compiled.
+type Modules = Arc<[Module]>;
+
 /// Programs that were compiled, or that the driver would not compile.
 #[derive(Debug, Default)]
 pub(crate) struct Programs {
@@ -25,9 +28,9 @@ pub(crate) struct Programs {
 #[derive(Debug, Default)]
 struct State {
     /// The last one that was used comes last.
-    held: VecDeque<(ProgramDigest, Arc<Module>)>,
+    held: VecDeque<(ProgramDigest, Modules)>,
     /// Programs that made room while a recording forbade waiting for the device, as their release does.
-    retired: Vec<Arc<Module>>,
+    retired: Vec<Modules>,
     compiled: u64,
 }
 
@@ -36,48 +39,51 @@ struct State {
 pub struct ProgramFacts {
     /// How many are held, the ones that the driver would not compile too.
     pub held: usize,
-    /// How many were given to the driver to compile, so far.
+    /// How many texts were given to the driver to compile, so far: of a long program there are some.
     pub compiled: u64,
     /// Why those that are held and were not compiled are interpreted.
     pub refused: Vec<ModuleError>,
 }
 
 impl Programs {
-    /// The kernel of the program with this digest, which is compiled if it is not held. `None` if the driver does not take
-    /// its text.
+    /// The kernels of the program with this digest, which is compiled if it is not held. `None` if it has no texts, or the driver
+    /// does not take one.
     ///
     /// With `may_wait`, programs that made room are released, which waits for the device.
     ///
     /// # Errors
     /// A passing failure of the driver.
-    pub(crate) fn kernel(
+    pub(crate) fn kernels(
         &self,
         (context, info): (&Arc<Context>, &DeviceInfo),
         (digest, kernel): (&ProgramDigest, &str),
         may_wait: bool,
-        text: impl FnOnce() -> ModuleText,
-    ) -> Result<Option<Arc<Kernel>>, BackendError> {
-        let module = self.module(digest, may_wait, || Module::new(text(), info));
-        let found = module.and_then(|module| module.kernel(context, info, kernel));
+        texts: impl FnOnce() -> Vec<ModuleText>,
+    ) -> Result<Option<Vec<Arc<Kernel>>>, BackendError> {
+        let modules =
+            self.modules(digest, may_wait, || texts().into_iter().map(|text| Module::new(text, info)).collect());
+        let found =
+            modules.and_then(|modules| modules.iter().map(|module| module.kernel(context, info, kernel)).collect());
+        let found = found.map(|kernels: Option<Vec<_>>| kernels.filter(|kernels| !kernels.is_empty()));
         found.or_else(|error| if error.is_of_the_text() { Ok(None) } else { Err(error.of_kernel(kernel)) })
     }
 
-    fn module(
+    fn modules(
         &self,
         digest: &ProgramDigest,
         may_wait: bool,
-        make: impl FnOnce() -> Result<Module, ModuleError>,
-    ) -> Result<Arc<Module>, ModuleError> {
+        make: impl FnOnce() -> Result<Vec<Module>, ModuleError>,
+    ) -> Result<Modules, ModuleError> {
         let mut state = lock(&self.state);
         let known = state.held.iter().position(|(known, _)| known == digest);
         if let Some(known) = known.and_then(|at| state.held.remove(at)) {
-            let module = Arc::clone(&known.1);
+            let modules = Arc::clone(&known.1);
             state.held.push_back(known);
-            return Ok(module);
+            return Ok(modules);
         }
-        let module = Arc::new(make()?);
-        state.compiled += 1;
-        state.held.push_back((*digest, Arc::clone(&module)));
+        let modules: Modules = make()?.into();
+        state.compiled += modules.len() as u64;
+        state.held.push_back((*digest, Arc::clone(&modules)));
         if state.held.len() > MOST
             && let Some((_, oldest)) = state.held.pop_front()
         {
@@ -86,15 +92,16 @@ impl Programs {
         let released = if may_wait { std::mem::take(&mut state.retired) } else { Vec::new() };
         drop(state);
         drop(released);
-        Ok(module)
+        Ok(modules)
     }
 
     /// What is held.
     pub(crate) fn facts(&self) -> ProgramFacts {
         let state = lock(&self.state);
         let (held, compiled) = (state.held.len(), state.compiled);
-        let modules: Vec<_> = state.held.iter().map(|(_, module)| Arc::clone(module)).collect();
+        let programs: Vec<_> = state.held.iter().map(|(_, modules)| Arc::clone(modules)).collect();
         drop(state);
-        ProgramFacts { held, compiled, refused: modules.iter().filter_map(|module| module.refusal()).collect() }
+        let modules = programs.iter().flat_map(|modules| modules.iter());
+        ProgramFacts { held, compiled, refused: modules.filter_map(Module::refusal).collect() }
     }
 }

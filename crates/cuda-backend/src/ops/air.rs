@@ -49,8 +49,9 @@ impl AirOps for CudaQueue {
         let AirEvaluate { instructions, masks, constants, .. } = op;
         let source = ProgramSource { kind: ProgramKind::Evaluate, instructions, masks, constants };
         let (masks, inverses) = (self.upload(masks)?, self.upload(op.vanishing_inverses)?);
-        if let Some(launch) = self.program(&source)? {
-            return air::evaluate_compiled(launch, &op, masks.view(), inverses.view());
+        if let Some(launches) = self.program(&source)? {
+            let mut launches = launches.into_iter();
+            return launches.try_for_each(|launch| air::evaluate_compiled(launch, &op, masks.view(), inverses.view()));
         }
         let (instructions, constants) = (self.upload(instructions)?, self.upload(constants)?);
         let (instructions, masks, constants) = (instructions.view(), masks.view(), constants.view());
@@ -71,8 +72,8 @@ impl AirOps for CudaQueue {
         let AirFractions { instructions, masks, constants, .. } = op;
         let source = ProgramSource { kind: ProgramKind::Fractions, instructions, masks, constants };
         let masks = self.upload(masks)?;
-        if let Some(launch) = self.program(&source)? {
-            return air::fractions_compiled(launch, &op, masks.view());
+        if let Some(launches) = self.program(&source)? {
+            return launches.into_iter().try_for_each(|launch| air::fractions_compiled(launch, &op, masks.view()));
         }
         let (instructions, constants) = (self.upload(instructions)?, self.upload(constants)?);
         let (instructions, masks, constants) = (instructions.view(), masks.view(), constants.view());

@@ -1,5 +1,7 @@
 //! Programs of AIRs as PTX that the driver compiles: straight-line code with a thread for each position.
 //!
+//! A long program is cut into texts that each make some of its outputs: the compiler's time grows faster than a text.
+//!
 //! A text depends on the steps, the constants and the offsets of the masks. Where columns lie, how high they are, challenges and
 //! powers are arguments, so that a text serves every proof of an AIR. It holds one kernel, [`ProgramKind::kernel`], whose
 //! results are those of the kernel that interprets programs, word for word. Challenges and powers are read four words
@@ -7,12 +9,13 @@
 
 mod assembly;
 mod columns;
+mod cut;
 mod field;
 mod kernel;
 mod outputs;
 mod steps;
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 use core_types::{
     field::M31,
@@ -63,12 +66,40 @@ impl ProgramSource<'_> {
     /// `ptxas` takes up to ten seconds. Its time grows faster than the text.
     pub const MOST_INSTRUCTIONS: usize = 1 << 15;
 
+    /// What a program is cut into where it can be: `ptxas` takes half a second for as many.
+    const PART_INSTRUCTIONS: usize = 1 << 13;
+
+    /// The most instructions of all parts of a program.
+    const ALL_INSTRUCTIONS: usize = 1 << 18;
+
     /// About how many instructions the text has.
     #[must_use]
     pub fn instructions_of_text(&self) -> usize {
+        self.instructions.iter().map(|step| steps::cost(step.opcode)).sum::<usize>() + self.instructions_of_offsets()
+    }
+
+    fn instructions_of_offsets(&self) -> usize {
         let offsets: HashSet<i32> = self.masks.iter().map(|mask| mask.offset).filter(|&offset| offset != 0).collect();
-        self.instructions.iter().map(|step| steps::cost(step.opcode)).sum::<usize>()
-            + offsets.len() * columns::OFFSET_COST
+        offsets.len() * columns::OFFSET_COST
+    }
+
+    /// The steps of each part that the program is compiled in: all of them, or those of some outputs each. `None` if it is too long: the
+    /// text of an output alone, or all of them together, where outputs share most of their steps.
+    #[must_use]
+    pub fn parts(&self) -> Option<Vec<Cow<'_, [Instruction]>>> {
+        let all = self.instructions_of_text();
+        if all <= Self::PART_INSTRUCTIONS {
+            return Some(vec![Cow::Borrowed(self.instructions)]);
+        }
+        let (offsets, together) = (self.instructions_of_offsets(), Self::ALL_INSTRUCTIONS.min(2 * all));
+        let mut most = Self::PART_INSTRUCTIONS;
+        while most <= Self::MOST_INSTRUCTIONS && all <= Self::ALL_INSTRUCTIONS {
+            if let Some(parts) = cut::cut(self.instructions, most.saturating_sub(offsets), together) {
+                return Some(parts.into_iter().map(Cow::Owned).collect());
+            }
+            most *= 2;
+        }
+        None
     }
 
     /// A digest of all that the text depends on.
@@ -83,6 +114,12 @@ impl ProgramSource<'_> {
         }
         digest.update(bytemuck::cast_slice(self.constants));
         digest.finalize().into()
+    }
+
+    /// The texts of its parts; none if it is too long.
+    pub(crate) fn texts(&self) -> Vec<ModuleText> {
+        let parts = self.parts().unwrap_or_default();
+        parts.iter().map(|instructions| ProgramSource { instructions, ..*self }.text()).collect()
     }
 
     /// The text, as a module with the manifest of its kernel. Steps that name masks or constants that there are not read zero

@@ -9,6 +9,7 @@ use core_types::{
     field::M31,
     params::air::{Instruction, Opcode},
 };
+use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_backend::{CudaConfig, CudaQueue, ModuleError, ProgramKind, ProgramSource};
 use cuda_sim::driver::{Simulation, simulate};
 
@@ -136,6 +137,70 @@ fn long_programs_are_interpreted() {
     }
     let launches = session.counters().launches_of;
     assert_eq!((launches["air_fractions_compiled"], launches["air_fractions"]), (1, 1));
+}
+
+/// A program whose text is too long for one, with outputs that need steps from its beginning on.
+fn long(copies: u16) -> Job {
+    let of_each = Job::of_each_step([4, 5]);
+    let outputs = of_each.params.outputs as u16 + 1;
+    let mut steps = Vec::new();
+    for copy in 0..copies {
+        steps.extend(of_each.instructions.iter().map(|&step| {
+            let is_output = [Opcode::Out, Opcode::OutExt].map(|out| out as u16).contains(&step.opcode);
+            Instruction { target: step.target + if is_output { copy * outputs } else { 0 }, ..step }
+        }));
+        let chain =
+            [(Opcode::Add, [50, 50, 2]), (Opcode::Mul, [50, 50, 1]), (Opcode::Out, [(copy + 1) * outputs - 1, 50, 0])];
+        steps.extend(instructions(&chain));
+    }
+    Job::new(steps, [4, 5], u32::from(copies * outputs))
+}
+
+#[test]
+fn a_long_program_is_compiled_in_parts_and_gives_the_words_of_the_processor() {
+    let processor = CpuQueue::open(CpuConfig::default()).unwrap();
+    let (session, q) = open("checks=sanitize");
+    let mut job = long(40);
+    for kind in [ProgramKind::Evaluate, ProgramKind::Fractions] {
+        // Fractions are of rows.
+        job.params.log_rows = if kind == ProgramKind::Fractions { 5 } else { 4 };
+        let parts = job.source(kind).parts().unwrap().len() as u64;
+        assert!((3..9).contains(&parts), "{kind:?}: {parts}");
+        for _ in 0..2 {
+            assert!(job.run(&q, kind).unwrap() == job.run(&processor, kind).unwrap(), "{kind:?}");
+        }
+        let counters = session.counters();
+        assert_eq!(counters.launches_of[kind.kernel()], 2 * parts, "{kind:?}");
+    }
+    let facts = q.device().programs();
+    assert_eq!((facts.held, facts.compiled, facts.refused), (2, session.counters().modules, vec![]));
+}
+
+#[test]
+fn a_long_program_is_interpreted_where_one_of_its_parts_is_refused() {
+    let (session, q) = open("fail=218@cuModuleLoadDataEx:2");
+    let processor = CpuQueue::open(CpuConfig::default()).unwrap();
+    let mut job = long(40);
+    job.params.log_rows = 5;
+    for _ in 0..2 {
+        let expected = job.run(&processor, ProgramKind::Fractions).unwrap();
+        assert!(job.run(&q, ProgramKind::Fractions).unwrap() == expected);
+    }
+    let launches = session.counters().launches_of;
+    assert_eq!((launches.get("air_fractions_compiled"), launches["air_fractions"]), (None, 2));
+    assert_eq!(q.device().programs().refused.len(), 1);
+}
+
+#[test]
+fn outputs_that_share_most_of_their_steps_stay_together() {
+    let chain = |outputs: u16| {
+        let squares = (0..outputs).flat_map(|k| [(Opcode::Mul, [0, 0, 0]), (Opcode::Out, [k, 0, 0])]);
+        let steps: Vec<_> = core::iter::once((Opcode::Mask, [0, 6, 0])).chain(squares).collect();
+        Job::new(instructions(&steps), [4, 4], outputs.into())
+    };
+    let parts = |outputs: u16| chain(outputs).source(ProgramKind::Evaluate).parts().map(|parts| parts.len());
+    assert_eq!([400, 1000, 1900].map(parts), [Some(1), Some(2), Some(1)]);
+    assert_eq!(parts(60_000), None);
 }
 
 #[test]

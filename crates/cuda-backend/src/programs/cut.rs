@@ -1,0 +1,169 @@
+//! A program in parts, each of which makes some of its outputs.
+
+use core_types::params::air::{Instruction, Opcode};
+
+use super::steps::cost;
+
+/// The registers of an operand or a result, from the first on: one, or four of the secure field.
+#[derive(Clone, Copy)]
+struct Registers {
+    first: u16,
+    count: u16,
+}
+
+const fn base(first: u16) -> Option<Registers> {
+    Some(Registers { first, count: 1 })
+}
+
+const fn secure(first: u16) -> Option<Registers> {
+    Some(Registers { first, count: 4 })
+}
+
+/// What a step writes, and what it reads.
+fn registers(step: Instruction) -> (Option<Registers>, [Option<Registers>; 2]) {
+    let Instruction { opcode, target, left, right } = step;
+    let Some(opcode) = Opcode::ALL.get(usize::from(opcode)) else { return (None, [None; 2]) };
+    match opcode {
+        Opcode::Mask | Opcode::Constant => (base(target), [None; 2]),
+        Opcode::Challenge => (secure(target), [None; 2]),
+        Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Xor => (base(target), [base(left), base(right)]),
+        Opcode::Neg | Opcode::Copy | Opcode::Bits => (base(target), [base(left), None]),
+        Opcode::AddExt | Opcode::SubExt | Opcode::MulExt => (secure(target), [secure(left), secure(right)]),
+        Opcode::NegExt => (secure(target), [secure(left), None]),
+        Opcode::AddExtBase | Opcode::SubExtBase | Opcode::MulExtBase => (secure(target), [secure(left), base(right)]),
+        Opcode::Lift => (secure(target), [base(left), None]),
+        Opcode::Out => (None, [base(left), None]),
+        Opcode::OutExt => (None, [secure(left), None]),
+    }
+}
+
+/// The registers whose values are still wanted.
+struct Wanted(Vec<bool>);
+
+impl Wanted {
+    fn new() -> Self {
+        Self(vec![false; usize::from(u16::MAX) + 1])
+    }
+
+    fn each(&mut self, registers: Registers) -> &mut [bool] {
+        let first = usize::from(registers.first);
+        let end = (first + usize::from(registers.count)).min(self.0.len());
+        &mut self.0[first..end]
+    }
+
+    fn add(&mut self, registers: Registers) {
+        self.each(registers).fill(true);
+    }
+
+    /// Whether any of them was wanted; none is any more.
+    fn take(&mut self, registers: Registers) -> bool {
+        let wanted = self.each(registers);
+        let any = wanted.contains(&true);
+        wanted.fill(false);
+        any
+    }
+}
+
+/// The places of the steps that make the outputs among `steps[from..to]`, in their order, and about how many instructions they
+/// take.
+fn slice(steps: &[Instruction], from: usize, to: usize) -> (Vec<usize>, usize) {
+    let (mut wanted, mut places, mut taken) = (Wanted::new(), Vec::new(), 0);
+    for (place, &step) in steps[..to].iter().enumerate().rev() {
+        let (target, operands) = registers(step);
+        let is_wanted = match target {
+            Some(target) => wanted.take(target),
+            None => place >= from,
+        };
+        if is_wanted {
+            operands.into_iter().flatten().for_each(|operand| wanted.add(operand));
+            places.push(place);
+            taken += cost(step.opcode);
+        }
+    }
+    places.reverse();
+    (places, taken)
+}
+
+/// Cuts a program into parts that each make some of its outputs, one after the other, and take about `most` instructions or less. A step
+/// that several parts need is in each of them. `None` if a single output takes more, or all parts more than `together`.
+pub(super) fn cut(steps: &[Instruction], most: usize, together: usize) -> Option<Vec<Vec<Instruction>>> {
+    let is_output = |step: &Instruction| [Opcode::Out, Opcode::OutExt].map(|out| out as u16).contains(&step.opcode);
+    let outputs: Vec<usize> = (0..steps.len()).filter(|&place| is_output(&steps[place])).collect();
+    let (mut parts, mut rest, mut left) = (Vec::new(), &outputs[..], together);
+    while let Some(&from) = rest.first() {
+        let fits = |count: usize| slice(steps, from, rest[count - 1] + 1).1 <= most;
+        // More outputs take more steps.
+        let (mut fit, mut over) = (0, rest.len() + 1);
+        while over - fit > 1 {
+            let middle = fit + (over - fit) / 2;
+            if fits(middle) {
+                fit = middle;
+            } else {
+                over = middle;
+            }
+        }
+        if fit == 0 {
+            return None;
+        }
+        let (places, taken) = slice(steps, from, rest[fit - 1] + 1);
+        left = left.checked_sub(taken)?;
+        parts.push(places.into_iter().map(|place| steps[place]).collect());
+        rest = &rest[fit..];
+    }
+    Some(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(opcode: Opcode, target: u16, left: u16, right: u16) -> Instruction {
+        Instruction { opcode: opcode as u16, target, left, right }
+    }
+
+    /// Masks 0 and 1, a value of the secure field that the second becomes a coordinate of, and outputs before and after register 0 is
+    /// set anew.
+    fn program() -> Vec<Instruction> {
+        vec![
+            step(Opcode::Mask, 0, 0, 0),
+            step(Opcode::Mask, 1, 1, 0),
+            step(Opcode::Out, 0, 0, 0),
+            step(Opcode::Challenge, 4, 0, 0),
+            step(Opcode::Copy, 6, 1, 0),
+            step(Opcode::Neg, 0, 1, 0),
+            step(Opcode::OutExt, 1, 4, 0),
+            step(Opcode::Out, 2, 0, 0),
+        ]
+    }
+
+    #[test]
+    fn parts_hold_the_steps_of_their_outputs_in_order() {
+        let steps = program();
+        let of = |places: &[usize]| -> Vec<Instruction> { places.iter().map(|&place| steps[place]).collect() };
+        let all = Some(vec![steps.clone()]);
+        assert_eq!(cut(&steps, usize::MAX, usize::MAX), all);
+        let [one, two] = [7, 8].map(|end| slice(&steps, 6, end));
+        assert_eq!((&one.0[..], &two.0[..]), (&[1, 3, 4, 6][..], &[1, 3, 4, 5, 6, 7][..]));
+        let apart = [of(&[0, 2]), of(&one.0), of(&[1, 5, 7])];
+        assert_eq!(cut(&steps, one.1, usize::MAX), Some(apart.to_vec()));
+        assert_eq!(cut(&steps, one.1 - 1, usize::MAX), None);
+        let first = slice(&steps, 2, 3).1;
+        assert_eq!(cut(&steps, two.1, first + two.1), Some(vec![of(&[0, 2]), of(&two.0)]));
+        assert_eq!(cut(&steps, two.1, first + two.1 - 1), None);
+        assert_eq!(cut(&steps[..2], 1, 0), Some(vec![]));
+    }
+
+    #[test]
+    fn registers_of_each_step_are_those_that_it_is_described_by() {
+        let of = |opcode: Opcode| {
+            let (target, operands) = registers(step(opcode, 1, 2, 3));
+            let shown = |registers: Option<Registers>| registers.map(|Registers { first, count }| (first, count));
+            (shown(target), operands.map(shown))
+        };
+        assert_eq!(of(Opcode::MulExtBase), (Some((1, 4)), [Some((2, 4)), Some((3, 1))]));
+        assert_eq!(of(Opcode::Lift), (Some((1, 4)), [Some((2, 1)), None]));
+        assert_eq!(of(Opcode::Bits), (Some((1, 1)), [Some((2, 1)), None]));
+        assert_eq!(of(Opcode::OutExt), (None, [Some((2, 4)), None]));
+        assert!(registers(Instruction { opcode: 99, target: 0, left: 0, right: 0 }).0.is_none());
+    }
+}
