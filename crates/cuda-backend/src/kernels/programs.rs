@@ -10,7 +10,7 @@ use backend_api::BackendError;
 use super::{Kernel, ModuleError, ModuleText, module::Module};
 use crate::{DeviceInfo, ffi::Context, sync::lock};
 
-/// The most programs that are held. The one that was not used for longest makes room for another.
+/// The most modules that are held. The programs that were not used for longest make room for another.
 const MOST: usize = 512;
 
 /// A digest of what a program is made of.
@@ -37,9 +37,9 @@ struct State {
 /// The programs of AIRs that a device holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramFacts {
-    /// How many are held, the ones that the driver would not compile too.
+    /// How many are held, those that are interpreted too, since they are too long or the driver would not compile them.
     pub held: usize,
-    /// How many texts were given to the driver to compile, so far: of a long program there are some.
+    /// How many texts were made for the driver to compile, so far: of a long program there are some.
     pub compiled: u64,
     /// Why those that are held and were not compiled are interpreted.
     pub refused: Vec<ModuleError>,
@@ -84,10 +84,14 @@ impl Programs {
         let modules: Modules = make()?.into();
         state.compiled += modules.len() as u64;
         state.held.push_back((*digest, Arc::clone(&modules)));
-        if state.held.len() > MOST
-            && let Some((_, oldest)) = state.held.pop_front()
+        let count = |(_, modules): &(ProgramDigest, Modules)| modules.len().max(1);
+        let mut modules_held: usize = state.held.iter().map(count).sum();
+        while modules_held > MOST
+            && state.held.len() > 1
+            && let Some(oldest) = state.held.pop_front()
         {
-            state.retired.push(oldest);
+            modules_held -= count(&oldest);
+            state.retired.push(oldest.1);
         }
         let released = if may_wait { std::mem::take(&mut state.retired) } else { Vec::new() };
         drop(state);

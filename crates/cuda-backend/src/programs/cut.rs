@@ -1,8 +1,10 @@
 //! A program in parts, each of which makes some of its outputs.
 
-use core_types::params::air::{Instruction, Opcode};
+use std::collections::HashSet;
 
-use super::steps::cost;
+use core_types::params::air::{Instruction, MaskAt, Opcode};
+
+use super::{columns::OFFSET_COST, steps::cost};
 
 /// The registers of an operand or a result, from the first on: one, or four of the secure field.
 #[derive(Clone, Copy)]
@@ -66,8 +68,9 @@ impl Wanted {
 
 /// The places of the steps that make the outputs among `steps[from..to]`, in their order, and about how many instructions they
 /// take.
-fn slice(steps: &[Instruction], from: usize, to: usize) -> (Vec<usize>, usize) {
+fn slice(steps: &[Instruction], masks: &[MaskAt], from: usize, to: usize) -> (Vec<usize>, usize) {
     let (mut wanted, mut places, mut taken) = (Wanted::new(), Vec::new(), 0);
+    let mut offsets = HashSet::from([0]);
     for (place, &step) in steps[..to].iter().enumerate().rev() {
         let (target, operands) = registers(step);
         let is_wanted = match target {
@@ -78,6 +81,10 @@ fn slice(steps: &[Instruction], from: usize, to: usize) -> (Vec<usize>, usize) {
             operands.into_iter().flatten().for_each(|operand| wanted.add(operand));
             places.push(place);
             taken += cost(step.opcode);
+            if step.opcode == Opcode::Mask as u16 {
+                let offset = masks.get(usize::from(step.left)).map_or(0, |mask| mask.offset);
+                taken += if offsets.insert(offset) { OFFSET_COST } else { 0 };
+            }
         }
     }
     places.reverse();
@@ -86,12 +93,17 @@ fn slice(steps: &[Instruction], from: usize, to: usize) -> (Vec<usize>, usize) {
 
 /// Cuts a program into parts that each make some of its outputs, one after the other, and take about `most` instructions or less. A step
 /// that several parts need is in each of them. `None` if a single output takes more, or all parts more than `together`.
-pub(super) fn cut(steps: &[Instruction], most: usize, together: usize) -> Option<Vec<Vec<Instruction>>> {
+pub(super) fn cut(
+    steps: &[Instruction],
+    masks: &[MaskAt],
+    most: usize,
+    together: usize,
+) -> Option<Vec<Vec<Instruction>>> {
     let is_output = |step: &Instruction| [Opcode::Out, Opcode::OutExt].map(|out| out as u16).contains(&step.opcode);
     let outputs: Vec<usize> = (0..steps.len()).filter(|&place| is_output(&steps[place])).collect();
     let (mut parts, mut rest, mut left) = (Vec::new(), &outputs[..], together);
     while let Some(&from) = rest.first() {
-        let fits = |count: usize| slice(steps, from, rest[count - 1] + 1).1 <= most;
+        let fits = |count: usize| slice(steps, masks, from, rest[count - 1] + 1).1 <= most;
         // More outputs take more steps.
         let (mut fit, mut over) = (0, rest.len() + 1);
         while over - fit > 1 {
@@ -105,7 +117,7 @@ pub(super) fn cut(steps: &[Instruction], most: usize, together: usize) -> Option
         if fit == 0 {
             return None;
         }
-        let (places, taken) = slice(steps, from, rest[fit - 1] + 1);
+        let (places, taken) = slice(steps, masks, from, rest[fit - 1] + 1);
         left = left.checked_sub(taken)?;
         parts.push(places.into_iter().map(|place| steps[place]).collect());
         rest = &rest[fit..];
@@ -141,16 +153,16 @@ mod tests {
         let steps = program();
         let of = |places: &[usize]| -> Vec<Instruction> { places.iter().map(|&place| steps[place]).collect() };
         let all = Some(vec![steps.clone()]);
-        assert_eq!(cut(&steps, usize::MAX, usize::MAX), all);
-        let [one, two] = [7, 8].map(|end| slice(&steps, 6, end));
+        assert_eq!(cut(&steps, &[], usize::MAX, usize::MAX), all);
+        let [one, two] = [7, 8].map(|end| slice(&steps, &[], 6, end));
         assert_eq!((&one.0[..], &two.0[..]), (&[1, 3, 4, 6][..], &[1, 3, 4, 5, 6, 7][..]));
         let apart = [of(&[0, 2]), of(&one.0), of(&[1, 5, 7])];
-        assert_eq!(cut(&steps, one.1, usize::MAX), Some(apart.to_vec()));
-        assert_eq!(cut(&steps, one.1 - 1, usize::MAX), None);
-        let first = slice(&steps, 2, 3).1;
-        assert_eq!(cut(&steps, two.1, first + two.1), Some(vec![of(&[0, 2]), of(&two.0)]));
-        assert_eq!(cut(&steps, two.1, first + two.1 - 1), None);
-        assert_eq!(cut(&steps[..2], 1, 0), Some(vec![]));
+        assert_eq!(cut(&steps, &[], one.1, usize::MAX), Some(apart.to_vec()));
+        assert_eq!(cut(&steps, &[], one.1 - 1, usize::MAX), None);
+        let first = slice(&steps, &[], 2, 3).1;
+        assert_eq!(cut(&steps, &[], two.1, first + two.1), Some(vec![of(&[0, 2]), of(&two.0)]));
+        assert_eq!(cut(&steps, &[], two.1, first + two.1 - 1), None);
+        assert_eq!(cut(&steps[..2], &[], 1, 0), Some(vec![]));
     }
 
     #[test]
@@ -165,5 +177,60 @@ mod tests {
         assert_eq!(of(Opcode::Bits), (Some((1, 1)), [Some((2, 1)), None]));
         assert_eq!(of(Opcode::OutExt), (None, [Some((2, 4)), None]));
         assert!(registers(Instruction { opcode: 99, target: 0, left: 0, right: 0 }).0.is_none());
+    }
+
+    /// The outputs of steps whose results are digests of what they are and read, so that nothing else gives the same.
+    fn outputs(steps: &[Instruction]) -> Vec<(u16, Vec<u64>)> {
+        let mut values = vec![0u64; 32];
+        let mut outputs = Vec::new();
+        for &step in steps {
+            let (target, operands) = registers(step);
+            let read = operands.into_iter().flatten().flat_map(|of| of.first..of.first + of.count);
+            let read: Vec<u64> = read.map(|register| values[usize::from(register)]).collect();
+            let Some(target) = target else {
+                outputs.push((step.target, read));
+                continue;
+            };
+            let constant = if read.is_empty() { u64::from(step.left) } else { 0 };
+            let begin = u64::from(step.opcode) << 32 | constant;
+            let all = read
+                .iter()
+                .fold(begin, |all, &value| (all ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
+            for k in 0..target.count {
+                values[usize::from(target.first + k)] = all.wrapping_add(u64::from(k));
+            }
+        }
+        outputs
+    }
+
+    #[test]
+    fn parts_of_any_programs_make_the_outputs_of_the_whole_in_order() {
+        let mut state = 1u64;
+        let mut next = |below: usize| {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            (state >> 33) as usize % below
+        };
+        let (mut cuts, mut uncut) = (0, 0);
+        for _ in 0..2000 {
+            let len = 1 + next(60);
+            let steps: Vec<Instruction> = (0..len)
+                .map(|_| step(Opcode::ALL[next(Opcode::ALL.len())], next(24) as u16, next(24) as u16, next(24) as u16))
+                .collect();
+            let masks: Vec<MaskAt> =
+                (0..24).map(|mask| MaskAt { first: 0, offset: mask % 5 - 2, reserved: 0 }).collect();
+            let most = 20 + next(300);
+            let Some(parts) = cut(&steps, &masks, most, usize::MAX) else {
+                uncut += 1;
+                continue;
+            };
+            cuts += parts.len().saturating_sub(1);
+            let made: Vec<_> = parts.iter().flat_map(|part| outputs(part)).collect();
+            assert_eq!(made, outputs(&steps), "{steps:?}, {most}");
+            for part in &parts {
+                let places = slice(part, &masks, 0, part.len());
+                assert!(places.0.len() == part.len() && places.1 <= most, "{part:?}");
+            }
+        }
+        assert!(cuts > 300 && uncut > 300, "{cuts}, {uncut}");
     }
 }

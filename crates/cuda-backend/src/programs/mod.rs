@@ -75,26 +75,24 @@ impl ProgramSource<'_> {
     /// About how many instructions the text has.
     #[must_use]
     pub fn instructions_of_text(&self) -> usize {
-        self.instructions.iter().map(|step| steps::cost(step.opcode)).sum::<usize>() + self.instructions_of_offsets()
-    }
-
-    fn instructions_of_offsets(&self) -> usize {
         let offsets: HashSet<i32> = self.masks.iter().map(|mask| mask.offset).filter(|&offset| offset != 0).collect();
-        offsets.len() * columns::OFFSET_COST
+        self.instructions.iter().map(|step| steps::cost(step.opcode)).sum::<usize>()
+            + offsets.len() * columns::OFFSET_COST
     }
 
     /// The steps of each part that the program is compiled in: all of them, or those of some outputs each. `None` if it is too long: the
-    /// text of an output alone, or all of them together, where outputs share most of their steps.
+    /// text of an output alone, or all of them together, where outputs share most of their steps; and if it is long and has no outputs.
     #[must_use]
     pub fn parts(&self) -> Option<Vec<Cow<'_, [Instruction]>>> {
         let all = self.instructions_of_text();
         if all <= Self::PART_INSTRUCTIONS {
             return Some(vec![Cow::Borrowed(self.instructions)]);
         }
-        let (offsets, together) = (self.instructions_of_offsets(), Self::ALL_INSTRUCTIONS.min(2 * all));
+        let together = Self::ALL_INSTRUCTIONS.min(2 * all);
         let mut most = Self::PART_INSTRUCTIONS;
         while most <= Self::MOST_INSTRUCTIONS && all <= Self::ALL_INSTRUCTIONS {
-            if let Some(parts) = cut::cut(self.instructions, most.saturating_sub(offsets), together) {
+            let parts = cut::cut(self.instructions, self.masks, most, together);
+            if let Some(parts) = parts.filter(|parts| !parts.is_empty()) {
                 return Some(parts.into_iter().map(Cow::Owned).collect());
             }
             most *= 2;

@@ -7,7 +7,7 @@ use backend_api::{
 };
 use core_types::{
     field::M31,
-    params::air::{Instruction, Opcode},
+    params::air::{Instruction, MaskAt, Opcode},
 };
 use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_backend::{CudaConfig, CudaQueue, ModuleError, ProgramKind, ProgramSource};
@@ -132,7 +132,8 @@ fn long_programs_are_interpreted() {
     let size = |job: &Job| job.source(ProgramKind::Fractions).instructions_of_text();
     let of_two = size(&negations(2)) - size(&short);
     let count = 2 * ((ProgramSource::MOST_INSTRUCTIONS - size(&short)) / of_two);
-    for count in [count, count + 2] {
+    // Estimates are of all offsets; the text holds those that are read.
+    for count in [count, count + 20] {
         expect(&q, &negations(count));
     }
     let launches = session.counters().launches_of;
@@ -178,17 +179,72 @@ fn a_long_program_is_compiled_in_parts_and_gives_the_words_of_the_processor() {
 
 #[test]
 fn a_long_program_is_interpreted_where_one_of_its_parts_is_refused() {
-    let (session, q) = open("fail=218@cuModuleLoadDataEx:2");
     let processor = CpuQueue::open(CpuConfig::default()).unwrap();
     let mut job = long(40);
-    job.params.log_rows = 5;
-    for _ in 0..2 {
-        let expected = job.run(&processor, ProgramKind::Fractions).unwrap();
-        assert!(job.run(&q, ProgramKind::Fractions).unwrap() == expected);
+    for kind in [ProgramKind::Fractions, ProgramKind::Evaluate] {
+        job.params.log_rows = if kind == ProgramKind::Fractions { 5 } else { 4 };
+        // 218 is an invalid PTX.
+        let (session, q) = open("fail=218@cuModuleLoadDataEx:2");
+        let expected = job.run(&processor, kind).unwrap();
+        for _ in 0..2 {
+            assert!(job.run(&q, kind).unwrap() == expected, "{kind:?}");
+        }
+        let launches = session.counters().launches_of;
+        let interpreted = if kind == ProgramKind::Evaluate { "air_evaluate" } else { "air_fractions" };
+        assert_eq!((launches.get(kind.kernel()), launches[interpreted]), (None, 2));
+        assert_eq!(q.device().programs().refused.len(), 1);
     }
-    let launches = session.counters().launches_of;
-    assert_eq!((launches.get("air_fractions_compiled"), launches["air_fractions"]), (None, 2));
-    assert_eq!(q.device().programs().refused.len(), 1);
+    // 2 is a lack of memory.
+    let (session, q) = open("fail=2@cuModuleLoadDataEx:3");
+    let failed = job.run(&q, ProgramKind::Evaluate);
+    assert!(matches!(failed, Err(BackendError::OutOfMemory { .. })), "{failed:?}");
+    assert_eq!(session.counters().launches_of.get("air_evaluate_compiled"), None);
+    assert!(job.run(&q, ProgramKind::Evaluate).unwrap() == job.run(&processor, ProgramKind::Evaluate).unwrap());
+}
+
+#[test]
+fn a_long_program_is_recorded_with_all_its_kernels_and_kept() {
+    let processor = CpuQueue::open(CpuConfig::default()).unwrap();
+    let (session, q) = open("checks=sanitize");
+    let mut job = long(40);
+    job.params.log_rows = 5;
+    let parts = job.source(ProgramKind::Fractions).parts().unwrap().len();
+    let (values, challenges) = (q.upload(&job.values).unwrap(), q.upload(&job.challenges).unwrap());
+    let mut made = q.upload(&job.before(ProgramKind::Fractions)).unwrap();
+    let graph = q.record(|q| {
+        q.air_fractions(AirFractions {
+            params: &job.params,
+            instructions: &job.instructions,
+            masks: &job.masks,
+            constants: &job.constants,
+            values: values.view(),
+            challenges: challenges.view(),
+            fractions: made.view_mut(),
+        })
+    });
+    let graph = graph.unwrap().unwrap();
+    assert_eq!(graph.kernels().len(), parts);
+    // Others take its place; those of one text each leave room for it in none.
+    (0..MOST as u32).for_each(|constant| expect(&q, &multiple(constant + 5000)));
+    assert_eq!(q.device().programs().held, MOST);
+    let expected = job.run(&processor, ProgramKind::Fractions).unwrap();
+    for _ in 0..2 {
+        q.clear(made.view_mut()).unwrap();
+        q.replay(&graph).unwrap();
+        assert!(q.download(&made).unwrap() == expected);
+    }
+    drop((graph, made, values, challenges, q));
+    assert_eq!(session.reports(), []);
+}
+
+#[test]
+fn masks_at_many_offsets_are_counted_where_they_are_read() {
+    let outputs = 629;
+    let steps: Vec<_> = (0..outputs).flat_map(|k| [(Opcode::Mask, [0, k, 0]), (Opcode::Out, [k, 0, 0])]).collect();
+    let mut job = Job::new(instructions(&steps), [10, 10], outputs.into());
+    let mask = |offset| MaskAt { first: 0, offset, reserved: 0 };
+    job.masks = (1..=i32::from(outputs)).map(mask).collect();
+    assert_eq!(job.source(ProgramKind::Evaluate).parts().unwrap().len(), 2);
 }
 
 #[test]
