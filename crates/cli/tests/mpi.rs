@@ -126,6 +126,13 @@ fn what_processes_cannot_share_is_told_before_any_work() {
         assert!(stderr(&refused).contains(expected) && stdout(&refused).trim().is_empty(), "{refused:?}");
         assert_eq!(count(&folder), 0, "{more:?}");
     }
+    for reach in ["nccl", "peer"] {
+        let variables = [("TREFOIL_COLLECTIVE", reach)];
+        let refused = mpirun(&folder, &variables, &[(2, &prove(&program, &FIBONACCI, &[]))]);
+        assert_eq!(refused.status.code(), Some(2), "{reach}");
+        let expected = format!("through their hosts, and TREFOIL_COLLECTIVE is `{reach}`");
+        assert!(stderr(&refused).contains(&expected) && count(&folder) == 0, "{refused:?}");
+    }
 }
 
 /// What three processes say when the fourth is started with another line, after which nothing is left.

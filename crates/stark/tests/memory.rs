@@ -9,7 +9,7 @@ use stark::{
     Columns, FriConfig, M31, PcsConfig, Protocol, ProveError, ProverError, Residency, Statement, StatementProver,
     Witness, memory_plan, verify,
 };
-use stark_airs::{Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
+use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
 const LIMIT: u64 = 1 << 30;
 
@@ -102,6 +102,17 @@ fn proofs_take_at_most_two_percent_more_than_was_planned() {
         hold_peak(choice, residency, &air, &air.trace(&seeds).unwrap(), &air.seeds(&seeds).unwrap());
         let machine = StateMachine::new([log_rows, log_rows - 2], [1, 2].map(M31::from_u32)).unwrap();
         hold_peak(choice, residency, &machine, &machine.trace(), &machine);
+    }
+    for residency in residencies {
+        let plonk = Plonk::evaluate(Circuit::sample(1 << 16).unwrap(), [3, 9].map(M31::from_u32).to_vec()).unwrap();
+        hold_peak(Choice::Cpu, residency, &plonk, &plonk.trace(), &plonk.wires());
+        let first = [5; 16].map(M31::from_u32);
+        let ((chain, trace), (_, states)) =
+            (Poseidon2Chain::run(14, first).unwrap(), Poseidon2Chain::states(14, first).unwrap());
+        hold_peak(Choice::Cpu, residency, &chain, &trace, &states);
+        let blocks: Vec<[u32; 16]> = (0..1 << 11).map(|block| [block; 16]).collect();
+        let ((blake2s, trace), (_, states)) = (Blake2s::run(&blocks).unwrap(), Blake2s::states(&blocks).unwrap());
+        hold_peak(Choice::Cpu, residency, &blake2s, &trace, &states);
     }
 }
 

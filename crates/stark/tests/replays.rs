@@ -7,7 +7,7 @@ use stark::{
     Columns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, Statement, StatementProver,
     Witness,
 };
-use stark_airs::{Circuit, Plonk, StateMachine, WideFibonacci};
+use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
 fn simulated(mem_limit_bytes: Option<u64>) -> AnyQueue {
     let settings = Settings { mem_limit_bytes, ..Settings::default() };
@@ -96,6 +96,32 @@ fn a_replayed_proof_is_one_submission_and_one_wait() {
     let plonk = Plonk::evaluate(Circuit::sample(60).unwrap(), words([3, 1 << 30]).to_vec()).unwrap();
     hold(&q, &plonk, &[(plonk.trace(), plonk.wires())]);
     assert_eq!(q.budget().live_bytes(), 0);
+}
+
+#[test]
+fn look_ups_in_tables_and_programs_of_several_kernels_are_replayed_too() {
+    let q = simulated(None);
+    let message = |word: u32| -> Vec<[u32; 16]> { (0..16).map(|block| [word + block; 16]).collect() };
+    let ((statement, states), others) =
+        (Blake2s::states(&message(7)).unwrap(), Blake2s::states(&message(9)).unwrap().1);
+    hold_states(&q, &statement, &states, &others);
+    let states = |word: u32| Poseidon2Chain::states(4, [word; 16].map(M31::from_u32)).unwrap();
+    let ((statement, states), others) = (states(7), states(9).1);
+    hold_states(&q, &statement, &states, &others);
+}
+
+/// Replays are the proof that the processor makes, whatever another witness, of which there is no proof, has left.
+fn hold_states<S: Statement, W: Witness>(q: &AnyQueue, statement: &S, states: &W, others: &W) {
+    let processor = runtime::cpu().unwrap();
+    let alone = StatementProver::new(&processor, Protocol::V2_3, PcsConfig::default(), statement);
+    let expected = alone.unwrap().prove_from(&processor, states).unwrap();
+    let (mut prover, mut graph) = (prover(q, statement), ProofGraph::new());
+    for round in 0..3 {
+        prover.prove_from(q, others).unwrap_err();
+        let (proof, counts) = counted(q, || prover.prove_from_replayed(q, &mut graph, states).unwrap());
+        assert!(proof == expected, "{round}");
+        assert_eq!((counts.waits, counts.replays), (1, u64::from(round > 0)), "{round}: {counts:?}");
+    }
 }
 
 #[test]

@@ -223,7 +223,7 @@ fn write(
     };
     let mut facts = facts(q, &file, &args.config.config(), size, json.len(), memory);
     if count > 1 {
-        let sent = format!("{count}, each sent each other {} KiB at most", made.most_sent.div_ceil(1 << 10));
+        let sent = format!("{count}, each sent each other {} bytes at most", made.most_sent);
         facts.push(("devices".to_owned(), sent));
         facts.extend(made.routes.map(|routes| ("links".to_owned(), routes)));
     }

@@ -116,6 +116,32 @@ fn every_computation_is_proven_alike_on_both_backends() {
     }
 }
 
+/// Calls, launches, replays, copies, allocations and waits in a line of the benchmark.
+fn counts(line: &str) -> [u32; 6] {
+    [" driver calls", " launches", " replays", " copies", " allocations", " waits"].map(|what| {
+        let before = line.split(what).next().unwrap().split_whitespace().last().unwrap();
+        before.parse().unwrap_or_else(|_| panic!("{line}"))
+    })
+}
+
+#[test]
+fn the_table_of_calls_is_what_the_benchmark_counts() {
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/stark.md")).unwrap();
+    let rows: Vec<&str> = page.lines().skip_while(|line| !line.starts_with("| | calls | launches |")).skip(2).collect();
+    let of_row =
+        |row: &str| -> Vec<u32> { row.split('|').skip(2).filter_map(|cell| cell.trim().parse().ok()).collect() };
+    for (air, rows) in ["wide-fibonacci", "state-machine", "plonk", "poseidon2"].into_iter().zip(rows.chunks(2)) {
+        let mut command = trefoil();
+        command.args(["stark", "bench", "--air", air, "--log-rows", "8", "--rounds", "1", "--backend", "sim"]);
+        let told = text(&command.assert().success().get_output().stdout);
+        let counted: Vec<_> = told.lines().filter(|line| line.contains(" driver calls")).map(counts).collect();
+        assert_eq!(counted.len(), 2, "{told}");
+        for (counted, row) in counted.iter().zip(rows) {
+            assert_eq!(counted[..], of_row(row), "{air}: {row}");
+        }
+    }
+}
+
 #[test]
 fn a_benchmark_counts_what_a_proof_hands_to_a_driver() {
     let bench = |backend: &str| {
@@ -129,12 +155,7 @@ fn a_benchmark_counts_what_a_proof_hands_to_a_driver() {
     let lines: Vec<&str> = sim.lines().filter(|line| line.contains(" driver calls")).collect();
     let [single, graph] = lines[..] else { panic!("{sim}") };
     assert!(sim.contains("op by op\n") && sim.contains("one graph\n"), "{sim}");
-    let counts = [single, graph].map(|line| {
-        [" driver calls", " launches", " replays", " copies", " allocations", " waits"].map(|what| {
-            let before = line.split(what).next().unwrap().split_whitespace().last().unwrap();
-            before.parse::<u32>().unwrap_or_else(|_| panic!("{sim}"))
-        })
-    });
+    let counts = [single, graph].map(counts);
     for [calls, parts @ ..] in counts {
         assert!(calls >= parts.iter().sum() && parts[4] == 1, "{sim}");
     }

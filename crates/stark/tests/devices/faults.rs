@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Barrier, atomic::AtomicU64},
+    sync::{Arc, Barrier, Mutex, atomic::AtomicU64, mpsc},
     thread,
     time::Duration,
 };
@@ -186,8 +186,9 @@ fn refuse_calls(log_blowup: u32, ranks: usize, most: impl Fn(&str) -> u64) {
 fn a_rank_whose_device_is_lost_before_a_watched_proof_ends_all() {
     let (air, trace) = wide(4, 6);
     let session = devices();
-    let made = Barrier::new(2);
-    let proven = on_ranks(Local::group(2), Choice::Sim, |q, rank| {
+    let (made, (failed, has_failed)) = (Barrier::new(2), mpsc::channel());
+    let has_failed = Mutex::new(has_failed);
+    let proven = on_ranks(Local::patient_group(2, Duration::from_secs(20)), Choice::Sim, |q, rank| {
         let is_first = rank.rank() == 0;
         let mut prover = StatementProver::sharded(q, rank, Protocol::V2_3, PcsConfig::default(), &air).unwrap();
         q.finish().unwrap();
@@ -197,14 +198,14 @@ fn a_rank_whose_device_is_lost_before_a_watched_proof_ends_all() {
         }
         made.wait();
         if !is_first {
-            made.wait();
+            has_failed.lock().unwrap().recv_timeout(Duration::from_secs(20)).unwrap();
         }
         let mut stages = Vec::new();
         let proven = prover.prove_watched(q, &trace, |stage| {
             stages.push(stage);
         });
         if is_first {
-            made.wait();
+            failed.send(()).unwrap();
         }
         (proven, stages.len())
     });
@@ -215,15 +216,18 @@ fn a_rank_whose_device_is_lost_before_a_watched_proof_ends_all() {
 #[test]
 fn a_rank_that_stalls_ends_all() {
     let (air, trace) = wide(4, 6);
-    let proven = on_ranks(Local::patient_group(2, Duration::from_secs(1)), Choice::Cpu, |q, rank| {
-        let is_slow = rank.rank() == 1;
-        let mut prover = StatementProver::sharded(q, rank, Protocol::V2_3, PcsConfig::default(), &air)?;
-        if is_slow {
-            thread::sleep(Duration::from_secs(3));
-        }
-        prover.prove(q, &trace)
-    });
-    for proven in proven {
+    let session = devices();
+    let prove = |choice| {
+        on_ranks(Local::patient_group(2, Duration::from_secs(1)), choice, |q, rank| {
+            let is_slow = rank.rank() == 1;
+            let mut prover = StatementProver::sharded(q, rank, Protocol::V2_3, PcsConfig::default(), &air)?;
+            if is_slow {
+                thread::sleep(Duration::from_secs(3));
+            }
+            prover.prove(q, &trace)
+        })
+    };
+    for proven in [Choice::Cpu, Choice::Sim].into_iter().flat_map(prove) {
         let Err(ProveError::Prover(ProverError::Collective(CollectiveError::Stalled { rank: 1, seconds: 1, call }))) =
             proven
         else {
@@ -231,6 +235,7 @@ fn a_rank_that_stalls_ends_all() {
         };
         assert!(call.starts_with("all-to-all of M31"), "{call}");
     }
+    assert_eq!(session.reports(), []);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use stark::{
     Columns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, Statement, StatementProver,
     Witness, memory_plan_of_rank, memory_plan_on,
 };
-use stark_airs::{Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
+use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
 use crate::{bytes::config, configs, devices, on_ranks, watched::Poisoned, wide};
 
@@ -90,8 +90,18 @@ fn ranks_on_simulated_devices_make_the_proof_of_one() {
 
 /// Whether ranks make the proof of one from what makes the trace.
 fn hold_from<S: Statement + Sync, W: Witness + Sync>(statement: &S, trace: &[Columns], witness: &W) {
-    let (q, config) = (runtime::cpu().unwrap(), PcsConfig::default());
-    for (config, ranks) in [(config, 2), (config, 8), (configs()[1], 2), (configs()[1], 4)] {
+    let [config, other] = configs();
+    hold_from_in(&[(config, 2), (config, 8), (other, 2), (other, 4)], statement, trace, witness);
+}
+
+fn hold_from_in<S: Statement + Sync, W: Witness + Sync>(
+    groups: &[(PcsConfig, usize)],
+    statement: &S,
+    trace: &[Columns],
+    witness: &W,
+) {
+    let q = runtime::cpu().unwrap();
+    for &(config, ranks) in groups {
         let expected = StatementProver::new(&q, Protocol::V2_3, config, statement).unwrap().prove(&q, trace).unwrap();
         let proofs = on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
             let mut prover = StatementProver::sharded(q, Poisoned(rank), Protocol::V2_3, config, statement).unwrap();
@@ -114,6 +124,15 @@ fn what_generators_make_on_every_rank_is_proven_too() {
         let seeds: Vec<_> = (0..1 << log_rows).map(|row| [row, 5 * row + 2].map(M31::from_u32)).collect();
         hold_from(&air, &air.trace(&seeds).unwrap(), &air.seeds(&seeds).unwrap());
     }
+}
+
+#[test]
+fn ranks_prove_look_ups_in_tables_whose_uses_are_counted() {
+    let blocks: Vec<[u32; 16]> = (0..16).map(|block| [block; 16]).collect();
+    let (blake2s, trace) = Blake2s::run(&blocks).unwrap();
+    let (_, states) = Blake2s::states(&blocks).unwrap();
+    let [config, other] = configs();
+    hold_from_in(&[(config, 2), (config, 4), (other, 2)], &blake2s, &trace, &states);
 }
 
 #[test]
