@@ -22,7 +22,8 @@ use crate::{
 /// can end.
 ///
 /// When it is dropped it tells all other ranks that it is gone, waits up to five seconds until they have ended too, and then ends
-/// MPI, which waits for all. A process that has not heard of all ends without it, and `mpirun` ends the others.
+/// MPI, which waits for all. A process that has not heard of all, or has words of a failed exchange under way that another never takes,
+/// ends without it, and `mpirun` ends the others.
 pub struct Mpi {
     place: Place,
     group: Arc<Group>,

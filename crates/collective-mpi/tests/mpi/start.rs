@@ -1,7 +1,8 @@
 //! A test runs twice: as `cargo test` starts it, it has `mpirun` start it again, as each rank.
 
 use std::{
-    env,
+    env, fs,
+    path::{Path, PathBuf},
     process::{Command, Output},
     sync::{Mutex, PoisonError},
     time::Duration,
@@ -29,6 +30,29 @@ pub(crate) fn joined(patience: Duration) -> Option<Mpi> {
     let mpi = Mpi::join(patience).unwrap();
     assert_eq!(format!("{mpi:?}"), format!("Mpi {{ rank: {}, ranks: {}, .. }}", launch.rank, launch.ranks));
     Some(mpi)
+}
+
+/// Where the ranks of the test with this name say that they were told what ended them: what a process prints may be lost when `mpirun`
+/// ends it.
+fn told_in(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name.replace(':', "_"))
+}
+
+/// Says that a rank was told.
+pub(crate) fn tell(name: &str, rank: usize) {
+    fs::write(told_in(name).join(rank.to_string()), []).unwrap();
+}
+
+/// As [`mpirun`], and which ranks were told.
+pub(crate) fn told(name: &str, ranks: usize) -> (Output, Vec<usize>) {
+    let folder = told_in(name);
+    // One that was ended may have left it.
+    let (Ok(()) | Err(_)) = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    let output = mpirun(name, ranks);
+    let told = (0..ranks).filter(|rank| folder.join(rank.to_string()).exists()).collect();
+    fs::remove_dir_all(&folder).unwrap();
+    (output, told)
 }
 
 /// Starts the test with this name as each of so many ranks, on this machine without any network, while no other test does.
