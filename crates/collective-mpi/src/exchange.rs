@@ -18,6 +18,8 @@ use crate::{
     wire::Arrival,
 };
 
+/// How much longer a rank waits that waits for several: one of them may wait itself, for one alone, and then says for which.
+const GRACE: Duration = Duration::from_secs(1);
 /// That a rank has come to a call.
 const ARRIVAL: Tag = 1;
 /// The words of a call.
@@ -132,8 +134,10 @@ impl Agent<'_> {
         if let Some(&rank) = lacking.iter().find(|&&rank| is_gone(rank)) {
             return Err(self.fail(CollectiveError::Gone { rank }));
         }
+        let waits_for_one = lacking.iter().all(|rank| *rank == lacking[0]);
+        let patience = if waits_for_one { self.patience } else { self.patience + GRACE };
         match lacking.first() {
-            Some(&rank) if waited >= self.patience => {
+            Some(&rank) if waited >= patience => {
                 let (call, seconds) = (said.to_owned(), self.patience.as_secs());
                 Err(self.fail(CollectiveError::Stalled { rank, call, seconds }))
             }
