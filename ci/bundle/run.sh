@@ -4,8 +4,8 @@
 #   ./run.sh [check] [speed] [tools] [--backend gpu|sim] [--quick] [--out DIR] [--seconds N]
 #
 # check: what the machine is, what its compiler makes of the kernels, trials of that compiler, the suite with both forms of AES
-#        and with every op recorded and replayed
-# speed: the main ops beside the driver's copy and, where python3 has torch, torch
+#        and with every op recorded and replayed, proofs beside the processor's
+# speed: whole proofs, and the main ops beside the driver's copy and, where python3 has torch, torch
 # tools: the suite's other conditions, compute-sanitizer and ncu where they are found
 #
 # Without a stage all three run. Each ends within N seconds (540), whatever hangs, and no piece of it ends another: what is in

@@ -35,7 +35,7 @@ pub struct Mpi {
 
 impl Mpi {
     /// Makes this process the rank that MPI says it is, together with all others that were started. A rank that does not come to a
-    /// call is waited for as long as `patience`.
+    /// call is waited for as long as `patience`, and a second more by those that wait for others too.
     ///
     /// # Errors
     /// See [`JoinError`]: a process joins once, and needs all others. Where MPI itself cannot begin, it says so and ends the process.
