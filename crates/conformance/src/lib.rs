@@ -29,5 +29,6 @@ mod suite;
 pub mod tensor;
 
 pub use conditioned::Conditioned;
+use conditioned::ConditionedBuf as Buf;
 pub use spec::{Case, Failure, OpSpec};
 pub use suite::{Condition, Outcome, Progress, Report, SCARCE_BYTES, Selection, run, specs};

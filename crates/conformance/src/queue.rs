@@ -2,10 +2,10 @@
 
 use core::fmt::Debug;
 
-use backend_api::{BackendError, Buffer, Element, Register, as_words, from_words};
+use backend_api::{BackendError, Buffer, Element, Queue, Register, as_words, from_words};
 use core_types::field::M31;
 
-use crate::{Case, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
 /// Lengths around words, vectors, pages and the pieces that copies are cut into.
 const LENGTHS: [usize; 12] = [0, 1, 3, 31, 64, 257, 4095, 65_537, (1 << 18) + 5, (1 << 20) - 1, (1 << 21) + 1, 5 << 20];
@@ -15,8 +15,8 @@ const INSETS: [(usize, usize); 4] = [(0, 0), (1, 0), (3, 5), (16, 1)];
 
 /// The specifications of [`Queue`](backend_api::Queue) and [`Register`].
 #[must_use]
-pub fn specs<Q: Register + 'static>() -> Vec<OpSpec<Q>> {
-    let each = |name: &str, check: fn(&Q, usize) -> Result<(), Failure>| {
+pub fn specs() -> Vec<OpSpec> {
+    let each = |name: &str, check: fn(&Conditioned, usize) -> Result<(), Failure>| {
         LENGTHS.map(|len| {
             Case::new(format!("{name}, {len}"), move |q| check(q, len)).on_elements(if len <= 1 << 20 {
                 0
@@ -29,40 +29,34 @@ pub fn specs<Q: Register + 'static>() -> Vec<OpSpec<Q>> {
         OpSpec { op: "queue.zeros", cases: each("u64", zeros).into() },
         OpSpec {
             op: "queue.clear",
-            cases: [each("u8", clear::<Q, u8>), each("M31", clear::<Q, M31>)].into_iter().flatten().collect(),
+            cases: [each("u8", clear::<u8>), each("M31", clear::<M31>)].into_iter().flatten().collect(),
         },
         OpSpec {
             op: "queue.write",
-            cases: [each("u8", write::<Q, u8>), each("u64", write::<Q, u64>), each("M31", write::<Q, M31>)]
+            cases: [each("u8", write::<u8>), each("u64", write::<u64>), each("M31", write::<M31>)]
                 .into_iter()
                 .flatten()
                 .collect(),
         },
         OpSpec {
             op: "queue.write_parts",
-            cases: [each("u8", write_parts::<Q, u8>), each("M31", write_parts::<Q, M31>)]
-                .into_iter()
-                .flatten()
-                .collect(),
+            cases: [each("u8", write_parts::<u8>), each("M31", write_parts::<M31>)].into_iter().flatten().collect(),
         },
         OpSpec {
             op: "queue.words",
-            cases: [each("u64", words::<Q, u64>), each("M31", words::<Q, M31>)].into_iter().flatten().collect(),
+            cases: [each("u64", words::<u64>), each("M31", words::<M31>)].into_iter().flatten().collect(),
         },
         OpSpec {
             op: "queue.write_secret",
-            cases: [each("u8", write_secret::<Q, u8>), each("M31", write_secret::<Q, M31>)]
-                .into_iter()
-                .flatten()
-                .collect(),
+            cases: [each("u8", write_secret::<u8>), each("M31", write_secret::<M31>)].into_iter().flatten().collect(),
         },
         OpSpec {
             op: "queue.register",
-            cases: [each("u8", register::<Q, u8>), each("M31", register::<Q, M31>)].into_iter().flatten().collect(),
+            cases: [each("u8", register::<u8>), each("M31", register::<M31>)].into_iter().flatten().collect(),
         },
         OpSpec {
             op: "queue.copy",
-            cases: [each("u8", copy::<Q, u8>), each("u64", copy::<Q, u64>)].into_iter().flatten().collect(),
+            cases: [each("u8", copy::<u8>), each("u64", copy::<u64>)].into_iter().flatten().collect(),
         },
     ]
 }
@@ -99,14 +93,14 @@ fn data<T: Sample>(len: usize, salt: usize) -> Vec<T> {
     (0..len).map(|i| T::of(word(i ^ salt << 40))).collect()
 }
 
-fn zeros<Q: Register>(q: &Q, len: usize) -> Result<(), Failure> {
+fn zeros(q: &Conditioned, len: usize) -> Result<(), Failure> {
     // memory that was used before
     drop(q.upload(&data::<u64>(len, 1))?);
     Failure::unless_equal(&vec![0; len], &q.download(&q.zeros::<u64>(len)?)?)
 }
 
 /// The middle of a buffer is cleared, and nothing beside it changes.
-fn clear<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
+fn clear<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     for (before, after) in INSETS {
         let mut whole = data::<T>(before + len + after, 1);
         let mut buf = q.upload(&whole)?;
@@ -118,7 +112,7 @@ fn clear<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
 }
 
 /// What is written into the middle of a buffer is read back, and nothing beside it changes.
-fn write<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
+fn write<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     for (before, after) in INSETS {
         let mut whole = data::<T>(before + len + after, 1);
         let mut buf = q.upload(&whole)?;
@@ -133,7 +127,7 @@ fn write<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
 }
 
 /// Slices that lie apart on the host arrive one after the other, and nothing beside them changes.
-fn write_parts<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
+fn write_parts<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     let new = data::<T>(len, 2);
     for (before, after) in INSETS {
         let mut whole = data::<T>(before + len + after, 1);
@@ -156,7 +150,7 @@ fn write_parts<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure>
 }
 
 /// Words of the middle of a buffer are its bytes, and elements again.
-fn words<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
+fn words<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     for (before, after) in INSETS {
         let whole = data::<T>(before + len + after, 1);
         let buf = q.upload(&whole)?;
@@ -168,7 +162,7 @@ fn words<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
 }
 
 /// Secrets arrive like other data, among other data, and are refused like other data.
-fn write_secret<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
+fn write_secret<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     for (before, after) in INSETS {
         let mut whole = data::<T>(before + len + after, 1);
         let mut buf = q.upload(&whole)?;
@@ -185,7 +179,7 @@ fn write_secret<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure
 }
 
 /// Parts of registered memory arrive in the middle of a buffer and come back to another place, and nothing beside them changes.
-fn register<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
+fn register<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     for (before, after) in INSETS {
         let (first, last) = (after, before);
         let from = data::<T>(first + len + last, 1);
@@ -208,7 +202,7 @@ fn register<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
             unless_out_of_range("elements past the last address", past)?;
         }
         Failure::unless_equal(&whole, &q.download(&buf)?)?;
-        Failure::unless_equal(&expected, &host.into())?;
+        Failure::unless_equal(&expected, &Vec::from(host))?;
     }
     Ok(())
 }
@@ -222,7 +216,7 @@ fn unless_out_of_range(what: &str, outcome: Result<(), BackendError>) -> Result<
 }
 
 /// What is copied into the middle of a buffer is there, and nothing beside it changes.
-fn copy<Q: Register, T: Sample>(q: &Q, len: usize) -> Result<(), Failure> {
+fn copy<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     for (before, after) in INSETS {
         let from = data::<T>(after + len + before, 1);
         let mut whole = data::<T>(before + len + after, 2);

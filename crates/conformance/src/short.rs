@@ -2,24 +2,24 @@
 
 use backend_api::{BackendError, BufferMut, BufferRef, Element, Mut, Queue, Ref, ops::MapViews};
 
-use crate::{Case, Failure, OpSpec};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec};
 
-impl<Q: Queue + 'static> OpSpec<Q> {
+impl OpSpec {
     /// Adds, first, the case that the op `method` is refused with each of its views an element short, and then holds with all
     /// of them whole. `run` runs a small op after passing its views through the [`Short`] that it is given.
     pub(crate) fn refusing_short(
         mut self,
         method: &'static str,
-        run: impl Fn(&Q, &mut Short) -> Result<(), BackendError> + Send + Sync + 'static,
+        run: impl Fn(&Conditioned, &mut Short) -> Result<(), BackendError> + Send + Sync + 'static,
     ) -> Self {
         let name = format!("{method} with a view an element short");
-        self.cases.insert(0, Case::new(name, move |q: &Q| refused(q, method, &run)));
+        self.cases.insert(0, Case::new(name, move |q| refused(q, method, &run)));
         self
     }
 }
 
 /// So many zeros.
-pub(crate) fn floats<Q: Queue>(q: &Q, len: usize) -> Result<Q::Buf<f32>, BackendError> {
+pub(crate) fn floats(q: &Conditioned, len: usize) -> Result<Buf<f32>, BackendError> {
     q.zeros(len)
 }
 
@@ -43,11 +43,12 @@ impl Short {
     }
 }
 
-impl<Q: Queue> MapViews<Q, Q> for Short {
-    fn read<'a, T: Element + 'a>(&mut self, _: &'static str, view: Ref<'a, Q, T>) -> Result<Ref<'a, Q, T>, BackendError>
-    where
-        Q: 'a,
-    {
+impl MapViews<Conditioned, Conditioned> for Short {
+    fn read<'a, T: Element + 'a>(
+        &mut self,
+        _: &'static str,
+        view: Ref<'a, Conditioned, T>,
+    ) -> Result<Ref<'a, Conditioned, T>, BackendError> {
         let left = self.left(view.len());
         view.slice(0..left)
     }
@@ -55,20 +56,17 @@ impl<Q: Queue> MapViews<Q, Q> for Short {
     fn write<'a, T: Element + 'a>(
         &mut self,
         _: &'static str,
-        view: Mut<'a, Q, T>,
-    ) -> Result<Mut<'a, Q, T>, BackendError>
-    where
-        Q: 'a,
-    {
+        view: Mut<'a, Conditioned, T>,
+    ) -> Result<Mut<'a, Conditioned, T>, BackendError> {
         let left = self.left(view.len());
         view.slice(0..left)
     }
 }
 
-fn refused<Q: Queue>(
-    q: &Q,
+fn refused(
+    q: &Conditioned,
     op: &'static str,
-    run: impl Fn(&Q, &mut Short) -> Result<(), BackendError>,
+    run: impl Fn(&Conditioned, &mut Short) -> Result<(), BackendError>,
 ) -> Result<(), Failure> {
     for at in 0.. {
         let mut short = Short { at, seen: 0, cut: false };

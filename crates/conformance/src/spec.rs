@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::Conditioned;
 use backend_api::{BackendError, Queue};
 use nn_ops::NnError;
 use stark_fft::FftError;
@@ -121,17 +122,17 @@ impl Failure {
 }
 
 /// What a case does with a queue.
-type Check<Q> = Box<dyn Fn(&Q) -> Result<(), Failure> + Send + Sync>;
+type Check = Box<dyn Fn(&Conditioned) -> Result<(), Failure> + Send + Sync>;
 
 /// One run of an op against its oracle.
-pub struct Case<Q> {
+pub struct Case {
     name: String,
     elements: u64,
     waits: bool,
-    check: Check<Q>,
+    check: Check,
 }
 
-impl<Q> Case<Q> {
+impl Case {
     /// Its name, unique within its op.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -139,7 +140,10 @@ impl<Q> Case<Q> {
     }
 
     /// A case with a name that states sizes or the property, unique within its op.
-    pub fn new(name: impl Into<String>, check: impl Fn(&Q) -> Result<(), Failure> + Send + Sync + 'static) -> Self {
+    pub fn new(
+        name: impl Into<String>,
+        check: impl Fn(&Conditioned) -> Result<(), Failure> + Send + Sync + 'static,
+    ) -> Self {
         Self { name: name.into(), elements: 0, waits: false, check: Box::new(check) }
     }
 
@@ -147,10 +151,7 @@ impl<Q> Case<Q> {
     ///
     /// # Errors
     /// Why the case fails.
-    pub fn hold(&self, q: &Q) -> Result<(), Failure>
-    where
-        Q: Queue,
-    {
+    pub fn hold(&self, q: &Conditioned) -> Result<(), Failure> {
         (self.check)(q)?;
         Ok(q.finish()?)
     }
@@ -172,7 +173,7 @@ impl<Q> Case<Q> {
     }
 }
 
-impl<Q> fmt::Debug for Case<Q> {
+impl fmt::Debug for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Case").field(&self.name).finish()
     }
@@ -180,14 +181,14 @@ impl<Q> fmt::Debug for Case<Q> {
 
 /// The cases of one op.
 #[derive(Debug)]
-pub struct OpSpec<Q> {
+pub struct OpSpec {
     /// The op, as `set.method`: `circle.interpolate`.
     pub op: &'static str,
     /// Its cases, cheap ones first.
-    pub cases: Vec<Case<Q>>,
+    pub cases: Vec<Case>,
 }
 
-impl<Q> OpSpec<Q> {
+impl OpSpec {
     /// Takes out the cases on more than `elements` elements, for a device that is slow, and returns their number.
     pub fn limit_elements(&mut self, elements: u64) -> usize {
         let before = self.cases.len();

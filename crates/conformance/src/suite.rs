@@ -2,10 +2,8 @@
 
 use std::time::Instant;
 
-use backend_api::{
-    BackendError, Fork, Queue, Record, Register,
-    ops::{StarkOps, fss::FssOps, linalg::LinalgOps, recurrent::RecurrentOps, tensor::TensorOps},
-};
+use backend_api::{BackendError, Fork, Queue};
+use runtime::AnyQueue;
 
 use crate::{Case, Conditioned, Failure, OpSpec};
 
@@ -47,15 +45,12 @@ impl Condition {
     ///
     /// # Errors
     /// What `q` reports if it cannot be forked or joined.
-    pub fn run<Q>(
+    pub fn run(
         self,
-        q: &Q,
+        q: &AnyQueue,
         selection: Selection<'_>,
         watch: impl FnMut(Progress<'_>),
-    ) -> Result<Report, BackendError>
-    where
-        Q: Fork + Record + Register + StarkOps + FssOps + LinalgOps + RecurrentOps + TensorOps + Clone + 'static,
-    {
+    ) -> Result<Report, BackendError> {
         let specs = selection.of(specs());
         Ok(match self {
             Self::Plain => run(&Conditioned::plain(q.clone()), &specs, watch),
@@ -101,7 +96,7 @@ impl Default for Selection<'_> {
 impl Selection<'_> {
     /// The selected part of `specs`.
     #[must_use]
-    pub fn of<Q>(self, mut specs: Vec<OpSpec<Q>>) -> Vec<OpSpec<Q>> {
+    pub fn of(self, mut specs: Vec<OpSpec>) -> Vec<OpSpec> {
         let mut skip = self.skip;
         specs.retain_mut(|spec| {
             let chosen = if self.exact { spec.op == self.filter } else { spec.op.contains(self.filter) };
@@ -166,7 +161,7 @@ impl Report {
 
 /// The specifications of every op set.
 #[must_use]
-pub fn specs<Q: Register + StarkOps + FssOps + LinalgOps + RecurrentOps + TensorOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs() -> Vec<OpSpec> {
     let mut all = crate::queue::specs();
     all.extend(crate::circle::specs());
     all.extend(crate::air::specs());
@@ -188,19 +183,15 @@ pub fn specs<Q: Register + StarkOps + FssOps + LinalgOps + RecurrentOps + Tensor
 /// Runs the cases of `specs` on `q`, all of them unless the device is lost, and reports to `watch` as things happen.
 ///
 /// Besides the case's own oracle, no case may leave bytes reserved in the queue's budget.
-pub fn run<Q: Record + Clone>(
-    q: &Conditioned<Q>,
-    specs: &[OpSpec<Conditioned<Q>>],
-    watch: impl FnMut(Progress<'_>),
-) -> Report {
+pub fn run(q: &Conditioned, specs: &[OpSpec], watch: impl FnMut(Progress<'_>)) -> Report {
     run_each(q, specs, watch, |case| q.hold(case))
 }
 
-fn run_each<Q: Queue>(
-    q: &Q,
-    specs: &[OpSpec<Q>],
+fn run_each(
+    q: &Conditioned,
+    specs: &[OpSpec],
     mut watch: impl FnMut(Progress<'_>),
-    hold: impl Fn(&Case<Q>) -> Result<(), Failure>,
+    hold: impl Fn(&Case) -> Result<(), Failure>,
 ) -> Report {
     let mut report = Report::default();
     for spec in specs {
@@ -221,7 +212,7 @@ fn run_each<Q: Queue>(
 }
 
 /// Fails if more than `before` bytes are reserved in the queue's budget.
-fn unless_reserved<Q: Queue>(q: &Q, before: u64) -> Result<(), Failure> {
+fn unless_reserved(q: &Conditioned, before: u64) -> Result<(), Failure> {
     match q.budget().live_bytes().saturating_sub(before) {
         0 => Ok(()),
         leaked => Err(Failure::Broken(format!("{leaked} bytes are still reserved after the case"))),
@@ -229,7 +220,7 @@ fn unless_reserved<Q: Queue>(q: &Q, before: u64) -> Result<(), Failure> {
 }
 
 /// Runs `case` after tries with less memory, each of which must pass or be refused for lack of memory.
-fn hold_after_refusals<Q: Queue>(q: &Q, case: &Case<Q>) -> Result<(), Failure> {
+fn hold_after_refusals(q: &Conditioned, case: &Case) -> Result<(), Failure> {
     let budget = q.budget();
     for left in [0, SCARCE_BYTES] {
         let free = budget.limit_bytes() - budget.live_bytes();
@@ -248,12 +239,10 @@ fn hold_after_refusals<Q: Queue>(q: &Q, case: &Case<Q>) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use cpu_backend::CpuQueue;
-
     use super::*;
 
-    fn plain() -> Conditioned<CpuQueue> {
-        Conditioned::plain(runtime::cpu().unwrap())
+    fn plain() -> Conditioned {
+        Conditioned::plain(AnyQueue::Cpu(runtime::cpu().unwrap()))
     }
 
     #[test]
@@ -261,9 +250,9 @@ mod tests {
         let mut specs = [OpSpec {
             op: "test.op",
             cases: vec![
-                Case::new("holds", |_: &Conditioned<CpuQueue>| Ok(())),
+                Case::new("holds", |_| Ok(())),
                 Case::new("differs", |_| Failure::unless_equal(&[1, 2], &[1, 3])),
-                Case::new("leaks", |q: &Conditioned<CpuQueue>| {
+                Case::new("leaks", |q| {
                     std::mem::forget(q.zeros::<u8>(64)?);
                     Ok(())
                 }),
@@ -282,7 +271,7 @@ mod tests {
         let specs = [OpSpec {
             op: "test.op",
             cases: vec![
-                Case::new("holds", |_: &Conditioned<CpuQueue>| Ok(())),
+                Case::new("holds", |_| Ok(())),
                 Case::new("is lost", move |_| Err(lost().into())),
                 Case::new("is not reached", |_| panic!("a case ran on a lost device")),
             ],
@@ -300,7 +289,7 @@ mod tests {
     #[test]
     fn a_case_that_blames_something_else_than_memory_is_reported() {
         let q = plain();
-        let case = Case::new("hides the reason", |q: &Conditioned<CpuQueue>| {
+        let case = Case::new("hides the reason", |q| {
             q.zeros::<u8>(64).map(drop).map_err(|_| Failure::Broken("no luck".to_owned()))
         });
         let failure = hold_after_refusals(&q, &case).unwrap_err();

@@ -13,6 +13,7 @@ use conformance::{
     channel, circle, correction, deep, factor, fri, fss, linalg, merkle, optim, recurrent, run, tensor,
 };
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
+use runtime::AnyQueue;
 
 const LEVELS: [SimdLevel; 3] = [SimdLevel::Portable, SimdLevel::Avx2, SimdLevel::Avx512];
 const AES_PATHS: [AesPath; 4] = [AesPath::Portable, AesPath::AesNi, AesPath::Vaes256, AesPath::Vaes512];
@@ -22,9 +23,9 @@ fn strongest() -> Simd {
 }
 
 /// Holds `specs`, of more than `least` cases, on `simd` with `threads` threads.
-fn holds(specs: fn() -> Vec<OpSpec<Conditioned<CpuQueue>>>, least: usize, simd: Simd, threads: usize) {
+fn holds(specs: fn() -> Vec<OpSpec>, least: usize, simd: Simd, threads: usize) {
     let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
-    let q = Conditioned::plain(CpuQueue::with_simd(config, simd).expect("threads start"));
+    let q = Conditioned::plain(AnyQueue::Cpu(CpuQueue::with_simd(config, simd).expect("threads start")));
     let report = run(&q, &specs(), |_| ());
     assert!(report.outcomes.len() > least);
     assert_eq!(report.failures().collect::<Vec<_>>(), Vec::<&Outcome>::new());
@@ -130,9 +131,9 @@ fn fss_specifications_hold_on_every_aes_path() {
 
 #[test]
 fn every_line_of_the_benchmark_takes_time() {
-    let q = CpuQueue::open(CpuConfig::default()).expect("threads start");
+    let q = AnyQueue::Cpu(CpuQueue::open(CpuConfig::default()).expect("threads start"));
     let effort = Effort { rounds: 1, batch: Duration::ZERO };
-    let lines = device::lines::<CpuQueue>(Extent::Small);
+    let lines = device::lines(Extent::Small);
     assert_eq!(lines[0].id, device::COPY);
     for line in lines {
         let id = line.id.clone();
@@ -145,7 +146,7 @@ fn every_line_of_the_benchmark_takes_time() {
 #[test]
 fn a_selection_is_by_part_or_whole_of_a_name_and_may_begin_later() {
     let cases = |selection: Selection<'_>| -> Vec<(&str, String)> {
-        let specs = selection.of(conformance::specs::<Conditioned<CpuQueue>>());
+        let specs = selection.of(conformance::specs());
         specs.iter().flat_map(|spec| spec.cases.iter().map(|case| (spec.op, case.name().to_owned()))).collect()
     };
     let all = cases(Selection { filter: "linalg.softmax", ..Selection::default() });
@@ -160,7 +161,7 @@ fn a_selection_is_by_part_or_whole_of_a_name_and_may_begin_later() {
 
 #[test]
 fn every_condition_runs_every_selected_case_on_the_cpu() {
-    let q = CpuQueue::open(CpuConfig::default()).expect("threads start");
+    let q = AnyQueue::Cpu(CpuQueue::open(CpuConfig::default()).expect("threads start"));
     for filter in ["linalg.softmax", "deep.", "fri."] {
         let selection = Selection { filter, max_elements: 1 << 12, ..Selection::default() };
         for condition in Condition::ALL {

@@ -6,8 +6,7 @@ mod show;
 mod suite;
 
 use anyhow::{Result, bail};
-use conformance::{Conditioned, Selection};
-use runtime::AnyQueue;
+use conformance::Selection;
 
 pub(crate) use self::{
     event::{Event, Run, Verdict},
@@ -19,7 +18,7 @@ use crate::args::ConformanceArgs;
 pub(crate) fn run(args: &ConformanceArgs) -> Result<()> {
     let max_elements = args.max_elements.unwrap_or(u64::MAX);
     let chosen = Selection { filter: &args.filter, exact: args.exact, max_elements, ..Selection::default() };
-    let ops = chosen.of(conformance::specs::<Conditioned<AnyQueue>>());
+    let ops = chosen.of(conformance::specs());
     if ops.is_empty() {
         bail!("no op of the suite {} `{}`", if args.exact { "is" } else { "contains" }, args.filter);
     }

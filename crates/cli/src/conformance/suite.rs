@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use backend_api::Queue as _;
-use conformance::{Condition, Conditioned, OpSpec, Outcome, Progress, Selection};
-use runtime::{AnyQueue, Choice};
+use conformance::{Condition, OpSpec, Outcome, Progress, Selection};
+use runtime::Choice;
 
 use super::event::{Event, Run, Verdict};
 use crate::args::ConformanceArgs;
@@ -18,7 +18,7 @@ pub(super) fn run(args: &ConformanceArgs, tell: &mut dyn FnMut(&Event) -> Result
     let limit = if status.active == Choice::Sim { SIMULATED_ELEMENTS } else { u64::MAX };
     let all = Selection { filter: &args.filter, exact: args.exact, ..Selection::default() };
     let selection = Selection { max_elements: args.max_elements.unwrap_or(limit), ..all };
-    let count = |specs: Vec<OpSpec<Conditioned<AnyQueue>>>| specs.iter().map(|spec| spec.cases.len()).sum::<usize>();
+    let count = |specs: Vec<OpSpec>| specs.iter().map(|spec| spec.cases.len()).sum::<usize>();
     let cases = count(selection.of(conformance::specs()));
     let conditions = conditions(args, Some(status.active));
     tell(&Event::Opened {

@@ -1,7 +1,7 @@
 //! Columns of look-ups by their definition, sums of columns of two heights, and powers.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::air::{AirOps, LogUpColumns, SecureAddLifted, SecurePowers},
 };
 use core_types::{
@@ -10,7 +10,7 @@ use core_types::{
 };
 
 use super::model::positions;
-use crate::{Case, Failure, OpSpec, circle::model::Stream, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream, short::Short, spec::BATCHES};
 
 /// The element at a position of four planes of `len` words.
 fn element(planes: &[M31], len: usize, position: usize) -> QM31 {
@@ -21,7 +21,7 @@ fn write(planes: &mut [M31], len: usize, position: usize, value: QM31) {
     value.coordinates().into_iter().enumerate().for_each(|(c, word)| planes[c * len + position] = word);
 }
 
-fn expect_columns<Q: AirOps>(q: &Q, log_rows: u32, columns: u32, zeros: &[usize]) -> Result<(), Failure> {
+fn expect_columns(q: &Conditioned, log_rows: u32, columns: u32, zeros: &[usize]) -> Result<(), Failure> {
     let (len, width) = (1usize << log_rows, columns as usize);
     let mut stream = Stream::new(u64::from(log_rows) << 32 | u64::from(columns));
     let mut fractions = stream.column(8 * len * width);
@@ -60,18 +60,18 @@ fn expect_columns<Q: AirOps>(q: &Q, log_rows: u32, columns: u32, zeros: &[usize]
     Failure::unless_equal(&[total, mean], &q.download(&sums)?)
 }
 
-pub(super) fn logup_columns<Q: AirOps + 'static>() -> OpSpec<Q> {
+pub(super) fn logup_columns() -> OpSpec {
     let mut cases = Vec::new();
     for log_rows in 1..=15 {
-        let case = Case::new(format!("2^{log_rows} rows"), move |q: &Q| {
+        let case = Case::new(format!("2^{log_rows} rows"), move |q| {
             expect_columns(q, log_rows, 1, &[])?;
             expect_columns(q, log_rows, 3, &[])
         });
         cases.push(case.on_elements(3 << log_rows));
     }
-    cases.push(Case::new("2^20 rows", |q: &Q| expect_columns(q, 20, 2, &[5, 77_777])).on_elements(2 << 20));
-    cases.push(Case::new("17 columns", |q: &Q| expect_columns(q, 6, 17, &[])));
-    cases.push(Case::new("a denominator of zero", |q: &Q| {
+    cases.push(Case::new("2^20 rows", |q| expect_columns(q, 20, 2, &[5, 77_777])).on_elements(2 << 20));
+    cases.push(Case::new("17 columns", |q| expect_columns(q, 6, 17, &[])));
+    cases.push(Case::new("a denominator of zero", |q| {
         expect_columns(q, 1, 1, &[1])?;
         expect_columns(q, 3, 2, &[0, 1, 2, 3, 4, 5, 6, 7])?;
         expect_columns(q, 12, 2, &[0, 1, 1023, 1024, 2050, 4095])
@@ -79,7 +79,7 @@ pub(super) fn logup_columns<Q: AirOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "air.logup_columns", cases }.refusing_short("logup_columns", short_logup_columns)
 }
 
-fn expect_added<Q: AirOps>(q: &Q, log_small: u32, log_large: u32) -> Result<(), Failure> {
+fn expect_added(q: &Conditioned, log_small: u32, log_large: u32) -> Result<(), Failure> {
     let mut stream = Stream::new(u64::from(log_small << 8 | log_large));
     let (small, mut large) = (stream.column(4 << log_small), stream.column(4 << log_large));
     let mut sums = q.upload(&large)?;
@@ -99,10 +99,10 @@ fn expect_added<Q: AirOps>(q: &Q, log_small: u32, log_large: u32) -> Result<(), 
     Failure::unless_equal(&large, &q.download(&sums)?)
 }
 
-pub(super) fn add_lifted<Q: AirOps + 'static>() -> OpSpec<Q> {
+pub(super) fn add_lifted() -> OpSpec {
     let mut cases = Vec::new();
     for log_large in (1..=10).chain([14, 16]) {
-        let case = Case::new(format!("to 2^{log_large} values"), move |q: &Q| {
+        let case = Case::new(format!("to 2^{log_large} values"), move |q| {
             (1..=log_large).try_for_each(|log_small| expect_added(q, log_small, log_large))
         });
         cases.push(case.on_elements(u64::from(log_large) << log_large));
@@ -110,7 +110,7 @@ pub(super) fn add_lifted<Q: AirOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "air.add_lifted", cases }.refusing_short("secure_add_lifted", short_secure_add_lifted)
 }
 
-fn expect_powers<Q: AirOps>(q: &Q, count: u32) -> Result<(), Failure> {
+fn expect_powers(q: &Conditioned, count: u32) -> Result<(), Failure> {
     let base = Stream::new(u64::from(count)).qm31();
     let mut expected: Vec<QM31> =
         (0..count).scan(QM31::ONE, |power, _| Some(core::mem::replace(power, *power * base))).collect();
@@ -127,11 +127,11 @@ fn expect_powers<Q: AirOps>(q: &Q, count: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) fn powers<Q: AirOps + 'static>() -> OpSpec<Q> {
+pub(super) fn powers() -> OpSpec {
     let counts = BATCHES.into_iter().chain([2, 3, 1000, 5000]);
     let mut cases: Vec<_> =
-        counts.map(|count| Case::new(format!("{count} powers"), move |q: &Q| expect_powers(q, count))).collect();
-    cases.push(Case::new("an order that there is not is refused", |q: &Q| {
+        counts.map(|count| Case::new(format!("{count} powers"), move |q| expect_powers(q, count))).collect();
+    cases.push(Case::new("an order that there is not is refused", |q| {
         let (base, mut powers) = (q.zeros(1)?, q.zeros(3)?);
         let params = &SecurePowersParams { count: 3, descending: 2 };
         let op = SecurePowers { params, base: base.view(), powers: powers.view_mut() };
@@ -140,20 +140,20 @@ pub(super) fn powers<Q: AirOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "air.powers", cases }.refusing_short("secure_powers", short_secure_powers)
 }
 
-fn short_logup_columns<Q: AirOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_logup_columns(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let params = LogUpColumnsParams { log_rows: 2, columns: 2 };
     let (fractions, mut columns, mut sums) = (q.zeros::<M31>(64)?, q.zeros::<M31>(32)?, q.zeros::<QM31>(2)?);
     let (fractions, columns, sums) = (fractions.view(), columns.view_mut(), sums.view_mut());
     q.logup_columns(LogUpColumns { params: &params, fractions, columns, sums }.map(short)?)
 }
 
-fn short_secure_add_lifted<Q: AirOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_secure_add_lifted(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let params = SecureAddLiftedParams { log_small: 1, log_large: 3 };
     let (small, mut large) = (q.zeros::<M31>(8)?, q.zeros::<M31>(32)?);
     q.secure_add_lifted(SecureAddLifted { params: &params, small: small.view(), large: large.view_mut() }.map(short)?)
 }
 
-fn short_secure_powers<Q: AirOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_secure_powers(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let params = SecurePowersParams { count: 3, descending: 0 };
     let (base, mut powers) = (q.zeros::<QM31>(1)?, q.zeros::<QM31>(3)?);
     q.secure_powers(SecurePowers { params: &params, base: base.view(), powers: powers.view_mut() }.map(short)?)

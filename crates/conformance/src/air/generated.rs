@@ -1,7 +1,7 @@
 //! Traces that generators make on the device are those that the host makes, word for word.
 
 use backend_api::{
-    Buffer as _,
+    Buffer as _, Queue,
     ops::air::{AirColumns, AirOps, CounterColumns, GatherColumn, RowNumbers},
 };
 use core_types::{
@@ -16,14 +16,14 @@ use stark_airs::{
 };
 
 use super::model::positions;
-use crate::{Case, Failure, OpSpec, circle::model::Stream};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec, circle::model::Stream};
 
 /// What a generator makes of its inputs, both in stored order.
-fn made<Q: AirOps, G: Generator>(
-    q: &Q,
+fn made<G: Generator>(
+    q: &Conditioned,
     generator: &G,
     inputs: &[Vec<M31>],
-    counters: &mut Q::Buf<u32>,
+    counters: &mut Buf<u32>,
 ) -> Result<Columns, Failure> {
     let recorded = RecordedGenerator::new(generator).map_err(|error| Failure::Broken(error.to_string()))?;
     let (log_rows, rows) = (recorded.log_rows(), 1usize << recorded.log_rows());
@@ -54,8 +54,8 @@ fn made<Q: AirOps, G: Generator>(
 }
 
 /// The columns that are gathered from tables by preprocessed columns.
-fn gathered<Q: AirOps>(
-    q: &Q,
+fn gathered(
+    q: &Conditioned,
     preprocessed: &[Vec<M31>],
     tables: &[Vec<M31>],
     columns: &[Gather],
@@ -72,16 +72,16 @@ fn gathered<Q: AirOps>(
 }
 
 /// Makes the traces of all components.
-struct Making<'q, Q: AirOps> {
-    q: &'q Q,
+struct Making<'q> {
+    q: &'q Conditioned,
     /// By slot of any component.
     preprocessed: &'q [Vec<M31>],
-    counters: Q::Buf<u32>,
+    counters: Buf<u32>,
     /// `None` for tables.
     components: Result<Vec<Option<Columns>>, Failure>,
 }
 
-impl<'w, Q: AirOps> WitnessVisitor<'w> for Making<'_, Q> {
+impl<'w> WitnessVisitor<'w> for Making<'_> {
     fn component<G: Generator>(&mut self, generator: &G, inputs: &'w [Vec<M31>]) {
         let Ok(components) = &mut self.components else { return };
         match made(self.q, generator, inputs, &mut self.counters) {
@@ -105,13 +105,13 @@ impl<'w, Q: AirOps> WitnessVisitor<'w> for Making<'_, Q> {
     }
 }
 
-fn expect_made<Q: AirOps>(q: &Q, witness: &impl Witness, trace: &[Columns]) -> Result<(), Failure> {
+fn expect_made(q: &Conditioned, witness: &impl Witness, trace: &[Columns]) -> Result<(), Failure> {
     expect_made_with(q, &[], witness, trace)
 }
 
 /// [`expect_made`], with preprocessed columns, by slot of any component.
-fn expect_made_with<Q: AirOps>(
-    q: &Q,
+fn expect_made_with(
+    q: &Conditioned,
     preprocessed: &[Vec<M31>],
     witness: &impl Witness,
     trace: &[Columns],
@@ -143,14 +143,14 @@ fn expect_made_with<Q: AirOps>(
     Ok(())
 }
 
-fn fibonacci<Q: AirOps>(q: &Q, log_rows: u32, columns: u32) -> Result<(), Failure> {
+fn fibonacci(q: &Conditioned, log_rows: u32, columns: u32) -> Result<(), Failure> {
     let mut stream = Stream::new(u64::from(columns << 8 | log_rows));
     let seeds: Vec<[M31; 2]> = stream.column(2 << log_rows).as_chunks().0.to_vec();
     let air = WideFibonacci::new(log_rows, columns)?;
     expect_made(q, &air.seeds(&seeds)?, &air.trace(&seeds)?)
 }
 
-fn machine<Q: AirOps>(q: &Q, log_steps: [u32; 2]) -> Result<(), Failure> {
+fn machine(q: &Conditioned, log_steps: [u32; 2]) -> Result<(), Failure> {
     let mut stream = Stream::new(u64::from(log_steps[0] << 8 | log_steps[1]));
     let [x, y] = [stream.word(), stream.word()].map(M31::from_u64);
     // The first coordinate passes the end of the field as well.
@@ -161,7 +161,7 @@ fn machine<Q: AirOps>(q: &Q, log_steps: [u32; 2]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn poseidon2<Q: AirOps>(q: &Q, log_rows: u32) -> Result<(), Failure> {
+fn poseidon2(q: &Conditioned, log_rows: u32) -> Result<(), Failure> {
     let words = Stream::new(u64::from(log_rows)).column(16);
     let first = core::array::from_fn(|k| words[k]);
     let ((chain, trace), (same, states)) =
@@ -172,7 +172,7 @@ fn poseidon2<Q: AirOps>(q: &Q, log_rows: u32) -> Result<(), Failure> {
     expect_made(q, &states, &trace)
 }
 
-fn blake2s<Q: AirOps>(q: &Q, log_blocks: u32) -> Result<(), Failure> {
+fn blake2s(q: &Conditioned, log_blocks: u32) -> Result<(), Failure> {
     let mut stream = Stream::new(u64::from(log_blocks));
     let blocks: Vec<_> = (0..1 << log_blocks).map(|_| core::array::from_fn(|_| stream.word() as u32)).collect();
     let ((hash, trace), (same, states)) = (Blake2s::run(&blocks)?, Blake2s::states(&blocks)?);
@@ -182,7 +182,7 @@ fn blake2s<Q: AirOps>(q: &Q, log_blocks: u32) -> Result<(), Failure> {
     expect_made(q, &states, &trace)
 }
 
-fn plonk<Q: AirOps>(q: &Q, gates: u32) -> Result<(), Failure> {
+fn plonk(q: &Conditioned, gates: u32) -> Result<(), Failure> {
     let mut stream = Stream::new(u64::from(gates));
     let plonk = Plonk::evaluate(Circuit::sample(gates)?, stream.column(2))?;
     expect_made_with(q, &plonk.preprocessed_values(), &plonk.wires(), &plonk.trace())
@@ -207,7 +207,7 @@ impl Generator for Neighbours {
     }
 }
 
-fn neighbours<Q: AirOps>(q: &Q, log_rows: u32) -> Result<(), Failure> {
+fn neighbours(q: &Conditioned, log_rows: u32) -> Result<(), Failure> {
     let rows = 1usize << log_rows;
     let mut stream = Stream::new(u64::from(log_rows));
     let inputs = [stream.column(rows), stream.column(rows)];
@@ -227,25 +227,25 @@ fn neighbours<Q: AirOps>(q: &Q, log_rows: u32) -> Result<(), Failure> {
     Failure::unless_equal(&counted, &q.download(&counters)?)
 }
 
-pub(super) fn traces<Q: AirOps + 'static>() -> OpSpec<Q> {
+pub(super) fn traces() -> OpSpec {
     let cases = vec![
-        Case::new("wide Fibonacci", |q: &Q| {
+        Case::new("wide Fibonacci", |q| {
             [(1, 3), (2, 4), (5, 17), (9, 100), (10, 5)]
                 .into_iter()
                 .try_for_each(|(log, width)| fibonacci(q, log, width))
         })
         .on_elements(1 << 16),
-        Case::new("state machines", |q: &Q| {
+        Case::new("state machines", |q| {
             [[1, 1], [4, 4], [3, 9], [11, 2]].into_iter().try_for_each(|log_steps| machine(q, log_steps))
         }),
-        Case::new("chains of Poseidon2 permutations", |q: &Q| {
+        Case::new("chains of Poseidon2 permutations", |q| {
             [1, 2, 5, 9].into_iter().try_for_each(|log_rows| poseidon2(q, log_rows))
         })
         .on_elements(1 << 18),
-        Case::new("circuits", |q: &Q| [0, 1, 5, 64, 200, 1024].into_iter().try_for_each(|gates| plonk(q, gates))),
-        Case::new("messages of Blake2s", |q: &Q| [1, 2, 4].into_iter().try_for_each(|log| blake2s(q, log)))
+        Case::new("circuits", |q| [0, 1, 5, 64, 200, 1024].into_iter().try_for_each(|gates| plonk(q, gates))),
+        Case::new("messages of Blake2s", |q| [1, 2, 4].into_iter().try_for_each(|log| blake2s(q, log)))
             .on_elements(1 << 18),
-        Case::new("neighbours and numbers of rows", |q: &Q| {
+        Case::new("neighbours and numbers of rows", |q| {
             [1, 2, 3, 8, 10].into_iter().try_for_each(|log_rows| neighbours(q, log_rows))
         }),
     ];

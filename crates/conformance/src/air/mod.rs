@@ -10,13 +10,11 @@ mod programs;
 mod recorded;
 mod traces;
 
-use backend_api::ops::air::AirOps;
-
 use crate::OpSpec;
 
 /// Every specification of the op set.
 #[must_use]
-pub fn specs<Q: AirOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs() -> Vec<OpSpec> {
     vec![
         programs::evaluate(),
         programs::fractions(),

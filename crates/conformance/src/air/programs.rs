@@ -1,7 +1,7 @@
 //! `air_evaluate` and `air_fractions` on random programs, against an interpreter of one position at a time.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::air::{AirEvaluate, AirFractions, AirOps},
 };
 use core_types::{
@@ -10,9 +10,9 @@ use core_types::{
 };
 
 use super::model::{Job, Size, positions};
-use crate::{Case, Failure, OpSpec, circle::model::Stream, short::Short};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream, short::Short};
 
-fn expect_sums<Q: AirOps>(q: &Q, size: Size, seed: u64) -> Result<(), Failure> {
+fn expect_sums(q: &Conditioned, size: Size, seed: u64) -> Result<(), Failure> {
     let job = Job::random(size, Opcode::OF_FIELDS, seed);
     let mut stream = Stream::new(seed + 1);
     let powers: Vec<QM31> = (0..size.outputs).map(|_| stream.qm31()).collect();
@@ -42,7 +42,7 @@ fn expect_sums<Q: AirOps>(q: &Q, size: Size, seed: u64) -> Result<(), Failure> {
     Failure::unless_equal(&expected, &q.download(&sums)?)
 }
 
-fn expect_fractions<Q: AirOps>(q: &Q, size: Size, seed: u64) -> Result<(), Failure> {
+fn expect_fractions(q: &Conditioned, size: Size, seed: u64) -> Result<(), Failure> {
     let job = Job::random(size, Opcode::OF_FIELDS, seed);
     let len = 1usize << size.log_size;
     let positions = positions(size.log_size);
@@ -83,24 +83,24 @@ pub(super) const SIZES: [(&str, Size); 6] = [
     ("registers by the thousand", Size { log_rows: 4, log_size: 4, registers: 5000, outputs: 9, steps: 3000 }),
 ];
 
-pub(super) fn evaluate<Q: AirOps + 'static>() -> OpSpec<Q> {
+pub(super) fn evaluate() -> OpSpec {
     let mut cases = Vec::new();
     for log_rows in 1..=10 {
         for log_size in log_rows..=log_rows + 2 {
             let name = format!("2^{log_rows} rows at 2^{log_size} positions");
             let seed = u64::from(100 * log_rows + log_size);
-            cases.push(Case::new(name, move |q: &Q| expect_sums(q, moderate(log_rows, log_size), seed)));
+            cases.push(Case::new(name, move |q| expect_sums(q, moderate(log_rows, log_size), seed)));
         }
     }
     for (name, size) in SIZES {
-        let case = Case::new(name, move |q: &Q| (0..3).try_for_each(|seed| expect_sums(q, size, seed)));
+        let case = Case::new(name, move |q| (0..3).try_for_each(|seed| expect_sums(q, size, seed)));
         cases.push(case.on_elements(size.steps as u64 * 32));
     }
-    cases.push(Case::new("no steps", |q: &Q| {
+    cases.push(Case::new("no steps", |q| {
         expect_sums(q, Size { log_rows: 3, log_size: 3, registers: 4, outputs: 0, steps: 0 }, 1)
     }));
-    cases.push(Case::new("2^15 positions", |q: &Q| expect_sums(q, moderate(14, 15), 3)).on_elements(1 << 20));
-    cases.push(Case::new("what is not there is refused", |q: &Q| {
+    cases.push(Case::new("2^15 positions", |q| expect_sums(q, moderate(14, 15), 3)).on_elements(1 << 20));
+    cases.push(Case::new("what is not there is refused", |q| {
         for (what, step) in wrong_steps() {
             Failure::unless_refused(what, evaluate_short(q, &[step], None))?;
         }
@@ -110,18 +110,18 @@ pub(super) fn evaluate<Q: AirOps + 'static>() -> OpSpec<Q> {
         .refusing_short("air_evaluate", |q, short| evaluate_short(q, &SHORT, Some(short)))
 }
 
-pub(super) fn fractions<Q: AirOps + 'static>() -> OpSpec<Q> {
+pub(super) fn fractions() -> OpSpec {
     let mut cases = Vec::new();
     for log_rows in 1..=11 {
         let name = format!("2^{log_rows} rows");
         let size = moderate(log_rows, log_rows);
-        cases.push(Case::new(name, move |q: &Q| expect_fractions(q, size, u64::from(log_rows))));
+        cases.push(Case::new(name, move |q| expect_fractions(q, size, u64::from(log_rows))));
     }
     for (name, size) in SIZES {
         let size = Size { log_rows: size.log_size, ..size };
-        cases.push(Case::new(name, move |q: &Q| expect_fractions(q, size, 1)).on_elements(size.steps as u64 * 32));
+        cases.push(Case::new(name, move |q| expect_fractions(q, size, 1)).on_elements(size.steps as u64 * 32));
     }
-    cases.push(Case::new("2^15 rows", |q: &Q| expect_fractions(q, moderate(15, 15), 3)).on_elements(1 << 20));
+    cases.push(Case::new("2^15 rows", |q| expect_fractions(q, moderate(15, 15), 3)).on_elements(1 << 20));
     OpSpec { op: "air.fractions", cases }.refusing_short("air_fractions", short_air_fractions)
 }
 
@@ -158,8 +158,8 @@ fn wrong_steps() -> Vec<(&'static str, Instruction)> {
 
 const SHORT_PARAMS: AirParams = AirParams { log_rows: 3, log_size: 4, registers: 8, outputs: 1 };
 
-fn evaluate_short<Q: AirOps>(
-    q: &Q,
+fn evaluate_short(
+    q: &Conditioned,
     instructions: &[Instruction],
     short: Option<&mut Short>,
 ) -> Result<(), BackendError> {
@@ -182,7 +182,7 @@ fn evaluate_short<Q: AirOps>(
     }
 }
 
-fn short_air_fractions<Q: AirOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_air_fractions(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (values, challenges, mut fractions) = (q.zeros::<M31>(16)?, q.zeros::<QM31>(1)?, q.zeros::<M31>(64)?);
     let op = AirFractions {
         params: &AirParams { log_rows: 4, ..SHORT_PARAMS },

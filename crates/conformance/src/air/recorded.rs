@@ -1,7 +1,7 @@
 //! An AIR that is recorded, run and made into columns of look-ups satisfies its own constraints.
 
 use backend_api::{
-    Buffer as _,
+    Buffer as _, Queue,
     ops::air::{AirFractions, AirOps, LogUpColumns},
 };
 use core_types::{
@@ -12,7 +12,7 @@ use core_types::{
 use stark_air::{HostTrace, MaskSource, Recorded, check_trace};
 
 use super::model::positions;
-use crate::{Case, Failure, OpSpec, circle::model::Stream};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream};
 
 const PAIR: Relation = Relation::new(0, 2);
 const ALONE: Relation = Relation::new(PAIR.slots(), 1);
@@ -43,7 +43,7 @@ impl Air for LookUps {
     }
 }
 
-fn expect_satisfied<Q: AirOps>(q: &Q, log_rows: u32, per_column: u32) -> Result<(), Failure> {
+fn expect_satisfied(q: &Conditioned, log_rows: u32, per_column: u32) -> Result<(), Failure> {
     let air = LookUps { log_rows, per_column };
     let recorded = Recorded::new(&air).map_err(|error| Failure::Broken(error.to_string()))?;
     let Some(program) = recorded.fraction_program() else { return Err(Failure::Broken("no look-ups".into())) };
@@ -94,10 +94,10 @@ fn expect_satisfied<Q: AirOps>(q: &Q, log_rows: u32, per_column: u32) -> Result<
     check_trace(&air, &trace).map_err(|error| Failure::Broken(error.to_string()))
 }
 
-pub(super) fn look_ups<Q: AirOps + 'static>() -> OpSpec<Q> {
+pub(super) fn look_ups() -> OpSpec {
     let mut cases = Vec::new();
     for per_column in 1..=3 {
-        cases.push(Case::new(format!("{per_column} fractions in a column"), move |q: &Q| {
+        cases.push(Case::new(format!("{per_column} fractions in a column"), move |q| {
             [1, 2, 5, 10].into_iter().try_for_each(|log_rows| expect_satisfied(q, log_rows, per_column))
         }));
     }

@@ -2,7 +2,7 @@
 //! `counter_columns` and `gather_column` by their definitions.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::air::{AirColumns, AirOps, CounterColumns, GatherColumn, RowNumbers},
 };
 use core_types::{
@@ -17,7 +17,7 @@ use super::{
     model::{Job, Size, positions, row},
     programs::{SIZES, moderate, step},
 };
-use crate::{Case, Failure, OpSpec, circle::model::Stream, short::Short};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream, short::Short};
 
 /// A random program without challenges, whose outputs are of the base field.
 fn job(size: Size, seed: u64) -> Job {
@@ -33,11 +33,11 @@ fn job(size: Size, seed: u64) -> Job {
 }
 
 /// A third of the outputs are counted.
-fn expect_columns<Q: AirOps>(q: &Q, size: Size, seed: u64) -> Result<(), Failure> {
+fn expect_columns(q: &Conditioned, size: Size, seed: u64) -> Result<(), Failure> {
     expect_rows(q, size, size.outputs - size.outputs / 3, seed)
 }
 
-fn expect_rows<Q: AirOps>(q: &Q, size: Size, columns: u32, seed: u64) -> Result<(), Failure> {
+fn expect_rows(q: &Conditioned, size: Size, columns: u32, seed: u64) -> Result<(), Failure> {
     let job = job(size, seed);
     let len = 1usize << size.log_size;
     let positions = positions(size.log_size);
@@ -69,25 +69,25 @@ fn expect_rows<Q: AirOps>(q: &Q, size: Size, columns: u32, seed: u64) -> Result<
     Failure::unless_equal(&counted, &q.download(&counters)?)
 }
 
-pub(super) fn columns<Q: AirOps + 'static>() -> OpSpec<Q> {
+pub(super) fn columns() -> OpSpec {
     let mut cases = Vec::new();
     for log_rows in 1..=11 {
         let name = format!("2^{log_rows} rows");
         let size = moderate(log_rows, log_rows);
-        cases.push(Case::new(name, move |q: &Q| expect_columns(q, size, u64::from(log_rows))));
+        cases.push(Case::new(name, move |q| expect_columns(q, size, u64::from(log_rows))));
     }
     for (name, size) in SIZES {
         let size = Size { log_rows: size.log_size, ..size };
-        let case = Case::new(name, move |q: &Q| (0..3).try_for_each(|seed| expect_columns(q, size, seed)));
+        let case = Case::new(name, move |q| (0..3).try_for_each(|seed| expect_columns(q, size, seed)));
         cases.push(case.on_elements(size.steps as u64 * 32));
     }
-    cases.push(Case::new("no steps", |q: &Q| {
+    cases.push(Case::new("no steps", |q| {
         expect_columns(q, Size { log_rows: 3, log_size: 3, registers: 4, outputs: 2, steps: 0 }, 1)
     }));
-    cases.push(Case::new("nothing but counters", |q: &Q| expect_rows(q, moderate(6, 6), 0, 2)));
-    cases.push(Case::new("nothing but columns", |q: &Q| expect_rows(q, moderate(6, 6), 5, 2)));
-    cases.push(Case::new("2^15 rows", |q: &Q| expect_columns(q, moderate(15, 15), 3)).on_elements(1 << 20));
-    cases.push(Case::new("what a trace does not have is refused", |q: &Q| {
+    cases.push(Case::new("nothing but counters", |q| expect_rows(q, moderate(6, 6), 0, 2)));
+    cases.push(Case::new("nothing but columns", |q| expect_rows(q, moderate(6, 6), 5, 2)));
+    cases.push(Case::new("2^15 rows", |q| expect_columns(q, moderate(15, 15), 3)).on_elements(1 << 20));
+    cases.push(Case::new("what a trace does not have is refused", |q| {
         let refused = |what, params, instruction| {
             Failure::unless_refused(what, columns_short(q, &params, &OUTPUTS, &[instruction], None))
         };
@@ -107,18 +107,18 @@ pub(super) fn columns<Q: AirOps + 'static>() -> OpSpec<Q> {
         .refusing_short("air_columns", |q, short| columns_short(q, &PARAMS, &OUTPUTS, &SHORT, Some(short)))
 }
 
-fn expect_numbers<Q: AirOps>(q: &Q, log_rows: u32) -> Result<(), Failure> {
+fn expect_numbers(q: &Conditioned, log_rows: u32) -> Result<(), Failure> {
     let expected: Vec<M31> = (0..1 << log_rows).map(|at| M31::from_u32(row(at, log_rows) as u32)).collect();
     let mut column = q.upload(&vec![M31::ONE; expected.len()])?;
     q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column: column.view_mut() })?;
     Failure::unless_equal(&expected, &q.download(&column)?)
 }
 
-pub(super) fn row_numbers<Q: AirOps + 'static>() -> OpSpec<Q> {
+pub(super) fn row_numbers() -> OpSpec {
     let mut cases: Vec<_> =
-        (1..=16).map(|log| Case::new(format!("2^{log} rows"), move |q: &Q| expect_numbers(q, log))).collect();
-    cases.push(Case::new("2^20 rows", |q: &Q| expect_numbers(q, 20)).on_elements(1 << 20));
-    cases.push(Case::new("a trace of one row is refused", |q: &Q| {
+        (1..=16).map(|log| Case::new(format!("2^{log} rows"), move |q| expect_numbers(q, log))).collect();
+    cases.push(Case::new("2^20 rows", |q| expect_numbers(q, 20)).on_elements(1 << 20));
+    cases.push(Case::new("a trace of one row is refused", |q| {
         let mut column = q.zeros(1)?;
         let op = RowNumbers { params: &RowNumbersParams { log_rows: 0 }, column: column.view_mut() };
         Failure::unless_refused("log_rows: 0", q.row_numbers(op))
@@ -130,7 +130,7 @@ pub(super) fn row_numbers<Q: AirOps + 'static>() -> OpSpec<Q> {
     })
 }
 
-fn expect_counters<Q: AirOps>(q: &Q, log_rows: u32, columns: u32) -> Result<(), Failure> {
+fn expect_counters(q: &Conditioned, log_rows: u32, columns: u32) -> Result<(), Failure> {
     let rows = 1usize << log_rows;
     let mut counters: Vec<u32> =
         Stream::new(u64::from(log_rows)).column(rows * columns as usize).into_iter().map(M31::word).collect();
@@ -149,23 +149,23 @@ fn expect_counters<Q: AirOps>(q: &Q, log_rows: u32, columns: u32) -> Result<(), 
     Failure::unless_equal(&expected, &q.download(&made)?)
 }
 
-pub(super) fn counter_columns<Q: AirOps + 'static>() -> OpSpec<Q> {
+pub(super) fn counter_columns() -> OpSpec {
     let mut cases: Vec<_> = (1..=12)
         .map(|log_rows| {
-            Case::new(format!("2^{log_rows} rows"), move |q: &Q| {
+            Case::new(format!("2^{log_rows} rows"), move |q| {
                 [1, 2, 5].into_iter().try_for_each(|columns| expect_counters(q, log_rows, columns))
             })
         })
         .collect();
-    cases.push(Case::new("64 columns of 2^10 rows", |q: &Q| expect_counters(q, 10, 64)).on_elements(1 << 16));
-    cases.push(Case::new("2^20 rows", |q: &Q| expect_counters(q, 20, 1)).on_elements(1 << 20));
-    cases.push(Case::new("no columns", |q: &Q| {
+    cases.push(Case::new("64 columns of 2^10 rows", |q| expect_counters(q, 10, 64)).on_elements(1 << 16));
+    cases.push(Case::new("2^20 rows", |q| expect_counters(q, 20, 1)).on_elements(1 << 20));
+    cases.push(Case::new("no columns", |q| {
         let (counters, mut columns) = (q.zeros(0)?, q.zeros(0)?);
         let params = &CounterColumnsParams { log_rows: 4, columns: 0 };
         q.counter_columns(CounterColumns { params, counters: counters.view(), columns: columns.view_mut() })?;
         Ok(())
     }));
-    cases.push(Case::new("a trace of one row is refused", |q: &Q| {
+    cases.push(Case::new("a trace of one row is refused", |q| {
         let (counters, mut columns) = (q.zeros(1)?, q.zeros(1)?);
         let params = &CounterColumnsParams { log_rows: 0, columns: 1 };
         let op = CounterColumns { params, counters: counters.view(), columns: columns.view_mut() };
@@ -180,7 +180,7 @@ pub(super) fn counter_columns<Q: AirOps + 'static>() -> OpSpec<Q> {
 }
 
 /// Keys are numbers below `bound`, all over the table and beyond it.
-fn expect_gathered<Q: AirOps>(q: &Q, log_rows: u32, words: u32, bound: u32) -> Result<(), Failure> {
+fn expect_gathered(q: &Conditioned, log_rows: u32, words: u32, bound: u32) -> Result<(), Failure> {
     let mut stream = Stream::new(u64::from(words ^ bound) << 5 | u64::from(log_rows));
     let table = stream.column(words as usize);
     let mut keys: Vec<u32> = (0..1 << log_rows).map(|_| (stream.word() % u64::from(bound)) as u32).collect();
@@ -200,20 +200,20 @@ fn expect_gathered<Q: AirOps>(q: &Q, log_rows: u32, words: u32, bound: u32) -> R
     Failure::unless_equal(&expected, &q.download(&column)?)
 }
 
-pub(super) fn gather_column<Q: AirOps + 'static>() -> OpSpec<Q> {
+pub(super) fn gather_column() -> OpSpec {
     let mut cases: Vec<_> = (1..=12)
         .map(|log_rows| {
-            Case::new(format!("2^{log_rows} rows"), move |q: &Q| {
+            Case::new(format!("2^{log_rows} rows"), move |q| {
                 let words = [1, 2, 3, 100, 5000];
                 words.into_iter().try_for_each(|words| expect_gathered(q, log_rows, words, words + 2))
             })
         })
         .collect();
-    cases.push(Case::new("keys of any size", |q: &Q| expect_gathered(q, 12, 1 << 16, P)));
-    cases.push(Case::new("a table without words", |q: &Q| expect_gathered(q, 6, 0, P)));
-    let large = Case::new("2^16 rows of 2^20 words", |q: &Q| expect_gathered(q, 16, 1 << 20, 1 << 20));
+    cases.push(Case::new("keys of any size", |q| expect_gathered(q, 12, 1 << 16, P)));
+    cases.push(Case::new("a table without words", |q| expect_gathered(q, 6, 0, P)));
+    let large = Case::new("2^16 rows of 2^20 words", |q| expect_gathered(q, 16, 1 << 20, 1 << 20));
     cases.push(large.on_elements(1 << 20));
-    cases.push(Case::new("a trace of one row is refused", |q: &Q| {
+    cases.push(Case::new("a trace of one row is refused", |q| {
         let (keys, table, mut column) = (q.zeros(1)?, q.zeros(4)?, q.zeros(1)?);
         let params = &GatherColumnParams { log_rows: 0, words: 4 };
         let op = GatherColumn { params, keys: keys.view(), table: table.view(), column: column.view_mut() };
@@ -241,8 +241,8 @@ const SHORT: [Instruction; 6] = [
     step(Opcode::Out, 2, 1, 0),
 ];
 
-fn columns_short<Q: AirOps>(
-    q: &Q,
+fn columns_short(
+    q: &Conditioned,
     params: &AirParams,
     outputs: &AirColumnsParams,
     instructions: &[Instruction],

@@ -1,16 +1,16 @@
 //! Challenges and positions drawn.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::channel::{ChannelDraw, ChannelOps, ChannelQueries},
 };
 use core_types::params::channel::ChannelQueriesParams;
 
 use super::model::Model;
-use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// Draws challenges twice from one transcript, whose draws are counted on.
-fn expect_challenges<Q: ChannelOps>(q: &Q, seed: u32, count: usize) -> Result<(), Failure> {
+fn expect_challenges(q: &Conditioned, seed: u32, count: usize) -> Result<(), Failure> {
     let mut model = Model::used(seed);
     let mut channel = q.upload(&[model.state()])?;
     for _ in 0..2 {
@@ -22,18 +22,17 @@ fn expect_challenges<Q: ChannelOps>(q: &Q, seed: u32, count: usize) -> Result<()
     Ok(())
 }
 
-pub(super) fn challenges<Q: ChannelOps + 'static>() -> OpSpec<Q> {
+pub(super) fn challenges() -> OpSpec {
     let counts = [2, 3, 4, 5, 7, 8, 70].into_iter().chain(BATCHES.map(|count| count as usize));
     let case = |(seed, count)| {
-        Case::new(format!("{count} challenges"), move |q: &Q| expect_challenges(q, seed, count))
-            .on_elements(count as u64)
+        Case::new(format!("{count} challenges"), move |q| expect_challenges(q, seed, count)).on_elements(count as u64)
     };
     OpSpec { op: "channel.draw", cases: (0..).zip(counts).map(case).collect() }
         .refusing_short("channel_draw", short_channel_draw)
 }
 
 /// Draws positions twice from one transcript, whose draws are counted on.
-fn expect_positions<Q: ChannelOps>(q: &Q, log_size: u32, queries: u32) -> Result<(), Failure> {
+fn expect_positions(q: &Conditioned, log_size: u32, queries: u32) -> Result<(), Failure> {
     let mut model = Model::used(log_size + queries);
     let mut channel = q.upload(&[model.state()])?;
     let params = ChannelQueriesParams { log_size, queries };
@@ -50,16 +49,16 @@ fn expect_positions<Q: ChannelOps>(q: &Q, log_size: u32, queries: u32) -> Result
     Ok(())
 }
 
-pub(super) fn queries<Q: ChannelOps + 'static>() -> OpSpec<Q> {
+pub(super) fn queries() -> OpSpec {
     let mut cases = Vec::new();
     for log_size in 0..=30 {
-        cases.push(Case::new(format!("13 of 2^{log_size}"), move |q: &Q| expect_positions(q, log_size, 13)));
+        cases.push(Case::new(format!("13 of 2^{log_size}"), move |q| expect_positions(q, log_size, 13)));
     }
     for queries in [2, 3, 7, 8, 9, 15, 16, 17, 70, 100, 1000].into_iter().chain(BATCHES) {
-        let case = Case::new(format!("{queries} of 2^19"), move |q: &Q| expect_positions(q, 19, queries));
+        let case = Case::new(format!("{queries} of 2^19"), move |q| expect_positions(q, 19, queries));
         cases.push(case.on_elements(queries.into()));
     }
-    cases.push(Case::new("of 2^31 are refused", |q: &Q| {
+    cases.push(Case::new("of 2^31 are refused", |q| {
         let (mut channel, mut positions) = (q.zeros(1)?, q.zeros(3)?);
         let params = ChannelQueriesParams { log_size: 31, queries: 3 };
         let (channel, positions) = (channel.view_mut(), positions.view_mut());
@@ -70,12 +69,12 @@ pub(super) fn queries<Q: ChannelOps + 'static>() -> OpSpec<Q> {
 }
 
 /// Any number of challenges may be drawn, so only the transcript can be short.
-fn short_channel_draw<Q: ChannelOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_channel_draw(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (mut channel, mut drawn) = (q.zeros(1)?, q.zeros(0)?);
     q.channel_draw(ChannelDraw { channel: channel.view_mut(), drawn: drawn.view_mut() }.map(short)?)
 }
 
-fn short_channel_queries<Q: ChannelOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_channel_queries(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (mut channel, mut positions) = (q.zeros(1)?, q.zeros(9)?);
     let params = ChannelQueriesParams { log_size: 4, queries: 9 };
     let (channel, positions) = (channel.view_mut(), positions.view_mut());

@@ -1,19 +1,19 @@
 //! Proof of work.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::channel::{ChannelGrind, ChannelOps},
 };
 use core_types::params::channel::ChannelGrindParams;
 
 use super::model::Model;
-use crate::{Case, Failure, OpSpec, short::Short};
+use crate::{Case, Conditioned, Failure, OpSpec, short::Short};
 
 /// Transcripts whose nonces are looked for with each number of bits.
 const TRANSCRIPTS: u32 = 6;
 
 /// Finds the nonces of some transcripts, which stay as they are.
-fn expect_first_nonces<Q: ChannelOps>(q: &Q, bits: u32, transcripts: u32) -> Result<(), Failure> {
+fn expect_first_nonces(q: &Conditioned, bits: u32, transcripts: u32) -> Result<(), Failure> {
     for seed in 0..transcripts {
         let model = Model::used(100 * bits + seed);
         let (channel, mut nonce) = (q.upload(&[model.state()])?, q.upload(&[u32::MAX; 2])?);
@@ -28,19 +28,19 @@ fn expect_first_nonces<Q: ChannelOps>(q: &Q, bits: u32, transcripts: u32) -> Res
     Ok(())
 }
 
-pub(super) fn grind<Q: ChannelOps + 'static>() -> OpSpec<Q> {
+pub(super) fn grind() -> OpSpec {
     let mut cases = Vec::new();
     for bits in 0..=8 {
-        cases.push(Case::new(format!("{bits} bits"), move |q: &Q| expect_first_nonces(q, bits, TRANSCRIPTS)));
+        cases.push(Case::new(format!("{bits} bits"), move |q| expect_first_nonces(q, bits, TRANSCRIPTS)));
     }
     for bits in [10, 13, 16] {
-        let case = Case::new(format!("{bits} bits"), move |q: &Q| expect_first_nonces(q, bits, 1));
+        let case = Case::new(format!("{bits} bits"), move |q| expect_first_nonces(q, bits, 1));
         cases.push(case.on_elements(1 << bits));
     }
     // The lower word of the nonce has run through all its numbers before.
-    let case = Case::new("an upper word that is not zero", |q: &Q| expect_first_nonces(q, 20, 3));
+    let case = Case::new("an upper word that is not zero", |q| expect_first_nonces(q, 20, 3));
     cases.push(case.on_elements(1 << 20));
-    cases.push(Case::new("41 bits are refused", |q: &Q| {
+    cases.push(Case::new("41 bits are refused", |q| {
         let (channel, mut nonce) = (q.zeros(1)?, q.zeros(2)?);
         let params = ChannelGrindParams { bits: 41 };
         let found = q.channel_grind(ChannelGrind { params: &params, channel: channel.view(), nonce: nonce.view_mut() });
@@ -49,7 +49,7 @@ pub(super) fn grind<Q: ChannelOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "channel.grind", cases }.refusing_short("channel_grind", short_channel_grind)
 }
 
-fn short_channel_grind<Q: ChannelOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_channel_grind(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (channel, mut nonce) = (q.zeros(1)?, q.zeros(2)?);
     let params = ChannelGrindParams { bits: 3 };
     q.channel_grind(ChannelGrind { params: &params, channel: channel.view(), nonce: nonce.view_mut() }.map(short)?)

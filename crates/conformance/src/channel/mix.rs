@@ -1,7 +1,7 @@
 //! Digests, elements and words said, with challenges drawn afterwards.
 
 use backend_api::{
-    BackendError, Buffer as _, Element,
+    BackendError, Buffer as _, Element, Queue,
     ops::channel::{ChannelMixDigests, ChannelMixFelts, ChannelMixWords, ChannelOps},
 };
 use core_types::{
@@ -11,7 +11,7 @@ use core_types::{
 };
 
 use super::model::{Model, random_words};
-use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// Counts around the words of a block, the first of which has room for eight, and beyond those of `BATCHES`.
 const COUNTS: [usize; 14] = [2, 3, 4, 6, 7, 8, 9, 23, 24, 25, 40, 41, 70, 1000];
@@ -28,11 +28,11 @@ trait Said: Element {
     /// The words that are said of one.
     fn words(self) -> Vec<u32>;
     /// Runs the op that says such.
-    fn mix<Q: ChannelOps>(
-        q: &Q,
-        said: &Q::Buf<Self>,
-        channel: &mut Q::Buf<ChannelState>,
-        drawn: &mut Q::Buf<QM31>,
+    fn mix(
+        q: &Conditioned,
+        said: &Buf<Self>,
+        channel: &mut Buf<ChannelState>,
+        drawn: &mut Buf<QM31>,
     ) -> Result<(), BackendError>;
 }
 
@@ -47,11 +47,11 @@ impl Said for Digest {
         self.0.to_vec()
     }
 
-    fn mix<Q: ChannelOps>(
-        q: &Q,
-        said: &Q::Buf<Self>,
-        channel: &mut Q::Buf<ChannelState>,
-        drawn: &mut Q::Buf<QM31>,
+    fn mix(
+        q: &Conditioned,
+        said: &Buf<Self>,
+        channel: &mut Buf<ChannelState>,
+        drawn: &mut Buf<QM31>,
     ) -> Result<(), BackendError> {
         let (channel, drawn) = (channel.view_mut(), drawn.view_mut());
         q.channel_mix_digests(ChannelMixDigests { said: said.view(), channel, drawn })
@@ -69,11 +69,11 @@ impl Said for QM31 {
         self.coordinates().map(M31::word).to_vec()
     }
 
-    fn mix<Q: ChannelOps>(
-        q: &Q,
-        said: &Q::Buf<Self>,
-        channel: &mut Q::Buf<ChannelState>,
-        drawn: &mut Q::Buf<QM31>,
+    fn mix(
+        q: &Conditioned,
+        said: &Buf<Self>,
+        channel: &mut Buf<ChannelState>,
+        drawn: &mut Buf<QM31>,
     ) -> Result<(), BackendError> {
         let (channel, drawn) = (channel.view_mut(), drawn.view_mut());
         q.channel_mix_felts(ChannelMixFelts { said: said.view(), channel, drawn })
@@ -91,11 +91,11 @@ impl Said for u32 {
         vec![self]
     }
 
-    fn mix<Q: ChannelOps>(
-        q: &Q,
-        said: &Q::Buf<Self>,
-        channel: &mut Q::Buf<ChannelState>,
-        drawn: &mut Q::Buf<QM31>,
+    fn mix(
+        q: &Conditioned,
+        said: &Buf<Self>,
+        channel: &mut Buf<ChannelState>,
+        drawn: &mut Buf<QM31>,
     ) -> Result<(), BackendError> {
         let (channel, drawn) = (channel.view_mut(), drawn.view_mut());
         q.channel_mix_words(ChannelMixWords { said: said.view(), channel, drawn })
@@ -103,7 +103,7 @@ impl Said for u32 {
 }
 
 /// Says messages of these lengths one after the other, on one transcript, each followed by some draws.
-fn expect_said<Q: ChannelOps, S: Said>(q: &Q, seed: u32, messages: &[(usize, usize)]) -> Result<(), Failure> {
+fn expect_said<S: Said>(q: &Conditioned, seed: u32, messages: &[(usize, usize)]) -> Result<(), Failure> {
     let mut model = Model::used(seed);
     let mut channel = q.upload(&[model.state()])?;
     let (mut expected, mut got) = (Vec::new(), Vec::new());
@@ -118,53 +118,53 @@ fn expect_said<Q: ChannelOps, S: Said>(q: &Q, seed: u32, messages: &[(usize, usi
     Failure::unless_equal(&expected, &got)
 }
 
-fn cases<Q: ChannelOps + 'static, S: Said>() -> Vec<Case<Q>> {
+fn cases<S: Said>() -> Vec<Case> {
     let mut counts: Vec<usize> = BATCHES.iter().map(|&count| count as usize).chain(COUNTS).collect();
     counts.sort_unstable();
     let each = (0u32..).zip(counts).map(|(seed, count)| {
         let draws = DRAWS[seed as usize % DRAWS.len()];
         let name = format!("{count} said, {draws} drawn");
-        Case::new(name, move |q: &Q| expect_said::<Q, S>(q, seed, &[(count, draws)])).on_elements(count as u64)
+        Case::new(name, move |q| expect_said::<S>(q, seed, &[(count, draws)])).on_elements(count as u64)
     });
     let mut cases: Vec<_> = each.collect();
-    cases.push(Case::new("one after the other", |q: &Q| {
-        expect_said::<Q, S>(q, 40, &[(3, 0), (0, 0), (0, 2), (1, 1), (1, 1), (9, 7), (2, 3), (70, 1)])
+    cases.push(Case::new("one after the other", |q| {
+        expect_said::<S>(q, 40, &[(3, 0), (0, 0), (0, 2), (1, 1), (1, 1), (9, 7), (2, 3), (70, 1)])
     }));
     for draws in DRAWS {
-        cases.push(Case::new(format!("{draws} drawn"), move |q: &Q| expect_said::<Q, S>(q, 50, &[(1, draws)])));
+        cases.push(Case::new(format!("{draws} drawn"), move |q| expect_said::<S>(q, 50, &[(1, draws)])));
     }
     cases
 }
 
-pub(super) fn digests<Q: ChannelOps + 'static>() -> OpSpec<Q> {
+pub(super) fn digests() -> OpSpec {
     let op = "channel.mix_digests";
-    OpSpec { op, cases: cases::<Q, Digest>() }.refusing_short("channel_mix_digests", short_channel_mix_digests)
+    OpSpec { op, cases: cases::<Digest>() }.refusing_short("channel_mix_digests", short_channel_mix_digests)
 }
 
-pub(super) fn felts<Q: ChannelOps + 'static>() -> OpSpec<Q> {
+pub(super) fn felts() -> OpSpec {
     let op = "channel.mix_felts";
-    OpSpec { op, cases: cases::<Q, QM31>() }.refusing_short("channel_mix_felts", short_channel_mix_felts)
+    OpSpec { op, cases: cases::<QM31>() }.refusing_short("channel_mix_felts", short_channel_mix_felts)
 }
 
-pub(super) fn words<Q: ChannelOps + 'static>() -> OpSpec<Q> {
+pub(super) fn words() -> OpSpec {
     let op = "channel.mix_words";
-    OpSpec { op, cases: cases::<Q, u32>() }.refusing_short("channel_mix_words", short_channel_mix_words)
+    OpSpec { op, cases: cases::<u32>() }.refusing_short("channel_mix_words", short_channel_mix_words)
 }
 
 /// Any number of digests may be said and of challenges drawn, so only the transcript can be short.
-fn short_channel_mix_digests<Q: ChannelOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_channel_mix_digests(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (said, mut channel, mut drawn) = (q.zeros(0)?, q.zeros(1)?, q.zeros(0)?);
     let (said, channel, drawn) = (said.view(), channel.view_mut(), drawn.view_mut());
     q.channel_mix_digests(ChannelMixDigests { said, channel, drawn }.map(short)?)
 }
 
-fn short_channel_mix_felts<Q: ChannelOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_channel_mix_felts(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (said, mut channel, mut drawn) = (q.zeros(0)?, q.zeros(1)?, q.zeros(0)?);
     let (said, channel, drawn) = (said.view(), channel.view_mut(), drawn.view_mut());
     q.channel_mix_felts(ChannelMixFelts { said, channel, drawn }.map(short)?)
 }
 
-fn short_channel_mix_words<Q: ChannelOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_channel_mix_words(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (said, mut channel, mut drawn) = (q.zeros(0)?, q.zeros(1)?, q.zeros(0)?);
     let (said, channel, drawn) = (said.view(), channel.view_mut(), drawn.view_mut());
     q.channel_mix_words(ChannelMixWords { said, channel, drawn }.map(short)?)

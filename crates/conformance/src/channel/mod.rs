@@ -7,12 +7,10 @@ mod grind;
 mod mix;
 mod model;
 
-use backend_api::ops::channel::ChannelOps;
-
 use crate::OpSpec;
 
 /// Every specification of the op set.
 #[must_use]
-pub fn specs<Q: ChannelOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs() -> Vec<OpSpec> {
     vec![mix::digests(), mix::felts(), mix::words(), draw::challenges(), draw::queries(), grind::grind()]
 }

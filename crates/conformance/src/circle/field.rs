@@ -1,7 +1,7 @@
 //! Evaluation at a point, checked against the sum over the basis, and batch inversion, checked by products being one.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::circle::{BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleOps},
 };
 use core_types::{
@@ -12,10 +12,10 @@ use core_types::{
 use stark_fft::{FftError, Invertible, batch_inverse as inverses_of};
 
 use super::model::{Stream, value_at};
-use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
-fn evaluated<Q: CircleOps>(
-    q: &Q,
+fn evaluated(
+    q: &Conditioned,
     log_size: u32,
     columns: u32,
     coefficients: &[M31],
@@ -32,26 +32,26 @@ fn evaluated<Q: CircleOps>(
     q.download(&results)
 }
 
-fn expect_at_random_point<Q: CircleOps>(q: &Q, log_size: u32, columns: u32) -> Result<(), Failure> {
+fn expect_at_random_point(q: &Conditioned, log_size: u32, columns: u32) -> Result<(), Failure> {
     let mut stream = Stream::new(u64::from(log_size) << 32 | u64::from(columns));
     let (coefficients, point) = (stream.column((columns as usize) << log_size), stream.point());
     let expected: Vec<QM31> = coefficients.chunks(1 << log_size).map(|column| value_at(column, point)).collect();
     Failure::unless_equal(&expected, &evaluated(q, log_size, columns, &coefficients, point)?)
 }
 
-pub(super) fn eval_at_point<Q: CircleOps + 'static>() -> OpSpec<Q> {
+pub(super) fn eval_at_point() -> OpSpec {
     let mut cases = Vec::new();
     for log_size in (0..=13).chain([16, 20]) {
-        let case = Case::new(format!("2^{log_size} coefficients"), move |q: &Q| expect_at_random_point(q, log_size, 1));
+        let case = Case::new(format!("2^{log_size} coefficients"), move |q| expect_at_random_point(q, log_size, 1));
         cases.push(case.on_elements(1 << log_size));
     }
     for columns in BATCHES {
-        cases.push(Case::new(format!("{columns} columns"), move |q: &Q| {
+        cases.push(Case::new(format!("{columns} columns"), move |q| {
             expect_at_random_point(q, 5, columns)?;
             expect_at_random_point(q, 9, columns)
         }));
     }
-    cases.push(Case::new("greatest words", |q: &Q| {
+    cases.push(Case::new("greatest words", |q| {
         let greatest = vec![-M31::ONE; 1 << 10];
         let point = Stream::new(3).point();
         Failure::unless_equal(&[value_at(&greatest, point)], &evaluated(q, 10, 1, &greatest, point)?)
@@ -60,17 +60,14 @@ pub(super) fn eval_at_point<Q: CircleOps + 'static>() -> OpSpec<Q> {
 }
 
 /// Inverts `elements` and multiplies back.
-fn expect_inverses<Q: CircleOps, T: Invertible + Field + core::fmt::Debug>(
-    q: &Q,
-    elements: &[T],
-) -> Result<(), Failure> {
+fn expect_inverses<T: Invertible + Field + core::fmt::Debug>(q: &Conditioned, elements: &[T]) -> Result<(), Failure> {
     let inverses = q.download(&inverses_of(q, &q.upload(elements)?)?)?;
     let products: Vec<T> = elements.iter().zip(&inverses).map(|(&x, &y)| x * y).collect();
     Failure::unless_equal(&vec![T::ONE; elements.len()], &products)
 }
 
 /// Inverts a batch whose element `index` is zero.
-fn expect_zero_found<Q: CircleOps, T: Invertible + Field>(q: &Q, len: usize, index: usize) -> Result<(), Failure> {
+fn expect_zero_found<T: Invertible + Field>(q: &Conditioned, len: usize, index: usize) -> Result<(), Failure> {
     let mut elements = vec![T::ONE; len];
     elements[index] = T::ZERO;
     if let Some(last) = elements.last_mut() {
@@ -83,10 +80,10 @@ fn expect_zero_found<Q: CircleOps, T: Invertible + Field>(q: &Q, len: usize, ind
     }
 }
 
-pub(super) fn batch_inverse<Q: CircleOps + 'static>() -> OpSpec<Q> {
+pub(super) fn batch_inverse() -> OpSpec {
     let mut cases = Vec::new();
     for len in [0, 1, 2, 31, 32, 33, 255, 256, 257, 4095, 4096, 4097, 100_000] {
-        cases.push(Case::new(format!("{len} elements"), move |q: &Q| {
+        cases.push(Case::new(format!("{len} elements"), move |q| {
             let mut stream = Stream::new(len as u64);
             let base: Vec<M31> = (0..len).map(|_| M31::from_u32(1 + stream.word() as u32 % 0x7fff_fffe)).collect();
             let secure: Vec<QM31> = (0..len).map(|_| stream.qm31() + QM31::from(M31::ONE)).collect();
@@ -96,9 +93,9 @@ pub(super) fn batch_inverse<Q: CircleOps + 'static>() -> OpSpec<Q> {
         }));
     }
     for (len, index) in [(1, 0), (2, 0), (33, 31), (257, 256), (5000, 0), (5000, 4095), (5000, 4096), (5000, 4999)] {
-        cases.push(Case::new(format!("zero at {index} of {len}"), move |q: &Q| {
-            expect_zero_found::<Q, M31>(q, len, index)?;
-            expect_zero_found::<Q, QM31>(q, len, index)
+        cases.push(Case::new(format!("zero at {index} of {len}"), move |q| {
+            expect_zero_found::<M31>(q, len, index)?;
+            expect_zero_found::<QM31>(q, len, index)
         }));
     }
     OpSpec { op: "circle.batch_inverse", cases }
@@ -106,7 +103,7 @@ pub(super) fn batch_inverse<Q: CircleOps + 'static>() -> OpSpec<Q> {
         .refusing_short("batch_inverse_qm31", short_batch_inverse_qm31)
 }
 
-fn short_circle_eval_at_point<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_circle_eval_at_point(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (coefficients, mut results) = (q.zeros::<M31>(32)?, q.zeros::<QM31>(2)?);
     let point = CirclePoint { x: QM31::ONE, y: QM31::ZERO };
     let params = CirclePointParams { log_size: 4, columns: 2, point };
@@ -114,14 +111,14 @@ fn short_circle_eval_at_point<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<
     q.circle_eval_at_point(CircleEvalAtPoint { params: &params, coefficients, results }.map(short)?)
 }
 
-fn short_batch_inverse_m31<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_batch_inverse_m31(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (elements, mut inverses) = (q.upload(&[M31::ONE; 5])?, q.zeros(5)?);
     let mut first_zero = q.upload(&[u64::MAX])?;
     let (elements, inverses, first_zero) = (elements.view(), inverses.view_mut(), first_zero.view_mut());
     q.batch_inverse_m31(BatchInverseM31 { elements, inverses, first_zero }.map(short)?)
 }
 
-fn short_batch_inverse_qm31<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_batch_inverse_qm31(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (elements, mut inverses) = (q.upload(&[QM31::ONE; 5])?, q.zeros(5)?);
     let mut first_zero = q.upload(&[u64::MAX])?;
     let (elements, inverses, first_zero) = (elements.view(), inverses.view_mut(), first_zero.view_mut());

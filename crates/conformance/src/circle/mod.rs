@@ -10,13 +10,11 @@ mod points;
 mod restrict;
 mod transform;
 
-use backend_api::ops::circle::CircleOps;
-
 use crate::OpSpec;
 
 /// Every specification of the op set.
 #[must_use]
-pub fn specs<Q: CircleOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs() -> Vec<OpSpec> {
     vec![
         transform::twiddles(),
         transform::evaluate(),

@@ -1,7 +1,7 @@
 //! Interpolation from the first values on a domain, checked point by point against the definition.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::circle::{CircleInterpolatePart, CircleOps},
 };
 use core_types::{
@@ -13,12 +13,12 @@ use super::{
     model::{Stream, stored_point, value_at},
     transform::{interpolated, tree},
 };
-use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// Points checked in a big column.
 const SAMPLES: usize = 6;
 
-fn interpolated_part<Q: CircleOps>(q: &Q, params: CirclePartParams, values: &[M31]) -> Result<Vec<M31>, BackendError> {
+fn interpolated_part(q: &Conditioned, params: CirclePartParams, values: &[M31]) -> Result<Vec<M31>, BackendError> {
     let tree = tree(q, params.log_domain)?;
     let mut columns = q.upload(values)?;
     q.circle_interpolate_part(CircleInterpolatePart {
@@ -31,7 +31,7 @@ fn interpolated_part<Q: CircleOps>(q: &Q, params: CirclePartParams, values: &[M3
 
 /// Interpolates random values, and compares those of the polynomials at the first, the last and other points of the part: at
 /// all of them if they are few.
-fn hold<Q: CircleOps>(q: &Q, params: CirclePartParams) -> Result<(), Failure> {
+fn hold(q: &Conditioned, params: CirclePartParams) -> Result<(), Failure> {
     let CirclePartParams { log_size, log_domain, columns } = params;
     let mut stream = Stream::new(u64::from(log_size << 8 | log_domain));
     let values = stream.column((columns as usize) << log_size);
@@ -55,29 +55,29 @@ fn hold<Q: CircleOps>(q: &Q, params: CirclePartParams) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) fn interpolate_part<Q: CircleOps + 'static>() -> OpSpec<Q> {
+pub(super) fn interpolate_part() -> OpSpec {
     let mut cases = Vec::new();
     for log_domain in 1..=12 {
-        cases.push(Case::new(format!("every part of 2^{log_domain} points"), move |q: &Q| {
+        cases.push(Case::new(format!("every part of 2^{log_domain} points"), move |q| {
             (1..=log_domain).try_for_each(|log_size| hold(q, CirclePartParams { log_size, log_domain, columns: 2 }))
         }));
     }
     for (log_size, log_domain) in [(3, 17), (12, 17), (13, 14), (14, 17), (15, 16), (17, 18), (18, 20), (20, 21)] {
         let params = CirclePartParams { log_size, log_domain, columns: 1 };
         cases.push(
-            Case::new(format!("2^{log_size} of 2^{log_domain} points, sampled"), move |q: &Q| hold(q, params))
+            Case::new(format!("2^{log_size} of 2^{log_domain} points, sampled"), move |q| hold(q, params))
                 .on_elements(1 << log_domain),
         );
     }
     for columns in BATCHES {
-        cases.push(Case::new(format!("{columns} columns"), move |q: &Q| {
+        cases.push(Case::new(format!("{columns} columns"), move |q| {
             for (log_size, log_domain) in [(1, 3), (2, 4), (5, 7)] {
                 hold(q, CirclePartParams { log_size, log_domain, columns })?;
             }
             Ok(())
         }));
     }
-    cases.push(Case::new("a whole domain, as interpolation of it", |q: &Q| {
+    cases.push(Case::new("a whole domain, as interpolation of it", |q| {
         for log_size in (1..=9).chain([13]) {
             let values = Stream::new(31).column(3 << log_size);
             let params = CirclePartParams { log_size, log_domain: log_size, columns: 3 };
@@ -85,7 +85,7 @@ pub(super) fn interpolate_part<Q: CircleOps + 'static>() -> OpSpec<Q> {
         }
         Ok(())
     }));
-    cases.push(Case::new("a part larger than the domain", |q: &Q| {
+    cases.push(Case::new("a part larger than the domain", |q| {
         let (twiddles, mut columns) = (q.zeros::<Twiddle>(4)?, q.zeros::<M31>(16)?);
         let params = CirclePartParams { log_size: 4, log_domain: 3, columns: 1 };
         let (inverse_twiddles, columns) = (twiddles.view(), columns.view_mut());
@@ -96,7 +96,7 @@ pub(super) fn interpolate_part<Q: CircleOps + 'static>() -> OpSpec<Q> {
         .refusing_short("circle_interpolate_part", short_circle_interpolate_part)
 }
 
-fn short_circle_interpolate_part<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_circle_interpolate_part(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (twiddles, mut columns) = (q.zeros::<Twiddle>(16)?, q.zeros::<M31>(16)?);
     let params = CirclePartParams { log_size: 3, log_domain: 5, columns: 2 };
     let (inverse_twiddles, columns) = (twiddles.view(), columns.view_mut());

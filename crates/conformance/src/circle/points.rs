@@ -1,7 +1,7 @@
 //! Evaluation of columns of several sizes at several points, checked against the sum over the basis.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::circle::{CircleEvalAtPoints, CircleOps},
 };
 use core_types::{
@@ -11,7 +11,7 @@ use core_types::{
 };
 
 use super::model::{Stream, value_at};
-use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// What a case gives to the op.
 struct Input {
@@ -44,7 +44,7 @@ impl Input {
     }
 
     /// Runs the op, and compares the values.
-    fn hold<Q: CircleOps>(&self, q: &Q) -> Result<(), Failure> {
+    fn hold(&self, q: &Conditioned) -> Result<(), Failure> {
         let (coefficients, points) = (q.upload(&self.coefficients)?, q.upload(&self.flat_points())?);
         let mut sampled = q.zeros(self.samples.len())?;
         q.circle_eval_at_points(CircleEvalAtPoints {
@@ -69,43 +69,43 @@ fn all(columns: u32, points: u32) -> Vec<SampleAt> {
     samples((0..columns).flat_map(|column| (0..points).map(move |point| (column, point))))
 }
 
-pub(super) fn eval_at_points<Q: CircleOps + 'static>() -> OpSpec<Q> {
+pub(super) fn eval_at_points() -> OpSpec {
     let mut cases = Vec::new();
     for log_len in 0..=13 {
         let name = format!("two columns of 2^{log_len} at three points");
-        cases.push(Case::new(name, move |q: &Q| Input::random(&[log_len; 2], 3, all(2, 3)).hold(q)));
+        cases.push(Case::new(name, move |q| Input::random(&[log_len; 2], 3, all(2, 3)).hold(q)));
     }
     for log_len in [16, 17, 20] {
-        let case = Case::new(format!("2^{log_len} coefficients at two points"), move |q: &Q| {
+        let case = Case::new(format!("2^{log_len} coefficients at two points"), move |q| {
             Input::random(&[log_len], 2, all(1, 2)).hold(q)
         });
         cases.push(case.on_elements(2 << log_len));
     }
-    cases.push(Case::new("all sizes at once", |q: &Q| {
+    cases.push(Case::new("all sizes at once", |q| {
         let sizes: Vec<u32> = (0..=14).chain((0..=14).rev()).collect();
         Input::random(&sizes, 3, all(30, 3)).hold(q)
     }));
-    cases.push(Case::new("columns and points in any order, some never and some twice", |q: &Q| {
+    cases.push(Case::new("columns and points in any order, some never and some twice", |q| {
         let pairs = [(4, 1), (0, 2), (4, 1), (2, 0), (5, 2), (0, 0), (2, 2), (4, 0), (1, 1)];
         Input::random(&[5, 13, 0, 9, 14, 3], 4, samples(pairs)).hold(q)
     }));
-    cases.push(Case::new("overlapping columns", |q: &Q| {
+    cases.push(Case::new("overlapping columns", |q| {
         let mut input = Input::random(&[11], 1, samples([(0, 0), (1, 0), (2, 0)]));
         input.columns.extend([ColumnAt::new(1, 10), ColumnAt::new(700, 9)]);
         input.hold(q)
     }));
-    cases.push(Case::new("points of the base field", |q: &Q| {
+    cases.push(Case::new("points of the base field", |q| {
         let mut input = Input::random(&[6, 13], 0, all(2, 2));
         let quarter = CirclePoint { x: QM31::ZERO, y: QM31::ONE };
         input.points = vec![CirclePoint::NEUTRAL, quarter];
         input.hold(q)
     }));
     for count in BATCHES {
-        cases.push(Case::new(format!("{count} samples"), move |q: &Q| {
+        cases.push(Case::new(format!("{count} samples"), move |q| {
             Input::random(&[4, 7, 2], 3, samples((0..count).map(|i| (i * 7 / 5 % 3, i % 3)))).hold(q)
         }));
     }
-    cases.push(Case::new("greatest words", |q: &Q| {
+    cases.push(Case::new("greatest words", |q| {
         let mut input = Input::random(&[10, 13], 1, all(2, 1));
         input.coefficients.fill(-M31::ONE);
         input.hold(q)
@@ -113,7 +113,7 @@ pub(super) fn eval_at_points<Q: CircleOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "circle.eval_at_points", cases }.refusing_short("circle_eval_at_points", short_circle_eval_at_points)
 }
 
-fn short_circle_eval_at_points<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_circle_eval_at_points(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (coefficients, points) = (q.zeros::<M31>(24)?, q.upload(&[QM31::ONE, QM31::ZERO, QM31::ZERO, QM31::ONE])?);
     let mut sampled = q.zeros::<QM31>(3)?;
     let (columns, samples) = ([ColumnAt::new(0, 4), ColumnAt::new(16, 3)], samples([(0, 0), (1, 1), (0, 1)]));

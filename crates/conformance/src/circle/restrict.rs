@@ -1,7 +1,7 @@
 //! Evaluation on one block of a domain, checked point by point against the definition.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::circle::{CircleOps, CircleRestrict},
 };
 use core_types::{
@@ -13,7 +13,7 @@ use super::{
     model::{Stream, stored_point, value_at},
     transform::{PUBLISHED_EXTENSION, tree, words},
 };
-use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// Blocks with more values than these are checked on a sample of points.
 const ALL_VALUES: usize = 1 << 7;
@@ -21,11 +21,7 @@ const ALL_VALUES: usize = 1 << 7;
 /// Points checked in a big block.
 const SAMPLES: usize = 5;
 
-fn restricted<Q: CircleOps>(
-    q: &Q,
-    params: CircleRestrictParams,
-    coefficients: &[M31],
-) -> Result<Vec<M31>, BackendError> {
+fn restricted(q: &Conditioned, params: CircleRestrictParams, coefficients: &[M31]) -> Result<Vec<M31>, BackendError> {
     let tree = tree(q, params.log_domain)?;
     let coefficients = q.upload(coefficients)?;
     let mut values = q.zeros((params.columns as usize) << params.log_block)?;
@@ -40,7 +36,7 @@ fn restricted<Q: CircleOps>(
 
 /// Evaluates random polynomials, and compares all values of a small block with the definition, and of a big one the first, the last and
 /// some others.
-fn hold<Q: CircleOps>(q: &Q, params: CircleRestrictParams) -> Result<(), Failure> {
+fn hold(q: &Conditioned, params: CircleRestrictParams) -> Result<(), Failure> {
     let CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns } = params;
     let mut stream = Stream::new(u64::from(log_coefficients << 16 | log_domain << 8 | log_block));
     let coefficients = stream.column((columns as usize) << log_coefficients);
@@ -89,8 +85,8 @@ const LARGE: [(u32, u32, u32); 12] = [
     (22, 22, 21),
 ];
 
-pub(super) fn restrict<Q: CircleOps + 'static>() -> OpSpec<Q> {
-    let mut cases = vec![Case::new("published values of 1..=8 on 16 points, block by block", |q: &Q| {
+pub(super) fn restrict() -> OpSpec {
+    let mut cases = vec![Case::new("published values of 1..=8 on 16 points, block by block", |q| {
         let coefficients = words(&[1, 2, 3, 4, 5, 6, 7, 8]);
         for log_block in 1..=4 {
             for (block, expected) in (0..).zip(PUBLISHED_EXTENSION.chunks(1 << log_block)) {
@@ -101,7 +97,7 @@ pub(super) fn restrict<Q: CircleOps + 'static>() -> OpSpec<Q> {
         Ok(())
     })];
     for log_domain in 1..=5 {
-        cases.push(Case::new(format!("every block of 2^{log_domain} points"), move |q: &Q| {
+        cases.push(Case::new(format!("every block of 2^{log_domain} points"), move |q| {
             for log_coefficients in 0..=log_domain {
                 for log_block in 1..=log_domain {
                     for block in 0..1 << (log_domain - log_block) {
@@ -114,7 +110,7 @@ pub(super) fn restrict<Q: CircleOps + 'static>() -> OpSpec<Q> {
         }));
     }
     for log_domain in 6..=10 {
-        cases.push(Case::new(format!("blocks of 2^{log_domain} points"), move |q: &Q| {
+        cases.push(Case::new(format!("blocks of 2^{log_domain} points"), move |q| {
             for log_coefficients in [0, 3, log_domain - 2, log_domain - 1, log_domain] {
                 for log_block in 1..=log_domain {
                     for block in some_blocks(log_domain, log_block) {
@@ -126,7 +122,7 @@ pub(super) fn restrict<Q: CircleOps + 'static>() -> OpSpec<Q> {
         }));
     }
     for columns in BATCHES {
-        cases.push(Case::new(format!("{columns} columns"), move |q: &Q| {
+        cases.push(Case::new(format!("{columns} columns"), move |q| {
             for (log_coefficients, log_domain, log_block) in [(3, 4, 1), (4, 5, 2), (5, 6, 4), (2, 5, 4), (6, 7, 5)] {
                 for block in some_blocks(log_domain, log_block) {
                     hold(q, CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns })?;
@@ -138,7 +134,7 @@ pub(super) fn restrict<Q: CircleOps + 'static>() -> OpSpec<Q> {
     for (log_coefficients, log_domain, log_block) in LARGE {
         let name =
             format!("2^{log_coefficients} coefficients, blocks of 2^{log_block} of 2^{log_domain} points, sampled");
-        let check = move |q: &Q| {
+        let check = move |q: &Conditioned| {
             let columns = if log_domain < 15 { 3 } else { 1 };
             some_blocks(log_domain, log_block).into_iter().try_for_each(|block| {
                 hold(q, CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns })
@@ -151,7 +147,7 @@ pub(super) fn restrict<Q: CircleOps + 'static>() -> OpSpec<Q> {
 }
 
 /// Parameters that do not fit each other, with views of the lengths that they state.
-fn refusals<Q: CircleOps>(q: &Q) -> Result<(), Failure> {
+fn refusals(q: &Conditioned) -> Result<(), Failure> {
     let refused = |what: &str, log_coefficients: u32, log_domain: u32, log_block: u32, block: u32| {
         let params = CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns: 1 };
         let twiddles = q.zeros::<Twiddle>(1 << (log_domain.clamp(1, 6) - 1))?;
@@ -174,7 +170,7 @@ fn refusals<Q: CircleOps>(q: &Q) -> Result<(), Failure> {
     refused("a domain beyond the circle", 3, 31, 2, 0)
 }
 
-fn short_circle_restrict<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_circle_restrict(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (twiddles, coefficients, mut values) = (q.zeros::<Twiddle>(16)?, q.zeros::<M31>(32)?, q.zeros(16)?);
     let params = CircleRestrictParams { log_coefficients: 4, log_domain: 5, log_block: 3, block: 2, columns: 2 };
     let (twiddles, coefficients, values) = (twiddles.view(), coefficients.view(), values.view_mut());

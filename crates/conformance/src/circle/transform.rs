@@ -1,7 +1,7 @@
 //! Twiddles, transforms and extensions, checked against published values and, point by point, against the definition.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::circle::{CircleEvaluate, CircleExtend, CircleInterpolate, CircleLde, CircleOps, CircleTwiddles},
 };
 use core_types::{
@@ -11,7 +11,7 @@ use core_types::{
 };
 
 use super::model::{Stream, stored_point, value_at};
-use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// Sizes checked on a sample of points: all tilings of the layers, up to columns that leave every cache.
 const BIG: [u32; 10] = [11, 12, 13, 14, 15, 16, 17, 19, 20, 22];
@@ -40,12 +40,12 @@ pub(super) const PUBLISHED_EXTENSION: [u32; 16] = [
 ];
 
 /// The factors of a domain.
-pub(super) struct Tree<Q: CircleOps> {
-    pub(super) forward: Q::Buf<Twiddle>,
-    pub(super) inverse: Q::Buf<Twiddle>,
+pub(super) struct Tree {
+    pub(super) forward: Buf<Twiddle>,
+    pub(super) inverse: Buf<Twiddle>,
 }
 
-pub(super) fn tree<Q: CircleOps>(q: &Q, log_size: u32) -> Result<Tree<Q>, BackendError> {
+pub(super) fn tree(q: &Conditioned, log_size: u32) -> Result<Tree, BackendError> {
     let mut forward = q.zeros(1 << (log_size - 1))?;
     let mut inverse = q.zeros(1 << (log_size - 1))?;
     q.circle_twiddles(CircleTwiddles {
@@ -56,7 +56,7 @@ pub(super) fn tree<Q: CircleOps>(q: &Q, log_size: u32) -> Result<Tree<Q>, Backen
     Ok(Tree { forward, inverse })
 }
 
-fn evaluated<Q: CircleOps>(q: &Q, log_size: u32, columns: u32, coefficients: &[M31]) -> Result<Vec<M31>, BackendError> {
+fn evaluated(q: &Conditioned, log_size: u32, columns: u32, coefficients: &[M31]) -> Result<Vec<M31>, BackendError> {
     let tree = tree(q, log_size)?;
     let mut buf = q.upload(coefficients)?;
     q.circle_evaluate(CircleEvaluate {
@@ -67,8 +67,8 @@ fn evaluated<Q: CircleOps>(q: &Q, log_size: u32, columns: u32, coefficients: &[M
     q.download(&buf)
 }
 
-pub(super) fn interpolated<Q: CircleOps>(
-    q: &Q,
+pub(super) fn interpolated(
+    q: &Conditioned,
     log_size: u32,
     columns: u32,
     values: &[M31],
@@ -83,7 +83,7 @@ pub(super) fn interpolated<Q: CircleOps>(
     q.download(&buf)
 }
 
-fn extended<Q: CircleOps>(q: &Q, params: CircleExtendParams, coefficients: &[M31]) -> Result<Vec<M31>, BackendError> {
+fn extended(q: &Conditioned, params: CircleExtendParams, coefficients: &[M31]) -> Result<Vec<M31>, BackendError> {
     let tree = tree(q, params.log_size)?;
     let coefficients = q.upload(coefficients)?;
     let mut values = q.zeros((params.columns as usize) << params.log_size)?;
@@ -97,8 +97,8 @@ fn extended<Q: CircleOps>(q: &Q, params: CircleExtendParams, coefficients: &[M31
 }
 
 /// The coefficients and the values of an extension from values.
-fn interpolated_and_extended<Q: CircleOps>(
-    q: &Q,
+fn interpolated_and_extended(
+    q: &Conditioned,
     params: CircleExtendParams,
     values: &[M31],
 ) -> Result<[Vec<M31>; 2], BackendError> {
@@ -151,8 +151,8 @@ pub(super) fn words(words: &[u32]) -> Vec<M31> {
     words.iter().map(|&word| M31::from_u32(word)).collect()
 }
 
-pub(super) fn twiddles<Q: CircleOps + 'static>() -> OpSpec<Q> {
-    let mut cases = vec![Case::new("published factors of 16 points", |q: &Q| {
+pub(super) fn twiddles() -> OpSpec {
+    let mut cases = vec![Case::new("published factors of 16 points", |q| {
         let tree = tree(q, 4)?;
         let plain =
             |buf| -> Result<Vec<M31>, Failure> { Ok(q.download(buf)?.iter().map(|t: &Twiddle| t.factor()).collect()) };
@@ -163,7 +163,7 @@ pub(super) fn twiddles<Q: CircleOps + 'static>() -> OpSpec<Q> {
     })];
     for log_size in (1..=12).chain([17]) {
         cases.push(
-            Case::new(format!("2^{log_size} points"), move |q: &Q| {
+            Case::new(format!("2^{log_size} points"), move |q| {
                 let tree = tree(q, log_size)?;
                 let (forward, inverse) = (q.download(&tree.forward)?, q.download(&tree.inverse)?);
                 let mut expected: Vec<M31> = Vec::with_capacity(forward.len());
@@ -185,8 +185,8 @@ pub(super) fn twiddles<Q: CircleOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "circle.twiddles", cases }.refusing_short("circle_twiddles", short_circle_twiddles)
 }
 
-pub(super) fn evaluate<Q: CircleOps + 'static>() -> OpSpec<Q> {
-    let mut cases = vec![Case::new("published values of 1..=8", |q: &Q| {
+pub(super) fn evaluate() -> OpSpec {
+    let mut cases = vec![Case::new("published values of 1..=8", |q| {
         let expected = words(&[
             885_347_334,
             2_092_305_986,
@@ -200,7 +200,7 @@ pub(super) fn evaluate<Q: CircleOps + 'static>() -> OpSpec<Q> {
         Failure::unless_equal(&expected, &evaluated(q, 3, 1, &words(&[1, 2, 3, 4, 5, 6, 7, 8]))?)
     })];
     for log_size in 1..=10 {
-        cases.push(Case::new(format!("2^{log_size} points, all by definition"), move |q: &Q| {
+        cases.push(Case::new(format!("2^{log_size} points, all by definition"), move |q| {
             for column in patterns(log_size) {
                 expect_values(log_size, log_size, &column, &evaluated(q, log_size, 1, &column)?)?;
             }
@@ -208,7 +208,7 @@ pub(super) fn evaluate<Q: CircleOps + 'static>() -> OpSpec<Q> {
         }));
     }
     for columns in BATCHES {
-        cases.push(Case::new(format!("{columns} columns"), move |q: &Q| {
+        cases.push(Case::new(format!("{columns} columns"), move |q| {
             for log_size in [1, 3, 7] {
                 let input = Stream::new(5).column((columns as usize) << log_size);
                 expect_values(log_size, log_size, &input, &evaluated(q, log_size, columns, &input)?)?;
@@ -218,7 +218,7 @@ pub(super) fn evaluate<Q: CircleOps + 'static>() -> OpSpec<Q> {
     }
     for log_size in BIG {
         cases.push(
-            Case::new(format!("2^{log_size} points, sampled"), move |q: &Q| {
+            Case::new(format!("2^{log_size} points, sampled"), move |q| {
                 let input = Stream::new(6).column(1 << log_size);
                 expect_samples(log_size, &input, &evaluated(q, log_size, 1, &input)?)
             })
@@ -228,13 +228,13 @@ pub(super) fn evaluate<Q: CircleOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "circle.evaluate", cases }.refusing_short("circle_evaluate", short_circle_evaluate)
 }
 
-pub(super) fn interpolate<Q: CircleOps + 'static>() -> OpSpec<Q> {
-    let mut cases = vec![Case::new("published coefficients of 1..=8", |q: &Q| {
+pub(super) fn interpolate() -> OpSpec {
+    let mut cases = vec![Case::new("published coefficients of 1..=8", |q| {
         let expected = words(&[1_073_741_828, 0, 190_298_901, 0, 2_147_352_575, 0, 775_648_038, 2]);
         Failure::unless_equal(&expected, &interpolated(q, 3, 1, &words(&[1, 2, 3, 4, 5, 6, 7, 8]))?)
     })];
     for log_size in 1..=10 {
-        cases.push(Case::new(format!("2^{log_size} points, all by definition"), move |q: &Q| {
+        cases.push(Case::new(format!("2^{log_size} points, all by definition"), move |q| {
             for values in patterns(log_size) {
                 expect_values(log_size, log_size, &interpolated(q, log_size, 1, &values)?, &values)?;
             }
@@ -242,7 +242,7 @@ pub(super) fn interpolate<Q: CircleOps + 'static>() -> OpSpec<Q> {
         }));
     }
     for columns in BATCHES {
-        cases.push(Case::new(format!("{columns} columns"), move |q: &Q| {
+        cases.push(Case::new(format!("{columns} columns"), move |q| {
             for log_size in [1, 3, 7] {
                 let values = Stream::new(7).column((columns as usize) << log_size);
                 expect_values(log_size, log_size, &interpolated(q, log_size, columns, &values)?, &values)?;
@@ -252,7 +252,7 @@ pub(super) fn interpolate<Q: CircleOps + 'static>() -> OpSpec<Q> {
     }
     for log_size in BIG {
         cases.push(
-            Case::new(format!("2^{log_size} points, sampled"), move |q: &Q| {
+            Case::new(format!("2^{log_size} points, sampled"), move |q| {
                 let values = Stream::new(8).column(1 << log_size);
                 expect_samples(log_size, &interpolated(q, log_size, 1, &values)?, &values)
             })
@@ -262,13 +262,13 @@ pub(super) fn interpolate<Q: CircleOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "circle.interpolate", cases }.refusing_short("circle_interpolate", short_circle_interpolate)
 }
 
-pub(super) fn extend<Q: CircleOps + 'static>() -> OpSpec<Q> {
-    let mut cases = vec![Case::new("published values of 1..=8 on 16 points", |q: &Q| {
+pub(super) fn extend() -> OpSpec {
+    let mut cases = vec![Case::new("published values of 1..=8 on 16 points", |q| {
         let params = CircleExtendParams { log_coefficients: 3, log_size: 4, columns: 1 };
         Failure::unless_equal(&words(&PUBLISHED_EXTENSION), &extended(q, params, &words(&[1, 2, 3, 4, 5, 6, 7, 8]))?)
     })];
     for log_size in 1..=9 {
-        cases.push(Case::new(format!("all sizes to 2^{log_size} points"), move |q: &Q| {
+        cases.push(Case::new(format!("all sizes to 2^{log_size} points"), move |q| {
             for log_coefficients in 0..=log_size {
                 let params = CircleExtendParams { log_coefficients, log_size, columns: 2 };
                 let coefficients = Stream::new(9).column(2 << log_coefficients);
@@ -278,7 +278,7 @@ pub(super) fn extend<Q: CircleOps + 'static>() -> OpSpec<Q> {
         }));
     }
     for columns in BATCHES {
-        cases.push(Case::new(format!("{columns} columns"), move |q: &Q| {
+        cases.push(Case::new(format!("{columns} columns"), move |q| {
             let params = CircleExtendParams { log_coefficients: 6, log_size: 7, columns };
             let coefficients = Stream::new(10).column((columns as usize) << 6);
             expect_values(7, 6, &coefficients, &extended(q, params, &coefficients)?)
@@ -286,7 +286,7 @@ pub(super) fn extend<Q: CircleOps + 'static>() -> OpSpec<Q> {
     }
     for (log_coefficients, log_size) in [(10, 13), (11, 12), (12, 16), (13, 14), (16, 18), (20, 21)] {
         cases.push(
-            Case::new(format!("2^{log_coefficients} to 2^{log_size}, sampled"), move |q: &Q| {
+            Case::new(format!("2^{log_coefficients} to 2^{log_size}, sampled"), move |q| {
                 let params = CircleExtendParams { log_coefficients, log_size, columns: 1 };
                 let coefficients = Stream::new(11).column(1 << log_coefficients);
                 expect_samples(log_size, &coefficients, &extended(q, params, &coefficients)?)
@@ -298,7 +298,7 @@ pub(super) fn extend<Q: CircleOps + 'static>() -> OpSpec<Q> {
 }
 
 /// Extends the values of known coefficients, made by the transform that [`evaluate`] checks, and checks both results.
-fn expect_lde<Q: CircleOps>(q: &Q, params: CircleExtendParams) -> Result<(), Failure> {
+fn expect_lde(q: &Conditioned, params: CircleExtendParams) -> Result<(), Failure> {
     let CircleExtendParams { log_coefficients, log_size, columns } = params;
     let coefficients = Stream::new(12).column((columns as usize) << log_coefficients);
     let values = evaluated(q, log_coefficients, columns, &coefficients)?;
@@ -311,7 +311,7 @@ fn expect_lde<Q: CircleOps>(q: &Q, params: CircleExtendParams) -> Result<(), Fai
     columns.into_iter().try_for_each(|(coefficients, values)| expect_samples(log_size, coefficients, values))
 }
 
-pub(super) fn lde<Q: CircleOps + 'static>() -> OpSpec<Q> {
+pub(super) fn lde() -> OpSpec {
     let shapes = (1..=7).flat_map(|log_size| (1..=log_size).map(move |log| (log, log_size, 1)));
     let batches = BATCHES.map(|columns| (5, 6, columns));
     // One launch of strips in each direction from 2^13 on, wide ones from 2^21 on, two launches from 2^25 on.
@@ -319,7 +319,7 @@ pub(super) fn lde<Q: CircleOps + 'static>() -> OpSpec<Q> {
     let case = |(log_coefficients, log_size, columns)| {
         let name = format!("{columns} columns, 2^{log_coefficients} to 2^{log_size}");
         let params = CircleExtendParams { log_coefficients, log_size, columns };
-        Case::new(name, move |q: &Q| expect_lde(q, params)).on_elements(u64::from(columns) << log_size)
+        Case::new(name, move |q| expect_lde(q, params)).on_elements(u64::from(columns) << log_size)
     };
     OpSpec { op: "circle.lde", cases: shapes.chain(batches).chain(large).map(case).collect() }
         .refusing_short("circle_lde", short_circle_lde)
@@ -331,32 +331,32 @@ const SHORT_FFT: CircleFftParams = CircleFftParams { log_size: 4, columns: 2 };
 /// Their extension.
 const SHORT_EXTEND: CircleExtendParams = CircleExtendParams { log_coefficients: 4, log_size: 5, columns: 2 };
 
-fn short_circle_twiddles<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_circle_twiddles(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let [mut twiddles, mut inverse] = [q.zeros::<Twiddle>(8)?, q.zeros::<Twiddle>(8)?];
     let params = CircleTwiddleParams { log_size: 4 };
     let (twiddles, inverse_twiddles) = (twiddles.view_mut(), inverse.view_mut());
     q.circle_twiddles(CircleTwiddles { params: &params, twiddles, inverse_twiddles }.map(short)?)
 }
 
-fn short_circle_evaluate<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_circle_evaluate(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (twiddles, mut columns) = (q.zeros::<Twiddle>(8)?, q.zeros::<M31>(32)?);
     let (twiddles, columns) = (twiddles.view(), columns.view_mut());
     q.circle_evaluate(CircleEvaluate { params: &SHORT_FFT, twiddles, columns }.map(short)?)
 }
 
-fn short_circle_interpolate<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_circle_interpolate(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (twiddles, mut columns) = (q.zeros::<Twiddle>(8)?, q.zeros::<M31>(32)?);
     let (inverse_twiddles, columns) = (twiddles.view(), columns.view_mut());
     q.circle_interpolate(CircleInterpolate { params: &SHORT_FFT, inverse_twiddles, columns }.map(short)?)
 }
 
-fn short_circle_extend<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_circle_extend(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (twiddles, coefficients, mut values) = (q.zeros::<Twiddle>(16)?, q.zeros::<M31>(32)?, q.zeros(64)?);
     let (twiddles, coefficients, values) = (twiddles.view(), coefficients.view(), values.view_mut());
     q.circle_extend(CircleExtend { params: &SHORT_EXTEND, twiddles, coefficients, values }.map(short)?)
 }
 
-fn short_circle_lde<Q: CircleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_circle_lde(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (small, large) = (q.zeros::<Twiddle>(8)?, q.zeros::<Twiddle>(16)?);
     let (mut columns, mut values) = (q.zeros::<M31>(32)?, q.zeros(64)?);
     let (inverse_twiddles, twiddles) = (small.view(), large.view());

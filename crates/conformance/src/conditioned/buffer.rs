@@ -3,7 +3,8 @@
 use core::fmt;
 use std::sync::PoisonError;
 
-use backend_api::{BackendError, Buffer, Element, Mut, Queue, Record, Ref};
+use backend_api::{BackendError, Buffer, Element, Queue};
+use runtime::{AnyBuf, AnyMut, AnyRef};
 
 use super::Conditioned;
 
@@ -15,15 +16,15 @@ pub(super) const GUARD: usize = 33;
 const FILLS: [u8; 2] = [0x5a, 0x01];
 
 /// A buffer of a [`Conditioned`] queue.
-pub struct ConditionedBuf<Q: Queue, T: Element> {
-    pub(super) buf: Q::Buf<T>,
+pub struct ConditionedBuf<T: Element> {
+    pub(super) buf: AnyBuf<T>,
     pub(super) len: usize,
     /// Guard elements on either side.
     pub(super) guard: usize,
-    pub(super) owner: Conditioned<Q>,
+    pub(super) owner: Conditioned,
 }
 
-impl<Q: Queue, T: Element> ConditionedBuf<Q, T> {
+impl<T: Element> ConditionedBuf<T> {
     /// What the guards hold beside their fill, if anything.
     fn damage(&self) -> Result<Option<String>, BackendError> {
         let queue = &self.owner.queue;
@@ -42,7 +43,7 @@ impl<Q: Queue, T: Element> ConditionedBuf<Q, T> {
     }
 }
 
-impl<Q: Queue, T: Element> Drop for ConditionedBuf<Q, T> {
+impl<T: Element> Drop for ConditionedBuf<T> {
     fn drop(&mut self) {
         if self.guard == 0 {
             return;
@@ -52,7 +53,7 @@ impl<Q: Queue, T: Element> Drop for ConditionedBuf<Q, T> {
     }
 }
 
-impl<Q: Queue, T: Element> fmt::Debug for ConditionedBuf<Q, T> {
+impl<T: Element> fmt::Debug for ConditionedBuf<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ConditionedBuf").field("len", &self.len).finish_non_exhaustive()
     }
@@ -64,13 +65,13 @@ pub(super) fn guard<T: Element>() -> T {
     FILLS.into_iter().find_map(of).unwrap_or_else(T::zeroed)
 }
 
-impl<Q: Record + Clone, T: Element> Buffer<T> for ConditionedBuf<Q, T> {
+impl<T: Element> Buffer<T> for ConditionedBuf<T> {
     type Ref<'a>
-        = Ref<'a, Q, T>
+        = AnyRef<'a, T>
     where
         Self: 'a;
     type Mut<'a>
-        = Mut<'a, Q, T>
+        = AnyMut<'a, T>
     where
         Self: 'a;
 
@@ -78,25 +79,25 @@ impl<Q: Record + Clone, T: Element> Buffer<T> for ConditionedBuf<Q, T> {
         self.len
     }
 
-    fn view(&self) -> Ref<'_, Q, T> {
+    fn view(&self) -> AnyRef<'_, T> {
         self.buf.slice(self.guard..self.guard + self.len).expect("the buffer holds its guards")
     }
 
-    fn view_mut(&mut self) -> Mut<'_, Q, T> {
+    fn view_mut(&mut self) -> AnyMut<'_, T> {
         self.buf.slice_mut(self.guard..self.guard + self.len).expect("the buffer holds its guards")
     }
 
-    fn shorten<'s, 'l: 's>(view: Ref<'l, Q, T>) -> Ref<'s, Q, T>
+    fn shorten<'s, 'l: 's>(view: AnyRef<'l, T>) -> AnyRef<'s, T>
     where
         Self: 'l,
     {
-        Q::Buf::<T>::shorten(view)
+        AnyBuf::<T>::shorten(view)
     }
 
-    fn shorten_mut<'s, 'l: 's>(view: Mut<'l, Q, T>) -> Mut<'s, Q, T>
+    fn shorten_mut<'s, 'l: 's>(view: AnyMut<'l, T>) -> AnyMut<'s, T>
     where
         Self: 'l,
     {
-        Q::Buf::<T>::shorten_mut(view)
+        AnyBuf::<T>::shorten_mut(view)
     }
 }

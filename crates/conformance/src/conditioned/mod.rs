@@ -5,9 +5,11 @@ mod ops;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use backend_api::{BackendError, Budget, Buffer, Caps, Element, Fork, Mut, Queue, Record, Ref, Register};
+use backend_api::{BackendError, Budget, Buffer, Caps, Element, Fork, Queue, Record, Register};
+use runtime::{AnyMut, AnyQueue, AnyRef, AnyRegistered};
 
-use self::buffer::{ConditionedBuf, GUARD, guard};
+pub(crate) use self::buffer::ConditionedBuf;
+use self::buffer::{GUARD, guard};
 use crate::{Case, Failure};
 
 /// What is done to the ops and buffers of a queue.
@@ -20,35 +22,35 @@ enum How {
 
 /// A queue that the suite runs cases on: another one, used in one of three ways.
 ///
-/// One type serves all of them, so that the cases are compiled once for a backend. Results do not depend on the way.
+/// One type serves every backend in all three ways, so that the cases are compiled once. Results do not depend on the way.
 #[derive(Clone, Debug)]
-pub struct Conditioned<Q> {
-    queue: Q,
+pub struct Conditioned {
+    queue: AnyQueue,
     how: How,
     damage: Arc<Mutex<Vec<String>>>,
 }
 
-impl<Q> Conditioned<Q> {
-    fn new(queue: Q, how: How) -> Self {
+impl Conditioned {
+    fn new(queue: AnyQueue, how: How) -> Self {
         Self { queue, how, damage: Arc::default() }
     }
 
     /// `queue` as it is.
-    pub fn plain(queue: Q) -> Self {
+    pub fn plain(queue: AnyQueue) -> Self {
         Self::new(queue, How::AsItIs)
     }
 
     /// `queue` with guard words before and after every buffer, which are looked at when the buffer is dropped.
     ///
     /// An op that writes outside its views shows in [`damage`](Self::damage), on any device and without a sanitizer.
-    pub fn guarded(queue: Q) -> Self {
+    pub fn guarded(queue: AnyQueue) -> Self {
         Self::new(queue, How::Guarded)
     }
 
     /// `queue` with every op run as a recording of that one op, on a device that records; on another, ops run as they are.
     ///
     /// An op that waits for the device cannot be recorded, and is refused.
-    pub fn recorded(queue: Q) -> Self {
+    pub fn recorded(queue: AnyQueue) -> Self {
         Self::new(queue, How::Recorded)
     }
 
@@ -59,18 +61,28 @@ impl<Q> Conditioned<Q> {
     }
 }
 
-impl<Q: Record + Clone> Conditioned<Q> {
+impl Conditioned {
     /// Submits an op to the queue inside.
-    fn submit(&self, op: impl FnOnce(&Q) -> Result<(), BackendError>) -> Result<(), BackendError> {
+    fn submit(&self, op: impl FnOnce(&AnyQueue) -> Result<(), BackendError>) -> Result<(), BackendError> {
         if self.how != How::Recorded {
             return op(&self.queue);
         }
         let mut op = Some(op);
-        let graph = self.queue.record(|queue| op.take().map_or(Ok(()), |op| op(queue)))?;
-        match (graph, op) {
-            (Some(graph), _) => self.queue.replay(&graph),
-            (None, Some(op)) => op(&self.queue),
-            (None, None) => Err(BackendError::Unsupported { op: "record", why: "the device did not record this op" }),
+        self.submit_recorded(&mut |queue| op.take().map_or(Ok(()), |op| op(queue)))
+    }
+
+    /// Records one op and replays it; runs it as it is on a device that does not record. Apart from [`submit`](Self::submit), so
+    /// that recording is compiled once and not for every op.
+    fn submit_recorded(&self, op: &mut dyn FnMut(&AnyQueue) -> Result<(), BackendError>) -> Result<(), BackendError> {
+        let mut called = false;
+        let graph = self.queue.record(|queue| {
+            called = true;
+            op(queue)
+        })?;
+        match graph {
+            Some(graph) => self.queue.replay(&graph),
+            None if !called => op(&self.queue),
+            None => Err(BackendError::Unsupported { op: "record", why: "the device did not record this op" }),
         }
     }
 
@@ -78,7 +90,7 @@ impl<Q: Record + Clone> Conditioned<Q> {
     ///
     /// # Errors
     /// Why the case does not hold, or what it did to a guard.
-    pub fn hold(&self, case: &Case<Self>) -> Result<(), Failure> {
+    pub fn hold(&self, case: &Case) -> Result<(), Failure> {
         let held = match case.hold(self) {
             Err(Failure::Backend(BackendError::Unsupported { op: "record", .. }))
                 if self.how == How::Recorded && case.waits() =>
@@ -94,8 +106,8 @@ impl<Q: Record + Clone> Conditioned<Q> {
     }
 }
 
-impl<Q: Record + Clone> Queue for Conditioned<Q> {
-    type Buf<T: Element> = ConditionedBuf<Q, T>;
+impl Queue for Conditioned {
+    type Buf<T: Element> = ConditionedBuf<T>;
 
     fn caps(&self) -> &Caps {
         self.queue.caps()
@@ -111,7 +123,7 @@ impl<Q: Record + Clone> Queue for Conditioned<Q> {
     }
 
     /// Guarded memory comes filled as the guards are, so that an op that relies on zeros is noticed.
-    fn alloc<T: Element>(&self, len: usize) -> Result<ConditionedBuf<Q, T>, BackendError> {
+    fn alloc<T: Element>(&self, len: usize) -> Result<ConditionedBuf<T>, BackendError> {
         let owner = self.clone();
         if self.how != How::Guarded {
             return Ok(ConditionedBuf { buf: self.queue.alloc(len)?, len, guard: 0, owner });
@@ -122,7 +134,7 @@ impl<Q: Record + Clone> Queue for Conditioned<Q> {
         Ok(ConditionedBuf { buf, len, guard: GUARD, owner })
     }
 
-    fn zeros<T: Element>(&self, len: usize) -> Result<ConditionedBuf<Q, T>, BackendError> {
+    fn zeros<T: Element>(&self, len: usize) -> Result<ConditionedBuf<T>, BackendError> {
         if self.how == How::AsItIs {
             return Ok(ConditionedBuf { buf: self.queue.zeros(len)?, len, guard: 0, owner: self.clone() });
         }
@@ -131,38 +143,37 @@ impl<Q: Record + Clone> Queue for Conditioned<Q> {
         Ok(buf)
     }
 
-    fn clear<T: Element>(&self, dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
+    fn clear<T: Element>(&self, dst: AnyMut<'_, T>) -> Result<(), BackendError> {
         self.submit(|queue| queue.clear(dst))
     }
 
-    fn write<T: Element>(&self, host: &[T], dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
+    fn write<T: Element>(&self, host: &[T], dst: AnyMut<'_, T>) -> Result<(), BackendError> {
         self.queue.write(host, dst)
     }
 
-    fn write_parts<T: Element>(&self, parts: &[&[T]], dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
+    fn write_parts<T: Element>(&self, parts: &[&[T]], dst: AnyMut<'_, T>) -> Result<(), BackendError> {
         self.queue.write_parts(parts, dst)
     }
 
-    fn read<T: Element>(&self, src: Ref<'_, Q, T>) -> Result<Vec<T>, BackendError> {
+    fn read<T: Element>(&self, src: AnyRef<'_, T>) -> Result<Vec<T>, BackendError> {
         self.queue.read(src)
     }
 
-    fn write_secret<T: Element>(&self, host: &[T], dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
+    fn write_secret<T: Element>(&self, host: &[T], dst: AnyMut<'_, T>) -> Result<(), BackendError> {
         self.queue.write_secret(host, dst)
     }
 
-    fn read_secret<T: Element>(&self, src: Ref<'_, Q, T>) -> Result<Vec<T>, BackendError> {
+    fn read_secret<T: Element>(&self, src: AnyRef<'_, T>) -> Result<Vec<T>, BackendError> {
         self.queue.read_secret(src)
     }
 
-    fn copy<T: Element>(&self, src: Ref<'_, Q, T>, dst: Mut<'_, Q, T>) -> Result<(), BackendError> {
+    fn copy<T: Element>(&self, src: AnyRef<'_, T>, dst: AnyMut<'_, T>) -> Result<(), BackendError> {
         self.submit(|queue| queue.copy(src, dst))
     }
 
-    fn words<'a, T: Element>(&self, view: Ref<'a, Q, T>) -> Ref<'a, Q, u32>
+    fn words<'a, T: Element>(&self, view: AnyRef<'a, T>) -> AnyRef<'a, u32>
     where
-        Q::Buf<T>: 'a,
-        Q::Buf<u32>: 'a,
+        ConditionedBuf<T>: 'a,
     {
         self.queue.words(view)
     }
@@ -172,7 +183,7 @@ impl<Q: Record + Clone> Queue for Conditioned<Q> {
     }
 }
 
-impl<Q: Fork + Record + Clone> Fork for Conditioned<Q> {
+impl Fork for Conditioned {
     fn fork(&self) -> Result<Self, BackendError> {
         Ok(Self { queue: self.queue.fork()?, how: self.how, damage: Arc::clone(&self.damage) })
     }
@@ -182,26 +193,26 @@ impl<Q: Fork + Record + Clone> Fork for Conditioned<Q> {
     }
 }
 
-impl<Q: Record + Register + Clone> Register for Conditioned<Q> {
-    type Registered<T: Element> = Q::Registered<T>;
+impl Register for Conditioned {
+    type Registered<T: Element> = AnyRegistered<T>;
 
-    fn register<T: Element>(&self, elements: Vec<T>) -> Result<Q::Registered<T>, BackendError> {
+    fn register<T: Element>(&self, elements: Vec<T>) -> Result<AnyRegistered<T>, BackendError> {
         self.queue.register(elements)
     }
 
     fn write_registered<T: Element>(
         &self,
-        host: &Q::Registered<T>,
+        host: &AnyRegistered<T>,
         first: usize,
-        dst: Mut<'_, Q, T>,
+        dst: AnyMut<'_, T>,
     ) -> Result<(), BackendError> {
         self.queue.write_registered(host, first, dst)
     }
 
     fn read_registered<T: Element>(
         &self,
-        src: Ref<'_, Q, T>,
-        host: &mut Q::Registered<T>,
+        src: AnyRef<'_, T>,
+        host: &mut AnyRegistered<T>,
         first: usize,
     ) -> Result<(), BackendError> {
         self.queue.read_registered(src, host, first)
@@ -214,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_write_beside_a_buffer_is_reported() {
-        let q = Conditioned::guarded(runtime::cpu().unwrap());
+        let q = Conditioned::guarded(AnyQueue::Cpu(runtime::cpu().unwrap()));
         let mut buf = q.upload(&[1u32, 2, 3]).unwrap();
         assert_eq!(q.download(&buf).unwrap(), [1, 2, 3]);
         let flags = q.upload(&[true, false]).unwrap();

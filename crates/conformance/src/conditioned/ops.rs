@@ -1,28 +1,27 @@
 //! The op sets of the queue that cases run on: its views are views of the queue inside.
 
-use backend_api::{BackendError, Element, Mut, Real, Record, Ref, ops::MapViews};
+use backend_api::{BackendError, Element, Real, ops::MapViews};
+use runtime::{AnyMut, AnyQueue, AnyRef};
 
 use super::Conditioned;
 
 /// The same views, which are of the queue inside.
 struct Unwrapped;
 
-impl<Q: Record + Clone> MapViews<Conditioned<Q>, Q> for Unwrapped {
-    fn read<'a, T: Element + 'a>(&mut self, _: &'static str, view: Ref<'a, Q, T>) -> Result<Ref<'a, Q, T>, BackendError>
-    where
-        Q: 'a,
-    {
+impl MapViews<Conditioned, AnyQueue> for Unwrapped {
+    fn read<'a, T: Element + 'a>(
+        &mut self,
+        _: &'static str,
+        view: AnyRef<'a, T>,
+    ) -> Result<AnyRef<'a, T>, BackendError> {
         Ok(view)
     }
 
     fn write<'a, T: Element + 'a>(
         &mut self,
         _: &'static str,
-        view: Mut<'a, Q, T>,
-    ) -> Result<Mut<'a, Q, T>, BackendError>
-    where
-        Q: 'a,
-    {
+        view: AnyMut<'a, T>,
+    ) -> Result<AnyMut<'a, T>, BackendError> {
         Ok(view)
     }
 }
@@ -30,7 +29,7 @@ impl<Q: Record + Clone> MapViews<Conditioned<Q>, Q> for Unwrapped {
 /// An op set, each op of which is submitted to the queue inside.
 macro_rules! submit {
     ($(#[$doc:meta])* $module:ident::$set:ident: $super:ident { $($method:ident $(<$t:ident>)? ($record:ident),)* }) => {
-        impl<Q: backend_api::ops::$module::$set + Record + Clone> backend_api::ops::$module::$set for Conditioned<Q> {
+        impl backend_api::ops::$module::$set for Conditioned {
             $(
                 fn $method $(<$t: Real>)? (
                     &self,

@@ -1,13 +1,13 @@
 //! Corrections against their definition, and the form in place against the other.
 
 use backend_api::{
-    BackendError, Buffer,
+    BackendError, Buffer, Queue,
     ops::correction::{ApplyCorrection, ApplyCorrectionInPlace, CorrectionOps},
 };
 use core_types::params::correction::CorrectionParams;
 
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     linalg::model::Random,
     short::{Short, floats},
     spec::BATCHES,
@@ -15,16 +15,16 @@ use crate::{
 
 const LENGTHS: [usize; 8] = [2, 3, 4, 5, 64, 1023, 1031, 70_000];
 
-pub(super) fn specs<Q: CorrectionOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     let lengths = || BATCHES.into_iter().map(|n| n as usize).chain(LENGTHS);
     let mut cases: Vec<_> = lengths()
         .map(|n| {
-            let case = Case::new(format!("{n} elements"), move |q: &Q| held(q, n));
+            let case = Case::new(format!("{n} elements"), move |q| held(q, n));
             case.on_elements(4 * n as u64)
         })
         .collect();
     cases.push(Case::new("what is not a number, and ends of the range", specials));
-    cases.push(Case::new("refusals", |q: &Q| {
+    cases.push(Case::new("refusals", |q| {
         let plain = CorrectionParams::default();
         for (what, params) in [
             ("a factor of residuals that is not a number", CorrectionParams { history: f32::NAN, ..plain }),
@@ -36,8 +36,7 @@ pub(super) fn specs<Q: CorrectionOps + 'static>() -> Vec<OpSpec<Q>> {
         }
         Ok(())
     }));
-    let in_place =
-        lengths().map(|n| Case::new(format!("{n} elements"), move |q: &Q| same(q, n)).on_elements(4 * n as u64));
+    let in_place = lengths().map(|n| Case::new(format!("{n} elements"), move |q| same(q, n)).on_elements(4 * n as u64));
     vec![
         OpSpec { op: "correction.apply_correction", cases }.refusing_short("apply_correction", short_apply_correction),
         OpSpec { op: "correction.apply_correction_in_place", cases: in_place.collect() }
@@ -59,7 +58,7 @@ fn model(p: &CorrectionParams, [x, a, b]: [f64; 3]) -> f64 {
     x + if c.is_nan() { c } else { c.max(-limit).min(limit) }
 }
 
-fn applied<Q: CorrectionOps>(q: &Q, p: &CorrectionParams, inputs: [&[f32]; 3]) -> Result<Vec<f32>, BackendError> {
+fn applied(q: &Conditioned, p: &CorrectionParams, inputs: [&[f32]; 3]) -> Result<Vec<f32>, BackendError> {
     let [predictions, a, b] = inputs.map(|x| q.upload(x));
     let (predictions, a, b) = (predictions?, a?, b?);
     let mut y = q.alloc::<f32>(inputs[0].len())?;
@@ -73,7 +72,7 @@ fn applied<Q: CorrectionOps>(q: &Q, p: &CorrectionParams, inputs: [&[f32]; 3]) -
     q.download(&y)
 }
 
-fn held<Q: CorrectionOps>(q: &Q, n: usize) -> Result<(), Failure> {
+fn held(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let [x, a, b] = inputs(n);
     for p in [CorrectionParams::default(), CorrectionParams { history: -0.5, model: 1.25, limit: 0.05 }] {
         let expected: Vec<f64> = (0..n).map(|i| model(&p, [x[i], a[i], b[i]].map(f64::from))).collect();
@@ -83,7 +82,7 @@ fn held<Q: CorrectionOps>(q: &Q, n: usize) -> Result<(), Failure> {
 }
 
 /// Each combination of ends.
-fn specials<Q: CorrectionOps>(q: &Q) -> Result<(), Failure> {
+fn specials(q: &Conditioned) -> Result<(), Failure> {
     let ends = [0.0, 1.0, -2.5, 1e-40, f32::MAX / 4.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
     let p = CorrectionParams::default();
     let all: Vec<[f32; 3]> =
@@ -93,7 +92,7 @@ fn specials<Q: CorrectionOps>(q: &Q) -> Result<(), Failure> {
     Failure::unless_close(&expected, &applied(q, &p, [&part(0), &part(1), &part(2)])?, 3e-7, 1e-44)
 }
 
-fn same<Q: CorrectionOps>(q: &Q, n: usize) -> Result<(), Failure> {
+fn same(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let ([x, a, b], p) = (inputs(n), CorrectionParams::default());
     let expected = applied(q, &p, [&x, &a, &b])?;
     let (mut x, a, b) = (q.upload(&x)?, q.upload(&a)?, q.upload(&b)?);
@@ -106,13 +105,13 @@ fn same<Q: CorrectionOps>(q: &Q, n: usize) -> Result<(), Failure> {
     Failure::unless_equal(&expected, &q.download(&x)?)
 }
 
-fn short_apply_correction<Q: CorrectionOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_apply_correction(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, a, b, mut y) = (floats(q, 5)?, floats(q, 5)?, floats(q, 5)?, floats(q, 5)?);
     let (predictions, a, b, y) = (x.view(), a.view(), b.view(), y.view_mut());
     q.apply_correction(ApplyCorrection { params: &CorrectionParams::default(), predictions, a, b, y }.map(short)?)
 }
 
-fn short_apply_correction_in_place<Q: CorrectionOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_apply_correction_in_place(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (a, b, mut x) = (floats(q, 5)?, floats(q, 5)?, floats(q, 5)?);
     let (a, b, predictions) = (a.view(), b.view(), x.view_mut());
     let op = ApplyCorrectionInPlace { params: &CorrectionParams::default(), a, b, predictions };

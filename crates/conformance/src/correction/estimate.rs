@@ -1,13 +1,13 @@
 //! Estimates of residuals against their definition.
 
 use backend_api::{
-    BackendError, Buffer,
+    BackendError, Buffer, Queue,
     ops::correction::{CorrectionOps, EstimateResiduals},
 };
 use core_types::params::correction::{EstimateParams, NO_STATE};
 
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     linalg::model::Random,
     short::{Short, floats},
     spec::BATCHES,
@@ -78,7 +78,7 @@ impl Estimate {
         [history, modelled]
     }
 
-    fn run<Q: CorrectionOps>(&self, q: &Q) -> Result<[Vec<f32>; 2], BackendError> {
+    fn run(&self, q: &Conditioned) -> Result<[Vec<f32>; 2], BackendError> {
         let (known, places) = (q.upload(&self.known)?, q.upload(&self.places)?);
         let (features, steps, model) = (q.upload(&self.features)?, q.upload(&self.steps)?, q.upload(&self.model)?);
         let queries = self.params.queries as usize;
@@ -96,23 +96,21 @@ impl Estimate {
         Ok([q.download(&history)?, q.download(&modelled)?])
     }
 
-    fn hold<Q: CorrectionOps>(&self, q: &Q) -> Result<(), Failure> {
+    fn hold(&self, q: &Conditioned) -> Result<(), Failure> {
         let ([history, modelled], [got, got_modelled]) = (self.results(), self.run(q)?);
         Failure::unless_close(&history, &got, 1e-5, 1e-6)?;
         Failure::unless_close(&modelled, &got_modelled, 1e-6, 1e-6)
     }
 }
 
-pub(super) fn spec<Q: CorrectionOps + 'static>() -> OpSpec<Q> {
+pub(super) fn spec() -> OpSpec {
     let sizes = [[1, 1, 1, 1, 1], [50, 64, 65, 10, 32], [3, 64, 2, 32, 64], [9, 4, 3, 0, 4], [0, 5, 2, 2, 0]];
-    let mut cases: Vec<_> = sizes
-        .into_iter()
-        .map(|sizes| Case::new(format!("{sizes:?}"), move |q: &Q| Estimate::new(sizes).hold(q)))
-        .collect();
+    let mut cases: Vec<_> =
+        sizes.into_iter().map(|sizes| Case::new(format!("{sizes:?}"), move |q| Estimate::new(sizes).hold(q))).collect();
     cases.extend(BATCHES.map(|queries| {
-        Case::new(format!("{queries} queries"), move |q: &Q| Estimate::new([20, 7, queries as usize, 3, 5]).hold(q))
+        Case::new(format!("{queries} queries"), move |q| Estimate::new([20, 7, queries as usize, 3, 5]).hold(q))
     }));
-    cases.push(Case::new("no state, no confidence, far away and to come", |q: &Q| {
+    cases.push(Case::new("no state, no confidence, far away and to come", |q| {
         let plain = Estimate::new([6, 3, 4, 2, 3]);
         let mut none = plain.clone();
         none.places.fill(NO_STATE);
@@ -131,7 +129,7 @@ pub(super) fn spec<Q: CorrectionOps + 'static>() -> OpSpec<Q> {
         apart.steps[1] = f32::INFINITY;
         apart.hold(q)
     }));
-    cases.push(Case::new("places that the ring does not have", |q: &Q| {
+    cases.push(Case::new("places that the ring does not have", |q| {
         let mut estimate = Estimate::new([6, 3, 4, 2, 3]);
         estimate.places[2] = 6;
         let got = estimate.run(q)?;
@@ -140,7 +138,7 @@ pub(super) fn spec<Q: CorrectionOps + 'static>() -> OpSpec<Q> {
         Failure::unless_equal(&expected[0], &got[0])?;
         estimate.hold(q)
     }));
-    cases.push(Case::new("refusals", |q: &Q| {
+    cases.push(Case::new("refusals", |q| {
         let plain = Estimate::new([6, 3, 4, 2, 3]);
         for decay in [0.0, -0.5, 1.5, f32::NAN] {
             let mut other = plain.clone();
@@ -154,7 +152,7 @@ pub(super) fn spec<Q: CorrectionOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "correction.estimate_residuals", cases }.refusing_short("estimate_residuals", short_estimate_residuals)
 }
 
-fn short_estimate_residuals<Q: CorrectionOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_estimate_residuals(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let params = Estimate::new([5, 4, 3, 2, 3]).params;
     let (known, places, features) = (floats(q, 15)?, q.zeros::<u32>(6)?, floats(q, 12)?);
     let (steps, model) = (floats(q, 3)?, floats(q, 4)?);

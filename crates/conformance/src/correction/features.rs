@@ -1,14 +1,14 @@
 //! Features of trainings against their definition, and codes against sums in f64.
 
 use backend_api::{
-    BackendError, Buffer,
+    BackendError, Buffer, Queue,
     ops::correction::{CorrectionOps, EncodeStates, TrainingFeatures},
 };
 use core_types::params::correction::EncodeParams;
 
 use super::training::{Records, Training};
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     linalg::model::Random,
     short::{Short, floats},
     spec::BATCHES,
@@ -20,31 +20,30 @@ const LENGTHS: [usize; 19] = [0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 96, 2
 /// Codes of so many elements, around the lanes of a warp and the threads of a block.
 const OUTPUTS: [usize; 8] = [0, 1, 31, 33, 127, 128, 129, 300];
 
-pub(super) fn specs<Q: CorrectionOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     let mut features = vec![
-        Case::new("every length", |q: &Q| {
+        Case::new("every length", |q| {
             let mut all: Vec<Training> = LENGTHS.map(|n| Training::new(n, n)).into();
             all.extend([Training::new(40, 0), Training::new(0, 40), Training::new(257, 3)]);
             hold(q, &all)
         }),
-        Case::new("so many records that they cannot be listed", |q: &Q| {
+        Case::new("so many records that they cannot be listed", |q| {
             let mut all = LENGTHS.map(|n| Training::new(n + 256, n + 64));
             all.iter_mut().for_each(|training| training.before = 256 << 40);
             hold(q, &all)
         }),
-        Case::new("what is not a number", |q: &Q| hold(q, &not_numbers())),
-        Case::new("ends of the range", |q: &Q| hold(q, &extremes())),
+        Case::new("what is not a number", |q| hold(q, &not_numbers())),
+        Case::new("ends of the range", |q| hold(q, &extremes())),
     ];
-    features
-        .extend(BATCHES.map(|batch| Case::new(format!("batch {batch}"), move |q: &Q| hold(q, &mixed(batch as usize)))));
+    features.extend(BATCHES.map(|batch| Case::new(format!("batch {batch}"), move |q| hold(q, &mixed(batch as usize)))));
     let mut codes: Vec<_> = OUTPUTS
         .into_iter()
-        .map(|outputs| Case::new(format!("{outputs} elements"), move |q: &Q| encode(q, &mixed(9), outputs)))
+        .map(|outputs| Case::new(format!("{outputs} elements"), move |q| encode(q, &mixed(9), outputs)))
         .collect();
     codes.extend(
-        BATCHES.map(|batch| Case::new(format!("batch {batch}"), move |q: &Q| encode(q, &mixed(batch as usize), 5))),
+        BATCHES.map(|batch| Case::new(format!("batch {batch}"), move |q| encode(q, &mixed(batch as usize), 5))),
     );
-    codes.push(Case::new("what is not a number", |q: &Q| {
+    codes.push(Case::new("what is not a number", |q| {
         let (batch, codes) = (mixed(7), encoded(q, &mixed(7), 20, false)?.1);
         for (training, code) in batch.iter().zip(codes.chunks(20)) {
             let none = training.features().iter().any(|x| x.is_nan());
@@ -107,7 +106,7 @@ fn extremes() -> Vec<Training> {
 }
 
 /// Features within an ulp or two of the definition; the difference of two means, of theirs.
-fn hold<Q: CorrectionOps>(q: &Q, batch: &[Training]) -> Result<(), Failure> {
+fn hold(q: &Conditioned, batch: &[Training]) -> Result<(), Failure> {
     let (records, mut features) = (Records::new(q, batch)?, q.alloc::<f32>(batch.len() * 64)?);
     q.training_features(TrainingFeatures {
         batch: batch.len(),
@@ -131,8 +130,8 @@ fn weights(outputs: usize) -> [Vec<f32>; 2] {
 }
 
 /// Features, if they are asked for, and codes.
-fn encoded<Q: CorrectionOps>(
-    q: &Q,
+fn encoded(
+    q: &Conditioned,
     batch: &[Training],
     outputs: usize,
     with_features: bool,
@@ -157,7 +156,7 @@ fn encoded<Q: CorrectionOps>(
 }
 
 /// Features have the bits of those alone, codes are sums over them, and both the bits of a batch of one.
-fn encode<Q: CorrectionOps>(q: &Q, batch: &[Training], outputs: usize) -> Result<(), Failure> {
+fn encode(q: &Conditioned, batch: &[Training], outputs: usize) -> Result<(), Failure> {
     let (features, codes) = encoded(q, batch, outputs, true)?;
     let bits = |all: &[f32]| all.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     let (records, mut alone) = (Records::new(q, batch)?, q.alloc::<f32>(batch.len() * 64)?);
@@ -181,7 +180,7 @@ fn encode<Q: CorrectionOps>(q: &Q, batch: &[Training], outputs: usize) -> Result
     Ok(())
 }
 
-fn short_training_features<Q: CorrectionOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_training_features(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let batch = 3;
     let records = Records::new(q, &vec![Training::new(9, 9); batch])?;
     let mut features = floats(q, batch * 64)?;
@@ -189,7 +188,7 @@ fn short_training_features<Q: CorrectionOps>(q: &Q, short: &mut Short) -> Result
     q.training_features(op.map(short)?)
 }
 
-fn short_encode_states<Q: CorrectionOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_encode_states(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let records = Records::new(q, &vec![Training::new(9, 9); 3])?;
     let (weights, bias) = (floats(q, 64 * 5)?, floats(q, 5)?);
     let (mut features, mut codes) = (floats(q, 3 * 64)?, floats(q, 3 * 5)?);

@@ -6,13 +6,11 @@ mod features;
 mod ring;
 mod training;
 
-use backend_api::ops::correction::CorrectionOps;
-
 use crate::OpSpec;
 
 /// Every specification of the op set.
 #[must_use]
-pub fn specs<Q: CorrectionOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs() -> Vec<OpSpec> {
     let mut all = features::specs();
     all.extend(ring::specs());
     all.push(estimate::spec());

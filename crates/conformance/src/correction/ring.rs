@@ -9,26 +9,26 @@ use backend_api::{
 use core_types::params::correction::{NO_STATE, SimilarParams, StoreParams};
 
 use crate::{
-    Case, Failure, OpSpec,
+    Buf, Case, Conditioned, Failure, OpSpec,
     linalg::model::Random,
     short::{Short, floats},
     spec::BATCHES,
 };
 
 /// A ring on the device, and what it should hold: the places and the features of its states, the oldest first.
-struct Ring<Q: Queue> {
+struct Ring {
     capacity: usize,
     width: usize,
-    states: Q::Buf<f32>,
-    norms: Q::Buf<f32>,
-    known: Q::Buf<f32>,
-    stored: Q::Buf<u64>,
+    states: Buf<f32>,
+    norms: Buf<f32>,
+    known: Buf<f32>,
+    stored: Buf<u64>,
     expected: VecDeque<(usize, Vec<f32>)>,
     count: usize,
 }
 
-impl<Q: CorrectionOps> Ring<Q> {
-    fn new(q: &Q, capacity: usize, width: usize) -> Result<Self, BackendError> {
+impl Ring {
+    fn new(q: &Conditioned, capacity: usize, width: usize) -> Result<Self, BackendError> {
         let nan = |len: usize| q.upload(&vec![f32::NAN; len]);
         let (states, norms, known) = (nan(capacity * width)?, nan(capacity)?, nan(3 * capacity)?);
         let (stored, expected) = (q.zeros(1)?, VecDeque::new());
@@ -36,7 +36,7 @@ impl<Q: CorrectionOps> Ring<Q> {
     }
 
     /// Puts in rows of features; of state i are known i, i + 0.25 and i + 0.5.
-    fn store(&mut self, q: &Q, rows: &[f32]) -> Result<(), BackendError> {
+    fn store(&mut self, q: &Conditioned, rows: &[f32]) -> Result<(), BackendError> {
         let count = rows.len() / self.width;
         let known: Vec<f32> = (self.count..self.count + count).flat_map(known).collect();
         let (features, outcomes) = (q.upload(rows)?, q.upload(&known)?);
@@ -61,7 +61,7 @@ impl<Q: CorrectionOps> Ring<Q> {
     }
 
     /// Places and similarities of the `count` most similar states of each query.
-    fn similar(&self, q: &Q, queries: &[f32], count: usize) -> Result<(Vec<u32>, Vec<f32>), BackendError> {
+    fn similar(&self, q: &Conditioned, queries: &[f32], count: usize) -> Result<(Vec<u32>, Vec<f32>), BackendError> {
         let number = queries.len() / self.width;
         let queries = q.upload(queries)?;
         let (mut places, mut similarities) = (q.alloc::<u32>(number * count)?, q.alloc::<f32>(number * count)?);
@@ -94,7 +94,7 @@ fn cosine(x: &[f32], y: &[f32]) -> f64 {
     if lengths.iter().any(|&length| length < 1e-8) { 0.0 } else { product / (lengths[0] * lengths[1]) }
 }
 
-pub(super) fn specs<Q: CorrectionOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     // Places, features, and how many states go in at a time.
     let rings: [(usize, usize, &[usize]); 6] = [
         (1, 1, &[1, 1, 0, 1]),
@@ -107,15 +107,14 @@ pub(super) fn specs<Q: CorrectionOps + 'static>() -> Vec<OpSpec<Q>> {
     let mut stores: Vec<_> = rings
         .into_iter()
         .map(|(capacity, width, counts)| {
-            Case::new(format!("{counts:?} to {capacity} places of {width}"), move |q: &Q| {
+            Case::new(format!("{counts:?} to {capacity} places of {width}"), move |q| {
                 stored(q, capacity, width, counts)
             })
         })
         .collect();
-    stores
-        .extend(BATCHES.map(|count| {
-            Case::new(format!("{count} at a time"), move |q: &Q| stored(q, 300, 4, &[count as usize; 2]))
-        }));
+    stores.extend(
+        BATCHES.map(|count| Case::new(format!("{count} at a time"), move |q| stored(q, 300, 4, &[count as usize; 2]))),
+    );
     stores.push(Case::new("refusals", refusals));
     // Places, features, states that went in, queries, and how many states are looked for.
     let searches = [
@@ -131,9 +130,9 @@ pub(super) fn specs<Q: CorrectionOps + 'static>() -> Vec<OpSpec<Q>> {
         [9, 4, 9, 2, 0],
     ];
     let mut searches: Vec<_> =
-        searches.into_iter().map(|sizes| Case::new(format!("{sizes:?}"), move |q: &Q| searched(q, sizes))).collect();
+        searches.into_iter().map(|sizes| Case::new(format!("{sizes:?}"), move |q| searched(q, sizes))).collect();
     searches.extend(BATCHES.map(|queries| {
-        Case::new(format!("{queries} queries"), move |q: &Q| searched(q, [20, 6, 33, queries as usize, 3]))
+        Case::new(format!("{queries} queries"), move |q| searched(q, [20, 6, 33, queries as usize, 3]))
     }));
     searches.push(Case::new("equal states", equal_states));
     searches.push(Case::new("what is not a number", not_numbers));
@@ -144,7 +143,7 @@ pub(super) fn specs<Q: CorrectionOps + 'static>() -> Vec<OpSpec<Q>> {
     ]
 }
 
-fn stored<Q: CorrectionOps>(q: &Q, capacity: usize, width: usize, counts: &[usize]) -> Result<(), Failure> {
+fn stored(q: &Conditioned, capacity: usize, width: usize, counts: &[usize]) -> Result<(), Failure> {
     let (mut ring, mut random) = (Ring::new(q, capacity, width)?, Random::new(width as u64));
     for &count in counts {
         ring.store(q, &random.reals::<f32>(count * width))?;
@@ -166,7 +165,7 @@ fn stored<Q: CorrectionOps>(q: &Q, capacity: usize, width: usize, counts: &[usiz
 }
 
 /// The states that are found are as similar as it is said, no other is more so, and they come in their order.
-fn searched<Q: CorrectionOps>(q: &Q, [capacity, width, count, queries, k]: [usize; 5]) -> Result<(), Failure> {
+fn searched(q: &Conditioned, [capacity, width, count, queries, k]: [usize; 5]) -> Result<(), Failure> {
     const BOUND: f64 = 1e-6;
     let (mut ring, mut random) = (Ring::new(q, capacity, width.max(1))?, Random::new(capacity as u64));
     if width == 0 {
@@ -205,7 +204,7 @@ fn searched<Q: CorrectionOps>(q: &Q, [capacity, width, count, queries, k]: [usiz
 }
 
 /// States without features are all alike.
-fn empty<Q: CorrectionOps>(q: &Q, ring: &Ring<Q>, queries: usize, k: usize) -> Result<(), Failure> {
+fn empty(q: &Conditioned, ring: &Ring, queries: usize, k: usize) -> Result<(), Failure> {
     let (mut places, mut similarities) = (q.alloc::<u32>(queries * k)?, q.alloc::<f32>(queries * k)?);
     let (norms, stored) = (q.zeros::<f32>(ring.capacity)?, q.upload(&[ring.capacity as u64 + 5])?);
     let [capacity, queries, count] = [ring.capacity, queries, k].map(|len| len as u64);
@@ -224,7 +223,7 @@ fn empty<Q: CorrectionOps>(q: &Q, ring: &Ring<Q>, queries: usize, k: usize) -> R
 }
 
 /// Among equal states, the oldest come first, wherever they lie; those without a length are like no other.
-fn equal_states<Q: CorrectionOps>(q: &Q) -> Result<(), Failure> {
+fn equal_states(q: &Conditioned) -> Result<(), Failure> {
     let mut ring = Ring::new(q, 600, 3)?;
     let rows: Vec<f32> = (0..900).flat_map(|i| if i % 90 == 5 { [0.0, 1.0, 1.0] } else { [0.0, 0.0, 1.0] }).collect();
     for rows in rows.chunks(3 * 300) {
@@ -241,7 +240,7 @@ fn equal_states<Q: CorrectionOps>(q: &Q) -> Result<(), Failure> {
 }
 
 /// States with NaN come after all numbers, the oldest first.
-fn not_numbers<Q: CorrectionOps>(q: &Q) -> Result<(), Failure> {
+fn not_numbers(q: &Conditioned) -> Result<(), Failure> {
     let mut ring = Ring::new(q, 8, 2)?;
     let nan = f32::NAN;
     ring.store(q, &[nan, 1.0, -1.0, 0.0, 1.0, 1.0, 1.0, nan, 0.0, 0.0])?;
@@ -255,7 +254,7 @@ fn not_numbers<Q: CorrectionOps>(q: &Q) -> Result<(), Failure> {
     Failure::unless_close(&[0.0, f64::NAN, f64::NAN], &similarities, 0.0, 0.0)
 }
 
-fn refusals<Q: CorrectionOps>(q: &Q) -> Result<(), Failure> {
+fn refusals(q: &Conditioned) -> Result<(), Failure> {
     let mut ring = Ring::new(q, 3, 2)?;
     Failure::unless_refused("more states than places", ring.store(q, &[0.0; 8]))?;
     Failure::unless_equal(&[0], &q.download(&ring.stored)?)?;
@@ -265,7 +264,7 @@ fn refusals<Q: CorrectionOps>(q: &Q) -> Result<(), Failure> {
     Failure::unless_refused("a search without places", none.similar(q, &[0.0; 2], 1).map(drop))
 }
 
-fn short_store_states<Q: CorrectionOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_store_states(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (features, outcomes) = (floats(q, 6)?, floats(q, 6)?);
     let (mut states, mut norms, mut known) = (floats(q, 15)?, floats(q, 5)?, floats(q, 15)?);
     let mut stored = q.zeros::<u64>(1)?;
@@ -281,7 +280,7 @@ fn short_store_states<Q: CorrectionOps>(q: &Q, short: &mut Short) -> Result<(), 
     q.store_states(op.map(short)?)
 }
 
-fn short_similar_states<Q: CorrectionOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_similar_states(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (states, norms, queries) = (floats(q, 15)?, floats(q, 5)?, floats(q, 6)?);
     let stored = q.zeros::<u64>(1)?;
     let (mut places, mut similarities) = (q.zeros::<u32>(8)?, floats(q, 8)?);

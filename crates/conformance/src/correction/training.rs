@@ -2,7 +2,7 @@
 
 use backend_api::{BackendError, Buffer, Queue, ops::correction::TrainingRecords};
 
-use crate::linalg::model::Random;
+use crate::{Buf, Conditioned, linalg::model::Random};
 
 const LOSSES: usize = 256;
 const NORMS: usize = 64;
@@ -84,15 +84,15 @@ fn ring(values: &[f32], places: usize) -> Vec<f32> {
 }
 
 /// The records of a batch on a device.
-pub(super) struct Records<Q: Queue> {
-    losses: Q::Buf<f32>,
-    norms: Q::Buf<f32>,
-    scalars: Q::Buf<f32>,
-    recorded: Q::Buf<u64>,
+pub(super) struct Records {
+    losses: Buf<f32>,
+    norms: Buf<f32>,
+    scalars: Buf<f32>,
+    recorded: Buf<u64>,
 }
 
-impl<Q: Queue> Records<Q> {
-    pub(super) fn new(q: &Q, batch: &[Training]) -> Result<Self, BackendError> {
+impl Records {
+    pub(super) fn new(q: &Conditioned, batch: &[Training]) -> Result<Self, BackendError> {
         let losses: Vec<f32> = batch.iter().flat_map(|training| ring(&training.losses, LOSSES)).collect();
         let norms: Vec<f32> = batch.iter().flat_map(|training| ring(&training.norms, NORMS)).collect();
         let scalars: Vec<f32> = batch.iter().flat_map(|training| training.scalars).collect();
@@ -106,7 +106,7 @@ impl<Q: Queue> Records<Q> {
         })
     }
 
-    pub(super) fn views(&self) -> TrainingRecords<'_, Q> {
+    pub(super) fn views(&self) -> TrainingRecords<'_, Conditioned> {
         let Self { losses, norms, scalars, recorded } = self;
         TrainingRecords {
             losses: losses.view(),

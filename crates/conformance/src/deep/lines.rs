@@ -1,7 +1,7 @@
 //! Lines through claimed values, checked at the two points that they go through.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::deep::{DeepLines, DeepOps},
 };
 use core_types::{
@@ -9,7 +9,7 @@ use core_types::{
     params::deep::{DeepBatch, DeepTerm},
 };
 
-use crate::{Case, Failure, OpSpec, circle::model::Stream, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream, short::Short, spec::BATCHES};
 
 /// Terms, in batches of the given numbers of them, with points, values and powers at random places.
 struct Claims {
@@ -39,7 +39,7 @@ impl Claims {
     }
 
     /// Factors and lines.
-    fn lines<Q: DeepOps>(&self, q: &Q) -> Result<[Vec<QM31>; 2], BackendError> {
+    fn lines(&self, q: &Conditioned) -> Result<[Vec<QM31>; 2], BackendError> {
         let [points, sampled, powers] = [q.upload(&self.points)?, q.upload(&self.sampled)?, q.upload(&self.powers)?];
         let (mut factors, mut lines) = (q.zeros(self.terms.len())?, q.zeros(2 * self.batches.len())?);
         q.deep_lines(DeepLines {
@@ -55,7 +55,7 @@ impl Claims {
     }
 
     /// At the point's y and at its conjugate, each line has the claimed value and its conjugate, times factor and power.
-    fn hold<Q: DeepOps>(&self, q: &Q) -> Result<(), Failure> {
+    fn hold(&self, q: &Conditioned) -> Result<(), Failure> {
         let [factors, lines] = self.lines(q)?;
         let (mut expected_factors, mut expected, mut got) = (Vec::new(), Vec::new(), Vec::new());
         for (batch, line) in self.batches.iter().zip(lines.chunks(2)) {
@@ -82,12 +82,12 @@ fn conjugate(x: QM31) -> QM31 {
     QM31::from_coordinates([a, b, -c, -d])
 }
 
-pub(super) fn lines<Q: DeepOps + 'static>() -> OpSpec<Q> {
+pub(super) fn lines() -> OpSpec {
     let mut cases = vec![
-        Case::new("no terms", |q: &Q| Claims::random(&[]).hold(q)),
-        Case::new("batches of one to six terms", |q: &Q| Claims::random(&[1, 2, 3, 4, 5, 6]).hold(q)),
-        Case::new("batches of very different lengths", |q: &Q| Claims::random(&[300, 1, 1, 70, 33]).hold(q)),
-        Case::new("places that there are not", |q: &Q| {
+        Case::new("no terms", |q| Claims::random(&[]).hold(q)),
+        Case::new("batches of one to six terms", |q| Claims::random(&[1, 2, 3, 4, 5, 6]).hold(q)),
+        Case::new("batches of very different lengths", |q| Claims::random(&[300, 1, 1, 70, 33]).hold(q)),
+        Case::new("places that there are not", |q| {
             let mut claims = Claims::random(&[2, 3]);
             claims.batches[1].first = 1;
             Failure::unless_refused("a gap between batches", claims.lines(q).map(drop))?;
@@ -106,7 +106,7 @@ pub(super) fn lines<Q: DeepOps + 'static>() -> OpSpec<Q> {
         }),
     ];
     for count in BATCHES {
-        cases.push(Case::new(format!("{count} batches"), move |q: &Q| {
+        cases.push(Case::new(format!("{count} batches"), move |q| {
             let counts: Vec<u32> = (0..count).map(|i| 1 + i % 3).collect();
             Claims::random(&counts).hold(q)
         }));
@@ -114,7 +114,7 @@ pub(super) fn lines<Q: DeepOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "deep.lines", cases }.refusing_short("deep_lines", short_deep_lines)
 }
 
-fn short_deep_lines<Q: DeepOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_deep_lines(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let term = |value| DeepTerm { column: 0, value, power: value, reserved: 0 };
     let terms = [term(0), term(1), term(2)];
     let batches = [

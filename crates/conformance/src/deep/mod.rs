@@ -8,12 +8,10 @@ mod numerators;
 mod points;
 mod quotients;
 
-use backend_api::ops::deep::DeepOps;
-
 use crate::OpSpec;
 
 /// Every specification of the op set.
 #[must_use]
-pub fn specs<Q: DeepOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs() -> Vec<OpSpec> {
     vec![points::points(), lines::lines(), numerators::numerators(), quotients::quotients()]
 }

@@ -1,7 +1,7 @@
 //! Sums of columns times their factors, checked position by position.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::deep::{DeepNumerators, DeepOps},
 };
 use core_types::{
@@ -12,7 +12,7 @@ use core_types::{
     },
 };
 
-use crate::{Case, Failure, OpSpec, circle::model::Stream, secure, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream, secure, short::Short, spec::BATCHES};
 
 /// Columns in a buffer, and batches that take terms of them.
 struct Columns {
@@ -52,7 +52,7 @@ impl Columns {
         Self { log_size, columns: places, terms, batches, values, factors }
     }
 
-    fn numerators<Q: DeepOps>(&self, q: &Q) -> Result<Vec<M31>, BackendError> {
+    fn numerators(&self, q: &Conditioned) -> Result<Vec<M31>, BackendError> {
         let (values, factors) = (q.upload(&self.values)?, q.upload(&self.factors)?);
         let mut numerators = q.zeros((4 * self.batches.len()) << self.log_size)?;
         q.deep_numerators(DeepNumerators {
@@ -67,7 +67,7 @@ impl Columns {
         q.download(&numerators)
     }
 
-    fn hold<Q: DeepOps>(&self, q: &Q) -> Result<(), Failure> {
+    fn hold(&self, q: &Conditioned) -> Result<(), Failure> {
         let mut expected = Vec::new();
         for batch in &self.batches {
             let range = batch.first as usize..(batch.first + batch.count) as usize;
@@ -85,29 +85,28 @@ impl Columns {
     }
 }
 
-pub(super) fn numerators<Q: DeepOps + 'static>() -> OpSpec<Q> {
+pub(super) fn numerators() -> OpSpec {
     let mut cases = Vec::new();
     for log_size in (0..=10).chain([12, 13]) {
-        let case = Case::new(format!("2^{log_size} positions"), move |q: &Q| {
-            Columns::random(log_size, 9, &[5, 1, 18]).hold(q)
-        });
+        let case =
+            Case::new(format!("2^{log_size} positions"), move |q| Columns::random(log_size, 9, &[5, 1, 18]).hold(q));
         cases.push(case.on_elements(27 << log_size));
     }
     for batches in BATCHES {
-        cases.push(Case::new(format!("{batches} batches"), move |q: &Q| {
+        cases.push(Case::new(format!("{batches} batches"), move |q| {
             let counts: Vec<u32> = (0..2 * batches).map(|i| 1 + i % 4).collect();
             Columns::random(4, 5, &counts).hold(q)
         }));
     }
     for terms in [1, 3, 4, 5, 15, 16, 17, 33, 108, 300] {
-        let case = Case::new(format!("{terms} terms"), move |q: &Q| {
+        let case = Case::new(format!("{terms} terms"), move |q| {
             Columns::random(5, 40, &[terms]).hold(q)?;
             Columns::random(2, 40, &[terms, 2, 1]).hold(q)
         });
         cases.push(case.on_elements(u64::from(terms) << 5));
     }
-    cases.push(Case::new("a batch of no terms", |q: &Q| Columns::random(6, 2, &[0, 1, 2]).hold(q)));
-    cases.push(Case::new("greatest words", |q: &Q| {
+    cases.push(Case::new("a batch of no terms", |q| Columns::random(6, 2, &[0, 1, 2]).hold(q)));
+    cases.push(Case::new("greatest words", |q| {
         for terms in 1..=20 {
             let mut columns = Columns::random(5, 1, &[terms]);
             columns.values.fill(-M31::ONE);
@@ -116,7 +115,7 @@ pub(super) fn numerators<Q: DeepOps + 'static>() -> OpSpec<Q> {
         }
         Ok(())
     }));
-    cases.push(Case::new("columns that there are not", |q: &Q| {
+    cases.push(Case::new("columns that there are not", |q| {
         let mut columns = Columns::random(3, 4, &[2]);
         columns.terms[1].column = 4;
         Failure::unless_refused("a column beyond the last", columns.numerators(q).map(drop))?;
@@ -136,7 +135,7 @@ pub(super) fn numerators<Q: DeepOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "deep.numerators", cases }.refusing_short("deep_numerators", short_deep_numerators)
 }
 
-fn short_deep_numerators<Q: DeepOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_deep_numerators(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let params = DeepNumeratorsParams { log_size: 2 };
     let columns = [ColumnAt::new(0, 2), ColumnAt::new(4, 2)];
     let terms = [0, 1].map(|column| DeepTerm { column, value: 0, power: 0, reserved: 0 });

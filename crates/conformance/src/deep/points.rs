@@ -1,14 +1,14 @@
 //! Points to sample at, checked against the group law.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::deep::{DeepOps, DeepPoints},
 };
 use core_types::{circle::CirclePoint, field::QM31, params::deep::PointAt};
 
-use crate::{Case, Failure, OpSpec, circle::model::Stream, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream, short::Short, spec::BATCHES};
 
-fn made<Q: DeepOps>(q: &Q, points_at: &[PointAt], parameter: QM31) -> Result<Vec<QM31>, BackendError> {
+fn made(q: &Conditioned, points_at: &[PointAt], parameter: QM31) -> Result<Vec<QM31>, BackendError> {
     let parameter = q.upload(&[parameter])?;
     let mut points = q.zeros(2 * points_at.len())?;
     q.deep_points(DeepPoints { points_at, parameter: parameter.view(), points: points.view_mut() })?;
@@ -44,40 +44,40 @@ fn expected(at: PointAt, parameter: QM31) -> [QM31; 2] {
     point
 }
 
-fn expect_points<Q: DeepOps>(q: &Q, points_at: &[PointAt], parameter: QM31) -> Result<(), Failure> {
+fn expect_points(q: &Conditioned, points_at: &[PointAt], parameter: QM31) -> Result<(), Failure> {
     let expected: Vec<QM31> = points_at.iter().flat_map(|&at| expected(at, parameter)).collect();
     Failure::unless_equal(&expected, &made(q, points_at, parameter)?)
 }
 
-pub(super) fn points<Q: DeepOps + 'static>() -> OpSpec<Q> {
+pub(super) fn points() -> OpSpec {
     let at = |index, doublings| PointAt { index, doublings };
     let mut cases = vec![
-        Case::new("the point itself", move |q: &Q| expect_points(q, &[at(0, 0)], Stream::new(1).qm31())),
-        Case::new("every number of steps that is a power of two", move |q: &Q| {
+        Case::new("the point itself", move |q| expect_points(q, &[at(0, 0)], Stream::new(1).qm31())),
+        Case::new("every number of steps that is a power of two", move |q| {
             let all: Vec<PointAt> = (0..32).map(|bit| at(1 << bit, 0)).collect();
             expect_points(q, &all, Stream::new(2).qm31())
         }),
-        Case::new("every number of doublings", move |q: &Q| {
+        Case::new("every number of doublings", move |q| {
             let all: Vec<PointAt> = (0..32).map(|doublings| at(0x7654_3210, doublings)).collect();
             expect_points(q, &all, Stream::new(3).qm31())
         }),
-        Case::new("steps count modulo 2^31", move |q: &Q| {
+        Case::new("steps count modulo 2^31", move |q| {
             let points = made(q, &[at(5, 1), at(5 | 1 << 31, 1), at(u32::MAX, 0), at(u32::MAX >> 1, 0)], QM31::U)?;
             Failure::unless_equal(&points[..2], &points[2..4])?;
             Failure::unless_equal(&points[4..6], &points[6..])
         }),
-        Case::new("a parameter that names no point", move |q: &Q| {
+        Case::new("a parameter that names no point", move |q| {
             for parameter in [QM31::I, -QM31::I] {
                 Failure::unless_equal(&[QM31::ZERO; 4], &made(q, &[at(0, 0), at(9, 3)], parameter)?)?;
             }
             Ok(())
         }),
-        Case::new("doublings that no point has", move |q: &Q| {
+        Case::new("doublings that no point has", move |q| {
             Failure::unless_refused("32 doublings", made(q, &[at(0, 32)], QM31::U).map(drop))
         }),
     ];
     for count in BATCHES {
-        cases.push(Case::new(format!("{count} points"), move |q: &Q| {
+        cases.push(Case::new(format!("{count} points"), move |q| {
             let mut stream = Stream::new(count.into());
             let all: Vec<PointAt> = (0..count).map(|_| at(stream.word() as u32, stream.word() as u32 % 4)).collect();
             expect_points(q, &all, stream.qm31())
@@ -86,7 +86,7 @@ pub(super) fn points<Q: DeepOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "deep.points", cases }.refusing_short("deep_points", short_deep_points)
 }
 
-fn short_deep_points<Q: DeepOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_deep_points(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (parameter, mut points) = (q.upload(&[QM31::U])?, q.zeros(4)?);
     let points_at = [PointAt { index: 1, doublings: 0 }; 2];
     let (parameter, points) = (parameter.view(), points.view_mut());

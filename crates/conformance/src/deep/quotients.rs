@@ -1,7 +1,7 @@
 //! Quotients, checked position by position, and by the degree of those of true and of false claims.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::deep::{DeepLines, DeepNumerators, DeepOps, DeepQuotients},
 };
 use core_types::{
@@ -14,7 +14,7 @@ use core_types::{
 };
 
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     circle::model::{Stream, stored_point, value_at},
     secure,
     short::Short,
@@ -43,7 +43,7 @@ impl Input {
         Self { params, batches, points, lines, numerators: stream.column(words) }
     }
 
-    fn quotients<Q: DeepOps>(&self, q: &Q) -> Result<Vec<M31>, BackendError> {
+    fn quotients(&self, q: &Conditioned) -> Result<Vec<M31>, BackendError> {
         let [points, lines] = [q.upload(&self.points)?, q.upload(&self.lines)?];
         let (numerators, mut quotients) = (q.upload(&self.numerators)?, q.zeros(4 << self.params.log_size)?);
         q.deep_quotients(DeepQuotients {
@@ -78,13 +78,13 @@ impl Input {
         sum
     }
 
-    fn hold<Q: DeepOps>(&self, q: &Q) -> Result<(), Failure> {
+    fn hold(&self, q: &Conditioned) -> Result<(), Failure> {
         let expected: Vec<QM31> = (0..1usize << self.params.log_size).map(|position| self.at(position)).collect();
         Failure::unless_equal(&expected, &secure::elements(&self.quotients(q)?))
     }
 
     /// Compares some positions, for sizes where all take the oracle long.
-    fn hold_samples<Q: DeepOps>(&self, q: &Q) -> Result<(), Failure> {
+    fn hold_samples(&self, q: &Conditioned) -> Result<(), Failure> {
         let got = secure::elements(&self.quotients(q)?);
         let mut stream = Stream::new(7);
         let positions: Vec<usize> =
@@ -96,7 +96,7 @@ impl Input {
 
 /// Coefficients, times the size of the domain, of the quotient of a polynomial of `2^log_size` coefficients whose value at a point is claimed to be `error` more
 /// than it is, on a domain of twice as many points.
-fn quotient_polynomial<Q: DeepOps>(q: &Q, log_size: u32, error: QM31) -> Result<Vec<QM31>, BackendError> {
+fn quotient_polynomial(q: &Conditioned, log_size: u32, error: QM31) -> Result<Vec<QM31>, BackendError> {
     let log_domain = log_size + 1;
     let mut stream = Stream::new(u64::from(log_size));
     let (coefficients, point, power) = (stream.column(1 << log_size), stream.point(), stream.qm31());
@@ -157,10 +157,10 @@ fn interpolated(mut values: Vec<QM31>, log_domain: u32) -> Vec<QM31> {
     values
 }
 
-pub(super) fn quotients<Q: DeepOps + 'static>() -> OpSpec<Q> {
+pub(super) fn quotients() -> OpSpec {
     let mut cases = Vec::new();
     for log_size in 0..=9 {
-        let case = Case::new(format!("2^{log_size} positions"), move |q: &Q| {
+        let case = Case::new(format!("2^{log_size} positions"), move |q| {
             for log_domain in [log_size.max(1), log_size + 1, log_size + 3] {
                 Input::random(DeepQuotientsParams { log_size, log_domain }, &[(0, log_size)]).hold(q)?;
             }
@@ -169,14 +169,14 @@ pub(super) fn quotients<Q: DeepOps + 'static>() -> OpSpec<Q> {
         cases.push(case.on_elements(1 << log_size));
     }
     for log_size in [10, 11, 12, 13] {
-        let case = Case::new(format!("2^{log_size} positions of 2^30, sampled"), move |q: &Q| {
+        let case = Case::new(format!("2^{log_size} positions of 2^30, sampled"), move |q| {
             let batches = [(0, log_size), (1, log_size - 2)];
             Input::random(DeepQuotientsParams { log_size, log_domain: 30 }, &batches).hold_samples(q)
         });
         cases.push(case.on_elements(1 << log_size));
     }
     for log_size in 1..=7 {
-        let case = Case::new(format!("all heights to 2^{log_size}, twice, at two points"), move |q: &Q| {
+        let case = Case::new(format!("all heights to 2^{log_size}, twice, at two points"), move |q| {
             let heights = (1..=log_size).map(|height| (0, height));
             let others = (1..=log_size).rev().map(|height| (1, height));
             let batches: Vec<(u32, u32)> = heights.chain(others).collect();
@@ -185,14 +185,14 @@ pub(super) fn quotients<Q: DeepOps + 'static>() -> OpSpec<Q> {
         cases.push(case.on_elements(1 << log_size));
     }
     for count in BATCHES {
-        cases.push(Case::new(format!("{count} batches"), move |q: &Q| {
+        cases.push(Case::new(format!("{count} batches"), move |q| {
             let batches: Vec<(u32, u32)> = (0..count).map(|i| (i / 3, 1 + i % 5)).collect();
             Input::random(DeepQuotientsParams { log_size: 5, log_domain: 6 }, &batches).hold(q)
         }));
     }
     // A polynomial of two coefficients is its own line: the quotient of a true claim is zero.
     for log_size in 2..=6 {
-        cases.push(Case::new(format!("2^{log_size} coefficients, true and false claims"), move |q: &Q| {
+        cases.push(Case::new(format!("2^{log_size} coefficients, true and false claims"), move |q| {
             let coefficients = quotient_polynomial(q, log_size, QM31::ZERO)?;
             let (low, high) = coefficients.split_at(1 << log_size);
             Failure::unless_equal(&vec![QM31::ZERO; high.len()], high)?;
@@ -206,12 +206,12 @@ pub(super) fn quotients<Q: DeepOps + 'static>() -> OpSpec<Q> {
             Ok(())
         }));
     }
-    cases.push(Case::new("a point without denominators", |q: &Q| {
+    cases.push(Case::new("a point without denominators", |q| {
         let mut input = Input::random(DeepQuotientsParams { log_size: 4, log_domain: 5 }, &[(0, 4), (1, 4), (2, 3)]);
         input.points[2..4].fill(QM31::ZERO);
         input.hold(q)
     }));
-    cases.push(Case::new("heights and points that there are not", |q: &Q| {
+    cases.push(Case::new("heights and points that there are not", |q| {
         let random = || Input::random(DeepQuotientsParams { log_size: 3, log_domain: 4 }, &[(0, 3), (1, 2)]);
         let mut input = random();
         input.batches[1].point = 2;
@@ -230,7 +230,7 @@ pub(super) fn quotients<Q: DeepOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "deep.quotients", cases }.refusing_short("deep_quotients", short_deep_quotients)
 }
 
-fn short_deep_quotients<Q: DeepOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_deep_quotients(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let params = DeepQuotientsParams { log_size: 2, log_domain: 3 };
     let batches = [
         DeepBatch { first: 0, count: 1, point: 0, log_size: 2 },

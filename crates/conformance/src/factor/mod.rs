@@ -10,13 +10,11 @@ mod small;
 mod svd;
 mod tall;
 
-use backend_api::ops::linalg::LinalgOps;
-
 use crate::OpSpec;
 
 /// Every specification of the op set.
 #[must_use]
-pub fn specs<Q: LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs() -> Vec<OpSpec> {
     let mut all = tall::specs();
     all.extend(small::specs());
     all.extend(columns::specs());

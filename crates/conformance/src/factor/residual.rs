@@ -1,17 +1,17 @@
 //! Residuals of low rank: what is compressed, what is left for the next time, and what is added to a matrix.
 
-use backend_api::{Buffer as _, ops::linalg::LinalgOps};
+use backend_api::{Buffer as _, Queue};
 use nn_ops::{ResidualPlan, SvdOptions, TensorMut, TensorRef};
 
 use super::model::{Matrix, with_spectrum};
-use crate::{Case, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
-pub(super) fn specs<Q: LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     let mut applied = Vec::new();
     let mut fed_back = Vec::new();
     for (m, n, rank) in [(6, 5, 2), (5, 9, 3), (80, 70, 4), (66, 81, 4)] {
-        applied.push(Case::new(format!("{m} x {n}, rank {rank}"), move |q: &Q| apply(q, m, n, rank)));
-        fed_back.push(Case::new(format!("{m} x {n}, rank {rank}"), move |q: &Q| feed_back(q, m, n, rank)));
+        applied.push(Case::new(format!("{m} x {n}, rank {rank}"), move |q| apply(q, m, n, rank)));
+        fed_back.push(Case::new(format!("{m} x {n}, rank {rank}"), move |q| feed_back(q, m, n, rank)));
     }
     vec![
         OpSpec { op: "factor.residual applied", cases: applied },
@@ -36,7 +36,7 @@ fn within(what: &str, difference: f64, allowed: f64) -> Result<(), Failure> {
 }
 
 /// `w += alpha R` for a residual of exactly the rank.
-fn apply<Q: LinalgOps>(q: &Q, m: usize, n: usize, rank: usize) -> Result<(), Failure> {
+fn apply(q: &Conditioned, m: usize, n: usize, rank: usize) -> Result<(), Failure> {
     let (residual, w) = (with_spectrum(m, n, &falling(rank), 51), Matrix::random(m, n, 52));
     let plan = ResidualPlan::new(m, n, rank, SvdOptions::default())?;
     let (mut compressed, mut workspace) = (plan.compressed(q)?, plan.workspace(q)?);
@@ -52,7 +52,7 @@ fn apply<Q: LinalgOps>(q: &Q, m: usize, n: usize, rank: usize) -> Result<(), Fai
 }
 
 /// What was sent and what is left are together all that was to be sent.
-fn feed_back<Q: LinalgOps>(q: &Q, m: usize, n: usize, rank: usize) -> Result<(), Failure> {
+fn feed_back(q: &Conditioned, m: usize, n: usize, rank: usize) -> Result<(), Failure> {
     let plan = ResidualPlan::new(m, n, rank, SvdOptions::default())?;
     let (mut compressed, mut workspace) = (plan.compressed(q)?, plan.workspace(q)?);
     let (mut error, mut sent) = (q.zeros::<f32>(m * n)?, q.zeros::<f32>(m * n)?);

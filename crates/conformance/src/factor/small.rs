@@ -1,23 +1,23 @@
 //! Ops on small matrices: inverse Cholesky factors and eigenvectors.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::factor::{CholInverse, FactorOps, JacobiEigen},
 };
 use core_types::params::factor::JacobiParams;
 
 use super::model::{Matrix, unless_orthonormal, with_spectrum};
-use crate::{Case, Failure, OpSpec, short::Short};
+use crate::{Case, Conditioned, Failure, OpSpec, short::Short};
 
 /// Sides around the warps and tiles of a GPU, and the longest.
 const SIDES: [usize; 10] = [0, 1, 2, 3, 31, 32, 33, 44, 65, 96];
 
-pub(super) fn specs<Q: FactorOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     vec![inverses(), eigenvectors()]
 }
 
 /// The inverse factor of `X^T X`.
-fn inverse<Q: FactorOps>(q: &Q, x: &Matrix, peak: Option<f32>) -> Result<Matrix, Failure> {
+fn inverse(q: &Conditioned, x: &Matrix, peak: Option<f32>) -> Result<Matrix, Failure> {
     let gram = x.transposed().times(x);
     let (gram, mut inverse) = (q.upload(&gram.data)?, q.upload(&vec![9.0f64; x.cols * x.cols])?);
     let peak = peak.map(|peak| q.upload(&[peak.to_bits()])).transpose()?;
@@ -35,22 +35,22 @@ fn unless_triangular(c: &Matrix) -> Result<(), Failure> {
     below.map_or(Ok(()), |place| Err(Failure::Broken(format!("element {place:?} is not zero"))))
 }
 
-fn inverses<Q: FactorOps + 'static>() -> OpSpec<Q> {
-    let mut cases: Vec<Case<Q>> = Vec::new();
+fn inverses() -> OpSpec {
+    let mut cases: Vec<Case> = Vec::new();
     for side in SIDES {
-        cases.push(Case::new(format!("of {side} columns"), move |q: &Q| {
+        cases.push(Case::new(format!("of {side} columns"), move |q| {
             let x = Matrix::random(side + 5, side, 5);
             let c = inverse(q, &x, None)?;
             unless_triangular(&c)?;
             unless_orthonormal("X C", &x.times(&c), 1e-10)
         }));
     }
-    cases.push(Case::new("of columns of very different lengths", |q: &Q| {
+    cases.push(Case::new("of columns of very different lengths", |q| {
         let lengths: Vec<f64> = (0..20).map(|i| 10f64.powi(i % 7 * 6 - 20)).collect();
         let x = Matrix::random(40, 20, 6).scaled(&lengths);
         unless_orthonormal("X C", &x.times(&inverse(q, &x, None)?), 1e-9)
     }));
-    cases.push(Case::new("of columns that depend on those before", |q: &Q| {
+    cases.push(Case::new("of columns that depend on those before", |q| {
         let mut x = Matrix::random(30, 9, 7);
         for row in x.data.chunks_exact_mut(9) {
             (row[0], row[4], row[7]) = (0.0, row[1] - 2.0 * row[3], row[1] * 4.0);
@@ -63,7 +63,7 @@ fn inverses<Q: FactorOps + 'static>() -> OpSpec<Q> {
         let dropped = [0, 4, 7].into_iter().flat_map(|column| c.column(column)).find(|&x| x != 0.0);
         dropped.map_or(Ok(()), |x| Err(Failure::Broken(format!("a dropped column has the element {x}"))))
     }));
-    cases.push(Case::new("scaled", |q: &Q| {
+    cases.push(Case::new("scaled", |q| {
         let x = Matrix::random(12, 6, 8);
         let expected = inverse(q, &x, None)?.data;
         for (peak, factor) in [(6.0, 0.125), (0.0, 1.0), (1.0 / 16.0, 8.0)] {
@@ -72,13 +72,13 @@ fn inverses<Q: FactorOps + 'static>() -> OpSpec<Q> {
         }
         Ok(())
     }));
-    cases.push(Case::new("of what is no number, in finite time", |q: &Q| {
+    cases.push(Case::new("of what is no number, in finite time", |q| {
         for strange in [f64::NAN, f64::INFINITY] {
             inverse(q, &Matrix::new(5, 5, |i| if i == 7 { strange } else { i as f64 }), None)?;
         }
         Ok(())
     }));
-    OpSpec { op: "factor.chol_inverse", cases }.refusing_short("chol_inverse", |q: &Q, short: &mut Short| {
+    OpSpec { op: "factor.chol_inverse", cases }.refusing_short("chol_inverse", |q, short: &mut Short| {
         let (gram, peak, mut inverse) = (q.zeros::<f64>(9)?, q.zeros(1)?, q.zeros::<f64>(9)?);
         let (peak, inverse) = (Some(peak.view()), inverse.view_mut());
         q.chol_inverse(CholInverse { side: 3, gram: gram.view(), peak, inverse }.map(short)?)
@@ -93,7 +93,7 @@ struct Eigen {
 }
 
 /// The eigenvectors of `X^T X`.
-fn eigen<Q: FactorOps>(q: &Q, x: &Matrix, kept: usize, peak: Option<f32>) -> Result<Eigen, Failure> {
+fn eigen(q: &Conditioned, x: &Matrix, kept: usize, peak: Option<f32>) -> Result<Eigen, Failure> {
     let gram = x.transposed().times(x);
     let (gram, count) = (q.upload(&gram.data)?, x.cols * kept);
     let peak = peak.map(|peak| q.upload(&[peak.to_bits()])).transpose()?;
@@ -120,7 +120,7 @@ fn eigen<Q: FactorOps>(q: &Q, x: &Matrix, kept: usize, peak: Option<f32>) -> Res
 
 /// Checks the eigenvectors of a matrix of full rank: orthonormal, and turned by it into orthogonal columns of the right
 /// lengths.
-fn full<Q: FactorOps>(q: &Q, x: &Matrix, kept: usize) -> Result<(), Failure> {
+fn full(q: &Conditioned, x: &Matrix, kept: usize) -> Result<(), Failure> {
     let found = eigen(q, x, kept, None)?;
     Failure::unless_equal(&[kept as u32], &[found.rank])?;
     let expected = x.singular_values();
@@ -129,22 +129,22 @@ fn full<Q: FactorOps>(q: &Q, x: &Matrix, kept: usize) -> Result<(), Failure> {
     unless_orthonormal("X V / S", &x.times(&found.inverse), 1e-9)
 }
 
-fn eigenvectors<Q: FactorOps + 'static>() -> OpSpec<Q> {
-    let mut cases: Vec<Case<Q>> = Vec::new();
+fn eigenvectors() -> OpSpec {
+    let mut cases: Vec<Case> = Vec::new();
     for side in SIDES {
         for kept in [side, side / 2] {
             if kept < side || side < 2 {
-                cases.push(Case::new(format!("{kept} of {side}"), move |q: &Q| {
+                cases.push(Case::new(format!("{kept} of {side}"), move |q| {
                     full(q, &Matrix::random(side + 30, side, 11), kept)
                 }));
             }
         }
     }
     for side in [33, 44] {
-        cases.push(Case::new(format!("all {side}"), move |q: &Q| full(q, &Matrix::random(side + 30, side, 13), side)));
+        cases.push(Case::new(format!("all {side}"), move |q| full(q, &Matrix::random(side + 30, side, 13), side)));
     }
-    cases.push(Case::new("equal values", |q: &Q| full(q, &with_spectrum(40, 21, &[3.0; 21], 12), 21)));
-    cases.push(Case::new("of a diagonal matrix, out of order", |q: &Q| {
+    cases.push(Case::new("equal values", |q| full(q, &with_spectrum(40, 21, &[3.0; 21], 12), 21)));
+    cases.push(Case::new("of a diagonal matrix, out of order", |q| {
         let x = Matrix::new(5, 5, |i| if i / 5 == i % 5 { [2.0, 8.0, 0.0, 4.0, 1.0][i % 5] } else { 0.0 });
         let found = eigen(q, &x, 5, None)?;
         Failure::unless_equal(&[8.0, 4.0, 2.0, 1.0, 0.0], &found.sigma)?;
@@ -153,7 +153,7 @@ fn eigenvectors<Q: FactorOps + 'static>() -> OpSpec<Q> {
         let unit = Matrix::new(5, 5, |i| f64::from(u8::from(places[i % 5] == i / 5)));
         Failure::unless_equal(&unit.data, &found.vectors.data)
     }));
-    cases.push(Case::new("values that fall to nothing", |q: &Q| {
+    cases.push(Case::new("values that fall to nothing", |q| {
         let sigma: Vec<f64> = (0..24).map(|i| 10f64.powf(-f64::from(i) / 2.0)).collect();
         let found = eigen(q, &with_spectrum(50, 24, &sigma, 14), 20, None)?;
         // 10^-6 is greater than 2^-20, 10^-6.5 is not
@@ -166,7 +166,7 @@ fn eigenvectors<Q: FactorOps + 'static>() -> OpSpec<Q> {
         let strange = rest.into_iter().find(|&x| x != 0.0);
         strange.map_or(Ok(()), |x| Err(Failure::Broken(format!("a vector of no value has the element {x}"))))
     }));
-    cases.push(Case::new("scaled", |q: &Q| {
+    cases.push(Case::new("scaled", |q| {
         let x = Matrix::random(20, 7, 15);
         let (plain, scaled) = (eigen(q, &x, 4, None)?, eigen(q, &x, 4, Some(6.0))?);
         let eightfold = |x: &[f64]| x.iter().map(|x| 8.0 * x).collect::<Vec<_>>();
@@ -175,20 +175,20 @@ fn eigenvectors<Q: FactorOps + 'static>() -> OpSpec<Q> {
         let sigma: Vec<f32> = plain.sigma.iter().map(|s| 8.0 * s).collect();
         Failure::unless_equal(&sigma, &scaled.sigma)
     }));
-    cases.push(Case::new("of what is no number, in finite time", |q: &Q| {
+    cases.push(Case::new("of what is no number, in finite time", |q| {
         for strange in [f64::NAN, f64::INFINITY] {
             eigen(q, &Matrix::new(5, 5, |i| if i == 7 { strange } else { i as f64 }), 5, None)?;
         }
         Ok(())
     }));
-    cases.push(Case::new("more than there are", |q: &Q| match eigen(q, &Matrix::random(3, 2, 1), 3, None).map(drop) {
+    cases.push(Case::new("more than there are", |q| match eigen(q, &Matrix::random(3, 2, 1), 3, None).map(drop) {
         Err(Failure::Backend(BackendError::Unsupported { .. })) => Ok(()),
         other => other.and(Err(Failure::Broken("3 of 2 were not refused".to_owned()))),
     }));
     OpSpec { op: "factor.jacobi_eigen", cases }.refusing_short("jacobi_eigen", short_eigen)
 }
 
-fn short_eigen<Q: FactorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_eigen(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (gram, peak) = (q.zeros::<f64>(9)?, q.zeros(1)?);
     let (mut vectors, mut inverse) = (q.zeros::<f64>(6)?, q.zeros::<f64>(6)?);
     let (mut sigma, mut rank) = (q.zeros::<f32>(2)?, q.zeros(1)?);

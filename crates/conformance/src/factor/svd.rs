@@ -1,13 +1,13 @@
 //! Truncated decompositions: orthonormal vectors, singular values beside those of the f64 model, and an error beside
 //! the best that any matrix of the rank has.
 
-use backend_api::{Buffer as _, ops::linalg::LinalgOps};
+use backend_api::{Buffer as _, Queue};
 use nn_ops::{NnError, SvdFactors, SvdOptions, SvdPlan, SvdPower, TensorRef};
 
 use super::model::{Matrix, unless_orthonormal, with_spectrum};
-use crate::{Case, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
-pub(super) fn specs<Q: LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     vec![
         OpSpec { op: "factor.svd direct", cases: direct() },
         OpSpec { op: "factor.svd sketched", cases: sketched() },
@@ -27,8 +27,8 @@ fn options(oversample: usize, power: usize) -> SvdOptions {
     SvdOptions { oversample, power: SvdPower::Given(power), seed: 42 }
 }
 
-fn download<Q: LinalgOps>(q: &Q, factors: &SvdFactors<Q>) -> Result<Found, Failure> {
-    let matrix = |x: TensorRef<'_, Q, f32>| -> Result<Matrix, Failure> {
+fn download(q: &Conditioned, factors: &SvdFactors<Conditioned>) -> Result<Found, Failure> {
+    let matrix = |x: TensorRef<'_, Conditioned, f32>| -> Result<Matrix, Failure> {
         let shape = x.layout().shape();
         Ok(Matrix::of_f32(shape[0], shape[1], &q.read(x.view())?))
     };
@@ -36,7 +36,7 @@ fn download<Q: LinalgOps>(q: &Q, factors: &SvdFactors<Q>) -> Result<Found, Failu
     Ok(Found { u, s: q.read(factors.s().view())?, v, rank: factors.rank(q)? })
 }
 
-fn decompose<Q: LinalgOps>(q: &Q, a: &Matrix, rank: usize, options: SvdOptions) -> Result<Found, Failure> {
+fn decompose(q: &Conditioned, a: &Matrix, rank: usize, options: SvdOptions) -> Result<Found, Failure> {
     let plan = SvdPlan::new(a.rows, a.cols, rank, options)?;
     let (mut factors, mut workspace) = (plan.factors(q)?, plan.workspace(q)?);
     let da = q.upload(&a.to_f32())?;
@@ -85,7 +85,7 @@ fn rounded(a: &Matrix) -> Matrix {
     Matrix::of_f32(a.rows, a.cols, &a.to_f32())
 }
 
-fn direct<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
+fn direct() -> Vec<Case> {
     let mut cases = Vec::new();
     for (m, n, rank) in [
         (1, 1, 1),
@@ -98,13 +98,13 @@ fn direct<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
         (128, 64, 10),
         (90, 96, 45),
     ] {
-        cases.push(Case::new(format!("{m} x {n}, rank {rank}"), move |q: &Q| {
+        cases.push(Case::new(format!("{m} x {n}, rank {rank}"), move |q| {
             let a = rounded(&Matrix::random(m, n, 31));
             expect(&a, &decompose(q, &a, rank, options(10, 1))?, &a.singular_values(), EXACT)
         }));
     }
     for (m, n) in [(60, 30), (30, 60)] {
-        cases.push(Case::new(format!("{m} x {n}, values over five powers of ten"), move |q: &Q| {
+        cases.push(Case::new(format!("{m} x {n}, values over five powers of ten"), move |q| {
             let sigma: Vec<f64> = (0..30).map(|i| 10f64.powf(-f64::from(i) / 6.0)).collect();
             let a = rounded(&with_spectrum(m, n, &sigma, 32));
             expect(&a, &decompose(q, &a, 30, options(10, 1))?, &a.singular_values(), EXACT)
@@ -113,11 +113,11 @@ fn direct<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
     cases
 }
 
-fn sketched<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
+fn sketched() -> Vec<Case> {
     let mut cases = Vec::new();
     // Each columns, rank and oversample so that the sketch has less than half the columns of the matrix.
     for (m, n) in [(100, 70), (70, 101)] {
-        cases.push(Case::new(format!("{m} x {n}, values that fall fast"), move |q: &Q| {
+        cases.push(Case::new(format!("{m} x {n}, values that fall fast"), move |q| {
             let sigma: Vec<f64> = (0..20).map(|i| 0.4f64.powi(i)).collect();
             let a = rounded(&with_spectrum(m, n, &sigma, 33));
             for power in [0, 1, 2] {
@@ -134,7 +134,7 @@ fn sketched<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
     for (power, excess) in [(1, 1.02), (2, 1.005)] {
         let name = format!("128 x 110, values that fall like 1/j, {power} power iterations");
         cases.push(
-            Case::new(name, move |q: &Q| {
+            Case::new(name, move |q| {
                 let sigma: Vec<f64> = (1..=110).map(|j| 1.0 / f64::from(j)).collect();
                 let a = rounded(&with_spectrum(128, 110, &sigma, 34));
                 // the sketch does not reach where the values have fallen tenfold, so that the last kept are less sure
@@ -145,14 +145,14 @@ fn sketched<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
         );
     }
     cases.push(
-        Case::new("300 x 260, rank 86 of values that fall fast", |q: &Q| {
+        Case::new("300 x 260, rank 86 of values that fall fast", |q| {
             let sigma: Vec<f64> = (0..150).map(|i| 0.8f64.powi(i)).collect();
             let a = rounded(&with_spectrum(300, 260, &sigma, 35));
             expect(&a, &decompose(q, &a, 86, options(10, 1))?, &sigma, Bounds { sigma: 1e-5, excess: 1.005 })
         })
         .on_elements(300 * 260),
     );
-    cases.push(Case::new("the same bits again, others with another seed", |q: &Q| {
+    cases.push(Case::new("the same bits again, others with another seed", |q| {
         let a = Matrix::random(90, 70, 36);
         let run = |seed| decompose(q, &a, 5, SvdOptions { seed, ..options(7, 1) });
         let [first, again, other] = [run(1)?, run(1)?, run(2)?];
@@ -165,9 +165,9 @@ fn sketched<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
 }
 
 /// Matrices that are deficient, out of the ordinary range or none.
-fn special<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
-    let mut cases: Vec<Case<Q>> = Vec::new();
-    cases.push(Case::new("a value that is none in f32", |q: &Q| {
+fn special() -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
+    cases.push(Case::new("a value that is none in f32", |q| {
         // The values are 4.24 and 0.24 times the least number.
         let least = f64::from(f32::from_bits(1));
         let a = Matrix::new(2, 2, |i| [2.0, 1.0, 3.0, 2.0][i] * least);
@@ -177,7 +177,7 @@ fn special<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
         unless_orthonormal("V", &found.v, 1e-5)
     }));
     cases.push(
-        Case::new("ones, 30000 x 70", |q: &Q| {
+        Case::new("ones, 30000 x 70", |q| {
             let a = Matrix::new(30_000, 70, |_| 1.0);
             let found = decompose(q, &a, 2, options(6, 1))?;
             unless(found.rank == 1, || format!("the rank is {}", found.rank))?;
@@ -186,7 +186,7 @@ fn special<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
         .on_elements(30_000 * 70),
     );
     for (m, n, rank) in [(6, 4, 3), (4, 6, 4), (80, 70, 6), (70, 80, 6)] {
-        cases.push(Case::new(format!("zeros, {m} x {n}"), move |q: &Q| {
+        cases.push(Case::new(format!("zeros, {m} x {n}"), move |q| {
             let a = Matrix::new(m, n, |_| 0.0);
             let found = decompose(q, &a, rank, options(6, 1))?;
             unless(found.rank == 0, || format!("the rank is {}", found.rank))?;
@@ -195,28 +195,28 @@ fn special<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
             Failure::unless_equal(&unit(n), &found.v.data)?;
             Failure::unless_equal(&vec![0.0; rank], &found.s)
         }));
-        cases.push(Case::new(format!("rank 2, {m} x {n}"), move |q: &Q| {
+        cases.push(Case::new(format!("rank 2, {m} x {n}"), move |q| {
             let a = rounded(&with_spectrum(m, n, &[3.0, 0.5], 41));
             let found = decompose(q, &a, rank, options(6, 1))?;
             unless(found.rank == 2, || format!("the rank is {}", found.rank))?;
             expect(&a, &found, &a.singular_values(), EXACT)
         }));
-        cases.push(Case::new(format!("one element in each of four rows, {m} x {n}"), move |q: &Q| {
+        cases.push(Case::new(format!("one element in each of four rows, {m} x {n}"), move |q| {
             let a = Matrix::new(m, n, |i| if i / n < 4 && i % n == i / n { 4.0 - (i / n) as f64 } else { 0.0 });
             expect(&a, &decompose(q, &a, rank, options(6, 1))?, &a.singular_values(), EXACT)
         }));
-        cases.push(Case::new(format!("equal values, {m} x {n}"), move |q: &Q| {
+        cases.push(Case::new(format!("equal values, {m} x {n}"), move |q| {
             let a = rounded(&with_spectrum(m, n, &vec![2.0; m.min(n)], 42));
             let found = decompose(q, &a, rank, options(6, 2))?;
             expect(&a, &found, &a.singular_values(), Bounds { sigma: 1e-5, excess: 1.00001 })
         }));
-        cases.push(Case::new(format!("values that fall to 1e-32, {m} x {n}"), move |q: &Q| {
+        cases.push(Case::new(format!("values that fall to 1e-32, {m} x {n}"), move |q| {
             let sigma: Vec<f64> = (0..m.min(n)).map(|j| 10f64.powf(-32.0 * j as f64 / (m.min(n) - 1) as f64)).collect();
             let a = rounded(&with_spectrum(m, n, &sigma, 43));
             expect(&a, &decompose(q, &a, rank, options(6, 1))?, &a.singular_values(), EXACT)
         }));
         for power in [-140, -100, 60, 110] {
-            cases.push(Case::new(format!("times 2^{power}, {m} x {n}"), move |q: &Q| {
+            cases.push(Case::new(format!("times 2^{power}, {m} x {n}"), move |q| {
                 let sigma: Vec<f64> = (0..4).map(|i| 0.4f64.powi(i)).collect();
                 let scale = 2f64.powi(power);
                 let a = rounded(&with_spectrum(m, n, &sigma, 44).scaled(&vec![scale; n]));
@@ -231,7 +231,7 @@ fn special<Q: LinalgOps + 'static>() -> Vec<Case<Q>> {
             }));
         }
         for strange in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            cases.push(Case::new(format!("{strange} in {m} x {n}"), move |q: &Q| {
+            cases.push(Case::new(format!("{strange} in {m} x {n}"), move |q| {
                 let mut a = Matrix::random(m, n, 45);
                 a.data[m * n - 2] = strange;
                 let plan = SvdPlan::new(m, n, rank, options(6, 1))?;

@@ -1,7 +1,7 @@
 //! Ops on tall matrices: peaks, sketches, Gram matrices and products, all exact on the inputs of these cases.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::factor::{FactorOps, MatrixPeak, SignSketch, TallGram, TallProduct},
 };
 use core_types::{
@@ -11,25 +11,25 @@ use core_types::{
 
 use super::model::Random;
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     short::{Short, floats},
     spec::BATCHES,
 };
 
-pub(super) fn specs<Q: FactorOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     vec![peaks(), sketches(), grams(), products()]
 }
 
-fn peaks<Q: FactorOps + 'static>() -> OpSpec<Q> {
-    let peak = |q: &Q, a: &[f32], expected: u32| {
+fn peaks() -> OpSpec {
+    let peak = |q: &Conditioned, a: &[f32], expected: u32| {
         let (a, mut peak) = (q.upload(a)?, q.upload(&[7u32])?);
         q.matrix_peak(MatrixPeak { a: a.view(), peak: peak.view_mut() })?;
         Failure::unless_equal(&[expected], &q.download(&peak)?)
     };
-    let mut cases: Vec<Case<Q>> = BATCHES
+    let mut cases: Vec<Case> = BATCHES
         .into_iter()
         .map(|len| {
-            Case::new(format!("of {len} elements, at each place"), move |q: &Q| {
+            Case::new(format!("of {len} elements, at each place"), move |q| {
                 let ones = vec![-1.0f32; len as usize];
                 peak(q, &ones, if len == 0 { 0 } else { 1f32.to_bits() })?;
                 for place in [0, len / 2, len.saturating_sub(1)].into_iter().filter(|&place| place < len) {
@@ -42,27 +42,27 @@ fn peaks<Q: FactorOps + 'static>() -> OpSpec<Q> {
         })
         .collect();
     cases.push(
-        Case::new("of many elements", move |q: &Q| {
+        Case::new("of many elements", move |q| {
             let mut a = vec![0.25f32; 200_000];
             a[199_999] = 0.5;
             peak(q, &a, 0.5f32.to_bits())
         })
         .on_elements(200_000),
     );
-    cases.push(Case::new("of zeros, subnormals and what is no number", move |q: &Q| {
+    cases.push(Case::new("of zeros, subnormals and what is no number", move |q| {
         peak(q, &[-0.0, 0.0], 0)?;
         peak(q, &[0.0, -f32::from_bits(3), f32::from_bits(2)], 3)?;
         peak(q, &[1.0, f32::NEG_INFINITY, 2.0], f32::INFINITY.to_bits())?;
         peak(q, &[f32::INFINITY, -f32::NAN, 2.0], f32::NAN.to_bits())
     }));
-    OpSpec { op: "factor.matrix_peak", cases }.refusing_short("matrix_peak", |q: &Q, short: &mut Short| {
+    OpSpec { op: "factor.matrix_peak", cases }.refusing_short("matrix_peak", |q, short: &mut Short| {
         let (a, mut peak) = (floats(q, 0)?, q.zeros(1)?);
         q.matrix_peak(MatrixPeak { a: a.view(), peak: peak.view_mut() }.map(short)?)
     })
 }
 
-fn sketches<Q: FactorOps + 'static>() -> OpSpec<Q> {
-    let signs = |q: &Q, len: u64, peak: f32, unit: f32| {
+fn sketches() -> OpSpec {
+    let signs = |q: &Conditioned, len: u64, peak: f32, unit: f32| {
         let seed = 0x0123_4567_89ab_cdef;
         let (peak, mut omega) = (q.upload(&[peak.to_bits()])?, q.zeros::<f32>(len as usize)?);
         let params = SketchParams { matrix: MatrixParams { rows: len, cols: 1 }, seed };
@@ -72,19 +72,19 @@ fn sketches<Q: FactorOps + 'static>() -> OpSpec<Q> {
             .collect();
         Failure::unless_equal(&expected, &q.download(&omega)?)
     };
-    let mut cases: Vec<Case<Q>> = BATCHES
+    let mut cases: Vec<Case> = BATCHES
         .into_iter()
-        .map(|len| Case::new(format!("{len} signs"), move |q: &Q| signs(q, len.into(), 0.75, 1.0)))
+        .map(|len| Case::new(format!("{len} signs"), move |q| signs(q, len.into(), 0.75, 1.0)))
         .collect();
-    cases.push(Case::new("many signs", move |q: &Q| signs(q, 70_003, 1.0, 0.5)).on_elements(70_003));
-    cases.push(Case::new("scaled for small and great matrices, within bounds", move |q: &Q| {
+    cases.push(Case::new("many signs", move |q| signs(q, 70_003, 1.0, 0.5)).on_elements(70_003));
+    cases.push(Case::new("scaled for small and great matrices, within bounds", move |q| {
         for (peak, unit) in [(0.0, 1.0), (4.0, 0.125), (1.0 / 1024.0, 512.0)] {
             signs(q, 5, peak, unit)?;
         }
         signs(q, 5, f32::MAX, 2f32.powi(-100))?;
         signs(q, 5, f32::from_bits(1), 2f32.powi(100))
     }));
-    OpSpec { op: "factor.sign_sketch", cases }.refusing_short("sign_sketch", |q: &Q, short: &mut Short| {
+    OpSpec { op: "factor.sign_sketch", cases }.refusing_short("sign_sketch", |q, short: &mut Short| {
         let (peak, mut omega) = (q.upload(&[1f32.to_bits()])?, floats(q, 6)?);
         let params = SketchParams { matrix: MatrixParams { rows: 3, cols: 2 }, seed: 1 };
         q.sign_sketch(SignSketch { params: &params, peak: peak.view(), omega: omega.view_mut() }.map(short)?)
@@ -95,7 +95,7 @@ fn sketches<Q: FactorOps + 'static>() -> OpSpec<Q> {
 const SHAPES: [(usize, usize); 12] =
     [(0, 3), (1, 1), (5, 2), (31, 31), (32, 32), (33, 33), (64, 44), (65, 64), (97, 65), (70, 96), (257, 7), (260, 0)];
 
-fn gram<Q: FactorOps>(q: &Q, rows: usize, cols: usize) -> Result<(), Failure> {
+fn gram(q: &Conditioned, rows: usize, cols: usize) -> Result<(), Failure> {
     let mut random = Random::new((rows * 100 + cols) as u64);
     let x: Vec<f32> = (0..rows * cols).map(|_| random.dyadic()).collect();
     let mut expected = vec![0.0; cols * cols];
@@ -112,26 +112,26 @@ fn gram<Q: FactorOps>(q: &Q, rows: usize, cols: usize) -> Result<(), Failure> {
     Failure::unless_equal(&expected, &q.download(&gram)?)
 }
 
-fn grams<Q: FactorOps + 'static>() -> OpSpec<Q> {
-    let mut cases: Vec<Case<Q>> =
-        SHAPES.into_iter().map(|(m, n)| Case::new(format!("of {m} x {n}"), move |q: &Q| gram(q, m, n))).collect();
+fn grams() -> OpSpec {
+    let mut cases: Vec<Case> =
+        SHAPES.into_iter().map(|(m, n)| Case::new(format!("of {m} x {n}"), move |q| gram(q, m, n))).collect();
     for (m, n) in [(9000, 5), (4097, 48)] {
-        cases.push(Case::new(format!("of {m} x {n}"), move |q: &Q| gram(q, m, n)).on_elements((m * n) as u64));
+        cases.push(Case::new(format!("of {m} x {n}"), move |q| gram(q, m, n)).on_elements((m * n) as u64));
     }
-    cases.push(Case::new("of more columns than a small matrix has", |q: &Q| {
+    cases.push(Case::new("of more columns than a small matrix has", |q| {
         let params = MatrixParams { rows: 0, cols: MAX_SIDE + 1 };
         let (x, mut gram) = (floats(q, 0)?, q.zeros::<f64>(97 * 97)?);
         let outcome = q.tall_gram(TallGram { params: &params, x: x.view(), gram: gram.view_mut() });
         Failure::unless_refused("97 columns", outcome)
     }));
-    OpSpec { op: "factor.tall_gram", cases }.refusing_short("tall_gram", |q: &Q, short: &mut Short| {
+    OpSpec { op: "factor.tall_gram", cases }.refusing_short("tall_gram", |q, short: &mut Short| {
         let (x, mut gram) = (floats(q, 15)?, q.zeros::<f64>(9)?);
         let params = MatrixParams { rows: 5, cols: 3 };
         q.tall_gram(TallGram { params: &params, x: x.view(), gram: gram.view_mut() }.map(short)?)
     })
 }
 
-fn product<Q: FactorOps>(q: &Q, rows: usize, inner: usize, cols: usize) -> Result<(), Failure> {
+fn product(q: &Conditioned, rows: usize, inner: usize, cols: usize) -> Result<(), Failure> {
     let mut random = Random::new((rows * 100 + cols) as u64);
     let x: Vec<f32> = (0..rows * inner).map(|_| random.dyadic()).collect();
     // Coefficients beyond f32, whose sums cancel.
@@ -145,20 +145,20 @@ fn product<Q: FactorOps>(q: &Q, rows: usize, inner: usize, cols: usize) -> Resul
     Failure::unless_equal(&expected, &q.download(&y)?)
 }
 
-fn products<Q: FactorOps + 'static>() -> OpSpec<Q> {
+fn products() -> OpSpec {
     let mut cases = Vec::new();
     for (rows, inner) in SHAPES {
         for cols in [inner, inner.min(9)] {
-            cases.push(Case::new(format!("{rows} x {inner} x {cols}"), move |q: &Q| product(q, rows, inner, cols)));
+            cases.push(Case::new(format!("{rows} x {inner} x {cols}"), move |q| product(q, rows, inner, cols)));
         }
     }
     cases.dedup_by(|a, b| a.name() == b.name());
-    cases.push(Case::new("5 x 0 x 3", |q: &Q| product(q, 5, 0, 3)));
-    cases.push(Case::new("2100 x 48 x 33", |q: &Q| product(q, 2100, 48, 33)).on_elements(2100 * 48));
+    cases.push(Case::new("5 x 0 x 3", |q| product(q, 5, 0, 3)));
+    cases.push(Case::new("2100 x 48 x 33", |q| product(q, 2100, 48, 33)).on_elements(2100 * 48));
     OpSpec { op: "factor.tall_product", cases }.refusing_short("tall_product", short_product)
 }
 
-fn short_product<Q: FactorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_product(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, c, mut y) = (floats(q, 15)?, q.zeros::<f64>(6)?, floats(q, 10)?);
     let params = TallParams { rows: 5, inner: 3, cols: 2 };
     q.tall_product(TallProduct { params: &params, x: x.view(), c: c.view(), y: y.view_mut() }.map(short)?)

@@ -1,7 +1,7 @@
 //! Folds, checked pair by pair, against published values, and by what they do to polynomials.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::fri::{FriFold, FriOps},
 };
 use core_types::{
@@ -11,18 +11,13 @@ use core_types::{
 
 use super::{divided, inverse_twiddles, line_x};
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     circle::model::{Stream, stored_point},
     secure,
     short::Short,
 };
 
-fn folded<Q: FriOps>(
-    q: &Q,
-    params: FriFoldParams,
-    challenge: QM31,
-    values: &[QM31],
-) -> Result<Vec<QM31>, BackendError> {
+fn folded(q: &Conditioned, params: FriFoldParams, challenge: QM31, values: &[QM31]) -> Result<Vec<QM31>, BackendError> {
     let inverse_twiddles = inverse_twiddles(q, params.log_domain())?;
     let (challenge, values) = (q.upload(&[challenge])?, q.upload(&secure::planes(values))?);
     let mut folded = q.zeros(4 << (params.log_size - params.folds))?;
@@ -54,7 +49,7 @@ fn expected(params: FriFoldParams, challenge: QM31, values: &[QM31]) -> Vec<QM31
     values
 }
 
-fn expect_folds<Q: FriOps>(q: &Q, params: FriFoldParams, values: &[QM31]) -> Result<(), Failure> {
+fn expect_folds(q: &Conditioned, params: FriFoldParams, values: &[QM31]) -> Result<(), Failure> {
     let challenge = Stream::new(u64::from(params.log_size)).qm31();
     Failure::unless_equal(&expected(params, challenge, values), &folded(q, params, challenge, values)?)
 }
@@ -68,7 +63,7 @@ fn felts<const N: usize>(words: [[u32; 4]; N]) -> Vec<QM31> {
     words.iter().map(|words| QM31::from_coordinates(words.map(M31::from_u32))).collect()
 }
 
-fn published<Q: FriOps>(q: &Q) -> Result<(), Failure> {
+fn published(q: &Conditioned) -> Result<(), Failure> {
     let values: Vec<QM31> = (0..8).map(|k| QM31::from_coordinates([k, k + 1, 2 * k, 5].map(M31::from_u32))).collect();
     let line = felts([
         [1_968_023_181, 2_083_635_523, 1_371_835_611, 57_806_180],
@@ -87,28 +82,27 @@ fn published<Q: FriOps>(q: &Q) -> Result<(), Failure> {
     Failure::unless_equal(&expected, &folded(q, params, alpha[1], &line)?)
 }
 
-pub(super) fn fold<Q: FriOps + 'static>() -> OpSpec<Q> {
+pub(super) fn fold() -> OpSpec {
     let mut cases = vec![Case::new("published folds of eight values", published)];
     for log_size in 1..=12 {
         for (on_circle, place) in [(1, "the circle"), (0, "a line")] {
-            let case =
-                Case::new(format!("2^{log_size} values on {place}, folded once and more often"), move |q: &Q| {
-                    let values = random(log_size);
-                    (1..=4.min(log_size))
-                        .chain([log_size])
-                        .try_for_each(|folds| expect_folds(q, FriFoldParams { log_size, folds, on_circle }, &values))
-                });
+            let case = Case::new(format!("2^{log_size} values on {place}, folded once and more often"), move |q| {
+                let values = random(log_size);
+                (1..=4.min(log_size))
+                    .chain([log_size])
+                    .try_for_each(|folds| expect_folds(q, FriFoldParams { log_size, folds, on_circle }, &values))
+            });
             cases.push(case.on_elements(1 << log_size));
         }
     }
     for (log_size, folds, on_circle) in [(14, 1, 1), (14, 3, 0), (15, 4, 1), (15, 1, 0), (14, 13, 1)] {
         let place = if on_circle == 1 { "the circle" } else { "a line" };
-        let case = Case::new(format!("2^{log_size} values on {place}, {folds} folds"), move |q: &Q| {
+        let case = Case::new(format!("2^{log_size} values on {place}, {folds} folds"), move |q| {
             expect_folds(q, FriFoldParams { log_size, folds, on_circle }, &random(log_size))
         });
         cases.push(case.on_elements(1 << log_size));
     }
-    cases.push(Case::new("greatest words", |q: &Q| {
+    cases.push(Case::new("greatest words", |q| {
         for on_circle in [0, 1] {
             let params = FriFoldParams { log_size: 7, folds: 2, on_circle };
             for values in [[-M31::ONE; 4], [-M31::ONE, M31::ZERO, -M31::ONE, M31::ZERO]] {
@@ -120,7 +114,7 @@ pub(super) fn fold<Q: FriOps + 'static>() -> OpSpec<Q> {
         }
         Ok(())
     }));
-    cases.push(Case::new("folds that there are not", |q: &Q| {
+    cases.push(Case::new("folds that there are not", |q| {
         let refuse = |what, params| Failure::unless_refused(what, folded(q, params, QM31::ONE, &random(2)).map(drop));
         refuse("no fold", FriFoldParams { log_size: 2, folds: 0, on_circle: 1 })?;
         refuse("neither circle nor line", FriFoldParams { log_size: 2, folds: 1, on_circle: 2 })
@@ -128,7 +122,7 @@ pub(super) fn fold<Q: FriOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "fri.fold", cases }.refusing_short("fri_fold", short_fri_fold)
 }
 
-fn short_fri_fold<Q: FriOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_fri_fold(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let params = FriFoldParams { log_size: 3, folds: 2, on_circle: 1 };
     let (inverse_twiddles, challenge) = (q.zeros::<Twiddle>(4)?, q.zeros::<QM31>(1)?);
     let (values, mut folded) = (q.zeros::<M31>(32)?, q.zeros::<M31>(8)?);

@@ -1,7 +1,7 @@
 //! The last layer, checked by evaluating the polynomial that it gives.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::fri::{FriLastLayer, FriOps},
 };
 use core_types::{
@@ -11,11 +11,11 @@ use core_types::{
 };
 
 use super::{inverse_twiddles, line_x};
-use crate::{Case, Failure, OpSpec, circle::model::Stream, secure, short::Short};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream, secure, short::Short};
 
 /// Coefficients, and the word that says whether there are more.
-fn interpolated<Q: FriOps>(
-    q: &Q,
+fn interpolated(
+    q: &Conditioned,
     params: FriLastLayerParams,
     values: &[QM31],
 ) -> Result<(Vec<QM31>, u32), BackendError> {
@@ -53,7 +53,7 @@ fn random(log_size: u32) -> Vec<QM31> {
 }
 
 /// Interpolates the values of random coefficients, and of those with one more beyond the bound.
-fn expect_coefficients<Q: FriOps>(q: &Q, params: FriLastLayerParams) -> Result<(), Failure> {
+fn expect_coefficients(q: &Conditioned, params: FriLastLayerParams) -> Result<(), Failure> {
     let FriLastLayerParams { log_size, log_bound } = params;
     let mut coefficients = random(log_bound);
     let (got, excess) = interpolated(q, params, &evaluated(&coefficients, log_size))?;
@@ -75,33 +75,33 @@ fn expect_coefficients<Q: FriOps>(q: &Q, params: FriLastLayerParams) -> Result<(
     Ok(())
 }
 
-pub(super) fn last_layer<Q: FriOps + 'static>() -> OpSpec<Q> {
+pub(super) fn last_layer() -> OpSpec {
     let mut cases = Vec::new();
     for log_size in 0..=7 {
-        cases.push(Case::new(format!("2^{log_size} values, every bound"), move |q: &Q| {
+        cases.push(Case::new(format!("2^{log_size} values, every bound"), move |q| {
             (0..=log_size).try_for_each(|log_bound| expect_coefficients(q, FriLastLayerParams { log_size, log_bound }))
         }));
     }
     for (log_size, log_bound) in [(8, 3), (9, 8), (9, 9), (10, 5), (11, 6), (12, 0)] {
-        let case = Case::new(format!("2^{log_size} values, 2^{log_bound} coefficients"), move |q: &Q| {
+        let case = Case::new(format!("2^{log_size} values, 2^{log_bound} coefficients"), move |q| {
             expect_coefficients(q, FriLastLayerParams { log_size, log_bound })
         });
         cases.push(case.on_elements(1 << log_size));
     }
-    cases.push(Case::new("constants of the greatest words", |q: &Q| {
+    cases.push(Case::new("constants of the greatest words", |q| {
         let values = vec![QM31::from_coordinates([-M31::ONE; 4]); 64];
         let (got, excess) = interpolated(q, FriLastLayerParams { log_size: 6, log_bound: 0 }, &values)?;
         Failure::unless_equal(&values[..1], &got)?;
         Failure::unless_equal(&[0], &[excess])
     }));
-    cases.push(Case::new("more coefficients than values", |q: &Q| {
+    cases.push(Case::new("more coefficients than values", |q| {
         let params = FriLastLayerParams { log_size: 2, log_bound: 3 };
         Failure::unless_refused("2^3 of 2^2", interpolated(q, params, &random(2)).map(drop))
     }));
     OpSpec { op: "fri.last_layer", cases }.refusing_short("fri_last_layer", short_fri_last_layer)
 }
 
-fn short_fri_last_layer<Q: FriOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_fri_last_layer(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let params = FriLastLayerParams { log_size: 3, log_bound: 1 };
     let (inverse_twiddles, values) = (q.zeros::<Twiddle>(8)?, q.zeros::<M31>(32)?);
     let (mut coefficients, mut excess) = (q.zeros::<QM31>(2)?, q.zeros::<u32>(1)?);

@@ -7,22 +7,22 @@ mod fold;
 mod last_layer;
 mod open;
 
-use backend_api::{BackendError, ops::fri::FriOps};
+use backend_api::{BackendError, Queue};
 use core_types::{
     circle::{CirclePointIndex, bit_reversed, double_x},
     field::{M31, QM31, Twiddle},
 };
 
-use crate::{OpSpec, circle::model::stored_point};
+use crate::{Buf, Conditioned, OpSpec, circle::model::stored_point};
 
 /// Every specification of the op set.
 #[must_use]
-pub fn specs<Q: FriOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs() -> Vec<OpSpec> {
     vec![fold::fold(), last_layer::last_layer(), open::open_columns(), open::open_groups()]
 }
 
 /// The inverse twiddles of the canonic domain of `2^log_size` points: layer after layer, and a one.
-fn inverse_twiddles<Q: FriOps>(q: &Q, log_size: u32) -> Result<Q::Buf<Twiddle>, BackendError> {
+fn inverse_twiddles(q: &Conditioned, log_size: u32) -> Result<Buf<Twiddle>, BackendError> {
     let mut layer: Vec<M31> = (0..1usize << log_size >> 2).map(|h| stored_point(log_size, 4 * h).x).collect();
     let mut all = Vec::new();
     while !layer.is_empty() {

@@ -1,7 +1,7 @@
 //! Gathers at the queries, checked against indexing on the host.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::fri::{FriOps, OpenColumns, OpenGroups},
 };
 use core_types::{
@@ -12,7 +12,7 @@ use core_types::{
     },
 };
 
-use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// Word `index` of test data.
 fn word(index: usize) -> u32 {
@@ -38,7 +38,7 @@ fn by_doubling(position: usize, from: u32, to: u32) -> usize {
 }
 
 /// Gathers from columns of these sizes, which lie in the buffer in reverse, each with a word of nobody's after it.
-fn expect_columns<Q: FriOps>(q: &Q, log_from: u32, log_leaves: u32, logs: &[u32], queries: u32) -> Result<(), Failure> {
+fn expect_columns(q: &Conditioned, log_from: u32, log_leaves: u32, logs: &[u32], queries: u32) -> Result<(), Failure> {
     let mut len = 0;
     let mut columns: Vec<ColumnAt> = Vec::new();
     for &log_len in logs.iter().rev() {
@@ -69,26 +69,25 @@ fn expect_columns<Q: FriOps>(q: &Q, log_from: u32, log_leaves: u32, logs: &[u32]
     Failure::unless_equal(&expected, &q.download(&opened)?)
 }
 
-pub(super) fn open_columns<Q: FriOps + 'static>() -> OpSpec<Q> {
+pub(super) fn open_columns() -> OpSpec {
     let mut cases = Vec::new();
     for (log_from, log_leaves) in [(1, 1), (4, 4), (6, 4), (4, 6), (30, 5), (1, 5), (0, 3), (9, 1)] {
         let name = format!("positions of 2^{log_from} in 2^{log_leaves} leaves");
-        cases.push(Case::new(name, move |q: &Q| {
+        cases.push(Case::new(name, move |q| {
             let logs: Vec<u32> = (1..=log_leaves).chain([log_leaves, 1]).collect();
             expect_columns(q, log_from, log_leaves, &logs, 21)
         }));
     }
     for queries in BATCHES {
-        let case = Case::new(format!("{queries} queries"), move |q: &Q| expect_columns(q, 9, 7, &[7, 3, 5], queries));
+        let case = Case::new(format!("{queries} queries"), move |q| expect_columns(q, 9, 7, &[7, 3, 5], queries));
         cases.push(case.on_elements(3 * u64::from(queries)));
     }
     for columns in BATCHES {
-        let case = Case::new(format!("{columns} columns"), move |q: &Q| {
-            expect_columns(q, 3, 3, &vec![2; columns as usize], 5)
-        });
+        let case =
+            Case::new(format!("{columns} columns"), move |q| expect_columns(q, 3, 3, &vec![2; columns as usize], 5));
         cases.push(case.on_elements(5 * u64::from(columns)));
     }
-    cases.push(Case::new("columns of one word", |q: &Q| {
+    cases.push(Case::new("columns of one word", |q| {
         expect_columns(q, 3, 3, &[0, 3, 0], 9)?;
         expect_columns(q, 5, 0, &[0], 9)
     }));
@@ -96,7 +95,7 @@ pub(super) fn open_columns<Q: FriOps + 'static>() -> OpSpec<Q> {
 }
 
 /// Gathers groups of `2^log_group` values out of `2^log_size`.
-fn expect_groups<Q: FriOps>(q: &Q, log_from: u32, log_size: u32, log_group: u32, queries: u32) -> Result<(), Failure> {
+fn expect_groups(q: &Conditioned, log_from: u32, log_size: u32, log_group: u32, queries: u32) -> Result<(), Failure> {
     let len = 1 << log_size;
     let (values, positions) = (values(4 * len), positions(queries));
     let mut expected = Vec::new();
@@ -118,22 +117,22 @@ fn expect_groups<Q: FriOps>(q: &Q, log_from: u32, log_size: u32, log_group: u32,
     Failure::unless_equal(&expected, &q.download(&opened)?)
 }
 
-pub(super) fn open_groups<Q: FriOps + 'static>() -> OpSpec<Q> {
+pub(super) fn open_groups() -> OpSpec {
     let mut cases = Vec::new();
     for (log_from, log_size, log_group) in
         [(0, 0, 0), (1, 1, 0), (1, 1, 1), (5, 0, 0), (5, 3, 1), (7, 7, 3), (9, 6, 2), (30, 8, 4), (30, 4, 4)]
     {
         let name = format!("groups of 2^{log_group} in 2^{log_size}, positions of 2^{log_from}");
-        cases.push(Case::new(name, move |q: &Q| expect_groups(q, log_from, log_size, log_group, 21)));
+        cases.push(Case::new(name, move |q| expect_groups(q, log_from, log_size, log_group, 21)));
     }
     for queries in BATCHES {
-        let case = Case::new(format!("{queries} queries"), move |q: &Q| expect_groups(q, 9, 7, 1, queries));
+        let case = Case::new(format!("{queries} queries"), move |q| expect_groups(q, 9, 7, 1, queries));
         cases.push(case.on_elements(2 * u64::from(queries)));
     }
     OpSpec { op: "fri.open_groups", cases }.refusing_short("open_groups", short_open_groups)
 }
 
-fn short_open_columns<Q: FriOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_open_columns(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (values, positions, mut opened) = (q.zeros::<M31>(12)?, q.zeros::<u32>(3)?, q.zeros::<M31>(6)?);
     let params = OpenColumnsParams { log_from: 3, log_leaves: 3, queries: 3 };
     let columns = [ColumnAt::new(0, 2), ColumnAt::new(4, 3)];
@@ -141,7 +140,7 @@ fn short_open_columns<Q: FriOps>(q: &Q, short: &mut Short) -> Result<(), Backend
     q.open_columns(OpenColumns { params: &params, columns: &columns, values, positions, opened }.map(short)?)
 }
 
-fn short_open_groups<Q: FriOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_open_groups(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (values, positions, mut opened) = (q.zeros::<M31>(32)?, q.zeros::<u32>(3)?, q.zeros::<QM31>(6)?);
     let params = OpenGroupsParams { log_size: 3, log_from: 4, log_group: 1, queries: 3 };
     let (values, positions, opened) = (values.view(), positions.view(), opened.view_mut());

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::fss::{CmpEvalAll, FssOps},
 };
 use core_types::{
@@ -16,7 +16,7 @@ use super::{
     model::{CmpKey, Prg},
     sections::{Cmp, cmp_params},
 };
-use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// The unit vectors of `alphas`, `[blocks][keys]`.
 fn unit_vectors(bits: u32, alphas: &[u64]) -> Vec<u128> {
@@ -29,7 +29,7 @@ fn xor(first: &[u128], second: &[u128]) -> Vec<u128> {
 }
 
 /// Reconstruction of the unit vector of every α.
-fn expect_every_alpha<Q: FssOps>(q: &Q, bits: u32) -> Result<(), Failure> {
+fn expect_every_alpha(q: &Conditioned, bits: u32) -> Result<(), Failure> {
     let all: Vec<u64> = (0..1 << bits).collect();
     let batch = CmpBatch::random(q, bits, &all)?;
     let keys = 0..all.len() as u32;
@@ -38,7 +38,7 @@ fn expect_every_alpha<Q: FssOps>(q: &Q, bits: u32) -> Result<(), Failure> {
 }
 
 /// Each party's shares of the keys in `range` of `count` are the model's, bit for bit, and reconstruct.
-fn expect_model<Q: FssOps>(q: &Q, bits: u32, count: u32, range: Range<u32>) -> Result<(), Failure> {
+fn expect_model(q: &Conditioned, bits: u32, count: u32, range: Range<u32>) -> Result<(), Failure> {
     let alphas: Vec<u64> = words(u64::from(count) + 50, count as usize).into_iter().map(|a| a % (1 << bits)).collect();
     let batch = CmpBatch::random(q, bits, &alphas)?;
     let (prg, row) = (Prg::from_nonce(NONCE), padded(count));
@@ -61,7 +61,7 @@ fn expect_model<Q: FssOps>(q: &Q, bits: u32, count: u32, range: Range<u32>) -> R
 }
 
 /// The prefix parities of the shares at all points are shares of the comparison, for the same keys.
-fn expect_comparisons<Q: FssOps>(q: &Q, bits: u32) -> Result<(), Failure> {
+fn expect_comparisons(q: &Conditioned, bits: u32) -> Result<(), Failure> {
     let alphas: Vec<u64> = words(9, 33).into_iter().map(|a| a % (1 << bits)).collect();
     let batch = CmpBatch::random(q, bits, &alphas)?;
     let [first, second] = [batch.evaluate_all(q, 0, 0..33)?, batch.evaluate_all(q, 1, 0..33)?];
@@ -80,32 +80,32 @@ fn expect_comparisons<Q: FssOps>(q: &Q, bits: u32) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) fn specs<Q: FssOps + 'static>() -> OpSpec<Q> {
-    let mut cases: Vec<Case<Q>> = (1..=10)
+pub(super) fn specs() -> OpSpec {
+    let mut cases: Vec<Case> = (1..=10)
         .map(|bits| {
-            Case::new(format!("every alpha of {bits} bits"), move |q: &Q| expect_every_alpha(q, bits))
+            Case::new(format!("every alpha of {bits} bits"), move |q| expect_every_alpha(q, bits))
                 .on_elements(1 << (2 * bits))
         })
         .collect();
     cases.extend([5, 8, 11].map(|bits| {
-        Case::new(format!("comparisons of {bits} bits are sums of units"), move |q: &Q| expect_comparisons(q, bits))
+        Case::new(format!("comparisons of {bits} bits are sums of units"), move |q| expect_comparisons(q, bits))
     }));
     for bits in [8, 10] {
         cases.extend(BATCHES.map(|count| {
             let name = format!("all points of {count} keys of {bits} bits are the model's");
-            Case::new(name, move |q: &Q| expect_model(q, bits, count, 0..count))
+            Case::new(name, move |q| expect_model(q, bits, count, 0..count))
         }));
     }
     for (bits, count, range) in
         [(9, 257, 32..257), (10, 100, 64..97), (8, 64, 32..32), (13, 33, 0..33), (13, 70, 64..65)]
     {
         let name = format!("all points of keys {range:?} of {count} of {bits} bits are the model's");
-        cases.push(Case::new(name, move |q: &Q| expect_model(q, bits, count, range.clone())));
+        cases.push(Case::new(name, move |q| expect_model(q, bits, count, range.clone())));
     }
     OpSpec { op: "fss.cmp_all", cases }.refusing_short("cmp_eval_all", short_cmp_eval_all)
 }
 
-fn short_cmp_eval_all<Q: FssOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_cmp_eval_all(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (keys, mut units) = (Cmp::new(q)?, q.zeros(8)?);
     let CmpGenParams { key, bits, count, .. } = cmp_params();
     let params = CmpAllParams { key, bits, party: 0, count, first: 32, keys: 1, reserved: [0; 3] };

@@ -2,8 +2,9 @@
 
 use core::ops::Range;
 
+use crate::{Buf, Conditioned};
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::fss::{CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, FssOps},
 };
 use core_types::{
@@ -46,18 +47,18 @@ pub(super) fn every_point(points: u64) -> Vec<u64> {
 }
 
 /// Generated CMP keys.
-pub(super) struct CmpBatch<Q: FssOps> {
+pub(super) struct CmpBatch {
     pub(super) params: CmpGenParams,
     pub(super) roots: Vec<Label>,
-    device_roots: Q::Buf<Label>,
-    corrections: Q::Buf<u128>,
-    leaves: Q::Buf<u128>,
+    device_roots: Buf<Label>,
+    corrections: Buf<u128>,
+    leaves: Buf<u128>,
 }
 
-impl<Q: FssOps> CmpBatch<Q> {
+impl CmpBatch {
     /// Keys of `bits` bits for `alphas` under `params.key`.
     pub(super) fn generate(
-        q: &Q,
+        q: &Conditioned,
         params: CmpGenParams,
         alphas: &[u64],
         roots: Vec<Label>,
@@ -78,7 +79,7 @@ impl<Q: FssOps> CmpBatch<Q> {
     }
 
     /// Keys of `bits` bits for `alphas` under the keys of [`NONCE`].
-    pub(super) fn random(q: &Q, bits: u32, alphas: &[u64]) -> Result<Self, BackendError> {
+    pub(super) fn random(q: &Conditioned, bits: u32, alphas: &[u64]) -> Result<Self, BackendError> {
         let count = alphas.len() as u32;
         let key = PrgKeys::from_nonce(NONCE).child;
         let params = CmpGenParams { key, bits, count, reserved: [0; 2] };
@@ -86,12 +87,12 @@ impl<Q: FssOps> CmpBatch<Q> {
     }
 
     /// The correction words and the leaf words.
-    pub(super) fn sections(&self, q: &Q) -> Result<[Vec<u128>; 2], BackendError> {
+    pub(super) fn sections(&self, q: &Conditioned) -> Result<[Vec<u128>; 2], BackendError> {
         Ok([q.download(&self.corrections)?, q.download(&self.leaves)?])
     }
 
     /// The packed shares of `party` at `points`, `[m][count]`, which may lie anywhere.
-    pub(super) fn evaluate(&self, q: &Q, party: usize, points: &[u64]) -> Result<Vec<u32>, BackendError> {
+    pub(super) fn evaluate(&self, q: &Conditioned, party: usize, points: &[u64]) -> Result<Vec<u32>, BackendError> {
         let rows = rows(points, self.params.count);
         let shares = rows.map(|row| self.evaluate_window(q, party, self.params.bits, row, &[0]));
         Ok(shares.collect::<Result<Vec<_>, _>>()?.concat())
@@ -100,7 +101,7 @@ impl<Q: FssOps> CmpBatch<Q> {
     /// The packed shares of `party` at `x_hat` less each of `offsets`, `[m][count]`, by windows of 2^`window` points.
     pub(super) fn evaluate_window(
         &self,
-        q: &Q,
+        q: &Conditioned,
         party: usize,
         window: u32,
         x_hat: &[u64],
@@ -123,7 +124,12 @@ impl<Q: FssOps> CmpBatch<Q> {
     }
 
     /// The shares of `party` at every point, of the keys in `range`: `[blocks][keys]`.
-    pub(super) fn evaluate_all(&self, q: &Q, party: usize, range: Range<u32>) -> Result<Vec<u128>, BackendError> {
+    pub(super) fn evaluate_all(
+        &self,
+        q: &Conditioned,
+        party: usize,
+        range: Range<u32>,
+    ) -> Result<Vec<u128>, BackendError> {
         let CmpGenParams { key, bits, count, .. } = self.params;
         let (first, keys) = (range.start, range.len() as u32);
         let params = CmpAllParams { key, bits, party: party as u32, count, first, keys, reserved: [0; 3] };
@@ -134,7 +140,7 @@ impl<Q: FssOps> CmpBatch<Q> {
     }
 
     /// The keys of one party.
-    fn of_party(&self, party: usize) -> Result<CmpKeys<'_, Q>, BackendError> {
+    fn of_party(&self, party: usize) -> Result<CmpKeys<'_, Conditioned>, BackendError> {
         let row = padded(self.params.count);
         let mine = party * row..(party + 1) * row;
         let leaves = match cmp_leaves(self.params.bits) {
@@ -151,13 +157,13 @@ pub(super) fn bit(shares: &[u32], count: u32, j: usize, e: usize) -> bool {
 }
 
 /// Generated DCF keys.
-pub(super) struct DcfBatch<Q: FssOps> {
+pub(super) struct DcfBatch {
     pub(super) params: DcfGenParams,
     pub(super) roots: Vec<Label>,
-    device_roots: Q::Buf<Label>,
-    corrections: Q::Buf<u128>,
-    values: Q::Buf<u64>,
-    last: Q::Buf<u64>,
+    device_roots: Buf<Label>,
+    corrections: Buf<u128>,
+    values: Buf<u64>,
+    last: Buf<u64>,
 }
 
 /// The sections of a batch of DCF keys.
@@ -167,10 +173,10 @@ pub(super) struct DcfSections {
     pub(super) last: Vec<u64>,
 }
 
-impl<Q: FssOps> DcfBatch<Q> {
+impl DcfBatch {
     /// Keys of `bits` bits for `alphas` and `betas`, `[len][count]`, modulo 2^width, under the keys of [`NONCE`].
     pub(super) fn random(
-        q: &Q,
+        q: &Conditioned,
         (bits, width): (u32, u32),
         len: u32,
         alphas: &[u64],
@@ -199,13 +205,13 @@ impl<Q: FssOps> DcfBatch<Q> {
     }
 
     /// What was generated.
-    pub(super) fn sections(&self, q: &Q) -> Result<DcfSections, BackendError> {
+    pub(super) fn sections(&self, q: &Conditioned) -> Result<DcfSections, BackendError> {
         let (corrections, values) = (q.download(&self.corrections)?, q.download(&self.values)?);
         Ok(DcfSections { corrections, values, last: q.download(&self.last)? })
     }
 
     /// The shares of `party` at `points`, `[m][len][count]`, which may lie anywhere.
-    pub(super) fn evaluate(&self, q: &Q, party: usize, points: &[u64]) -> Result<Vec<u64>, BackendError> {
+    pub(super) fn evaluate(&self, q: &Conditioned, party: usize, points: &[u64]) -> Result<Vec<u64>, BackendError> {
         let rows = rows(points, self.params.count);
         let shares = rows.map(|row| self.evaluate_window(q, party, self.params.bits, row, &[0]));
         Ok(shares.collect::<Result<Vec<_>, _>>()?.concat())
@@ -214,7 +220,7 @@ impl<Q: FssOps> DcfBatch<Q> {
     /// The shares of `party` at `x_hat` less each of `offsets`, `[m][len][count]`, by windows of 2^`window` points.
     pub(super) fn evaluate_window(
         &self,
-        q: &Q,
+        q: &Conditioned,
         party: usize,
         window: u32,
         x_hat: &[u64],
@@ -237,7 +243,7 @@ impl<Q: FssOps> DcfBatch<Q> {
     }
 
     /// The keys of one party.
-    fn of_party(&self, party: usize) -> Result<DcfKeys<'_, Q>, BackendError> {
+    fn of_party(&self, party: usize) -> Result<DcfKeys<'_, Conditioned>, BackendError> {
         let row = padded(self.params.count);
         Ok(DcfKeys {
             roots: self.device_roots.slice(party * row..(party + 1) * row)?,

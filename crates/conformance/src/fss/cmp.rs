@@ -1,7 +1,7 @@
 //! `cmp_gen`, and `cmp_eval_window` at points that may lie anywhere.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::fss::{CmpGen, FssOps},
 };
 use core_types::{
@@ -15,10 +15,10 @@ use super::{
     model::{CmpKey, Prg},
     sections::{ROW, cmp_params},
 };
-use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// Reconstruction at every α and y.
-fn expect_every_pair<Q: FssOps>(q: &Q, bits: u32) -> Result<(), Failure> {
+fn expect_every_pair(q: &Conditioned, bits: u32) -> Result<(), Failure> {
     let all: Vec<u64> = (0..1 << bits).collect();
     let batch = CmpBatch::random(q, bits, &all)?;
     // bits above the width must not matter
@@ -46,7 +46,7 @@ fn points_for(bits: u32, alphas: &[u64]) -> Vec<u64> {
 }
 
 /// Sections and each party's shares equal the model's, bit for bit.
-fn expect_model<Q: FssOps>(q: &Q, bits: u32, count: u32) -> Result<(), Failure> {
+fn expect_model(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> {
     let mask = u64::MAX >> (64 - bits);
     let alphas: Vec<u64> = words(u64::from(count) + 100, count as usize).into_iter().map(|a| a & mask).collect();
     let batch = CmpBatch::random(q, bits, &alphas)?;
@@ -84,7 +84,7 @@ fn expect_model<Q: FssOps>(q: &Q, bits: u32, count: u32) -> Result<(), Failure> 
     Ok(())
 }
 
-fn expect_reconstruction<Q: FssOps>(q: &Q, bits: u32, count: u32) -> Result<(), Failure> {
+fn expect_reconstruction(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> {
     let mask = u64::MAX >> (64 - bits);
     let mut alphas: Vec<u64> = words(7, count as usize).into_iter().map(|a| a & mask).collect();
     for (alpha, edge) in alphas.iter_mut().zip([0, 1, mask, mask - 1, mask >> 1, (mask >> 1) + 1]) {
@@ -102,7 +102,7 @@ fn expect_reconstruction<Q: FssOps>(q: &Q, bits: u32, count: u32) -> Result<(), 
 }
 
 /// One key of 10 bits with α = 0x155, AES key 00 01 .. 0f and roots 10 11 .. 1f and 20 21 .. 2f.
-fn expect_known_key<Q: FssOps>(q: &Q) -> Result<(), Failure> {
+fn expect_known_key(q: &Conditioned) -> Result<(), Failure> {
     let run = |from: u8| core::array::from_fn(|i| from + i as u8);
     let params = CmpGenParams { key: AesKey::new(run(0)), bits: 10, count: 1, reserved: [0; 2] };
     let row = padded(1);
@@ -133,26 +133,26 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-pub(super) fn specs<Q: FssOps + 'static>() -> OpSpec<Q> {
+pub(super) fn specs() -> OpSpec {
     let mut cases = vec![Case::new("known key of 10 bits", expect_known_key)];
     cases.extend((1..=10).map(|bits| {
-        Case::new(format!("every alpha and y of {bits} bits"), move |q: &Q| expect_every_pair(q, bits))
+        Case::new(format!("every alpha and y of {bits} bits"), move |q| expect_every_pair(q, bits))
             .on_elements(1 << (2 * bits))
     }));
     for bits in [1, 7, 8, 12, 32, 63, 64] {
-        cases.push(Case::new(format!("edges and random secrets of {bits} bits"), move |q: &Q| {
+        cases.push(Case::new(format!("edges and random secrets of {bits} bits"), move |q| {
             expect_reconstruction(q, bits, 300)
         }));
     }
     for bits in [8, 9, 12, 64] {
         cases.extend(BATCHES.map(|count| {
-            Case::new(format!("{count} keys of {bits} bits are the model's"), move |q: &Q| expect_model(q, bits, count))
+            Case::new(format!("{count} keys of {bits} bits are the model's"), move |q| expect_model(q, bits, count))
         }));
     }
     OpSpec { op: "fss.cmp", cases }.refusing_short("cmp_gen", short_cmp_gen)
 }
 
-fn short_cmp_gen<Q: FssOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_cmp_gen(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (alphas, roots) = (q.zeros(33)?, q.zeros(2 * ROW)?);
     let (mut corrections, mut leaves) = (q.zeros(2 * ROW)?, q.zeros(2 * ROW)?);
     let (alphas, roots) = (alphas.view(), roots.view());

@@ -1,7 +1,7 @@
 //! `dcf_gen`, and `dcf_eval_window` at points that may lie anywhere.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::fss::{DcfGen, FssOps},
 };
 use core_types::params::fss::padded;
@@ -11,14 +11,14 @@ use super::{
     model::{DcfKey, Prg},
     sections::{ROW, dcf_params},
 };
-use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 fn reduced(width: u32, x: u64) -> u64 {
     x & u64::MAX >> (64 - width)
 }
 
 /// Reconstruction at every α and y.
-fn expect_every_pair<Q: FssOps>(q: &Q, bits: u32, len: u32, width: u32) -> Result<(), Failure> {
+fn expect_every_pair(q: &Conditioned, bits: u32, len: u32, width: u32) -> Result<(), Failure> {
     let all: Vec<u64> = (0..1 << bits).collect();
     let betas = words(3, all.len() * len as usize);
     let batch = DcfBatch::random(q, (bits, width), len, &all, &betas)?;
@@ -32,7 +32,7 @@ fn expect_every_pair<Q: FssOps>(q: &Q, bits: u32, len: u32, width: u32) -> Resul
 }
 
 /// Sections and each party's shares equal the model's, word for word, and add up to the function.
-fn expect_model<Q: FssOps>(q: &Q, (bits, width): (u32, u32), len: u32, count: u32) -> Result<(), Failure> {
+fn expect_model(q: &Conditioned, (bits, width): (u32, u32), len: u32, count: u32) -> Result<(), Failure> {
     let alphas: Vec<u64> = words(21, count as usize).into_iter().map(|a| reduced(bits, a)).collect();
     let betas = words(22, alphas.len() * len as usize);
     let batch = DcfBatch::random(q, (bits, width), len, &alphas, &betas)?;
@@ -84,26 +84,26 @@ fn expect_model<Q: FssOps>(q: &Q, (bits, width): (u32, u32), len: u32, count: u3
     Failure::unless_equal(&expected, &sums)
 }
 
-pub(super) fn specs<Q: FssOps + 'static>() -> OpSpec<Q> {
+pub(super) fn specs() -> OpSpec {
     let mut cases = Vec::new();
     for bits in 1..=6 {
         cases.extend((1..=5).map(|len| {
-            Case::new(format!("every alpha and y of {bits} bits, {len} words"), move |q: &Q| {
+            Case::new(format!("every alpha and y of {bits} bits, {len} words"), move |q| {
                 expect_every_pair(q, bits, len, 64 - 7 * (bits - 1))
             })
         }));
     }
-    cases.push(Case::new("every alpha and y of 1 bit, 8 words", |q: &Q| expect_every_pair(q, 1, 8, 64)));
+    cases.push(Case::new("every alpha and y of 1 bit, 8 words", |q| expect_every_pair(q, 1, 8, 64)));
     for (bits, width, len) in [(12, 64, 1), (12, 1, 8), (64, 64, 1), (64, 37, 3)] {
         cases.extend(BATCHES.map(|count| {
             let name = format!("{count} keys of {bits} bits, {len} words of {width} bits, are the model's");
-            Case::new(name, move |q: &Q| expect_model(q, (bits, width), len, count))
+            Case::new(name, move |q| expect_model(q, (bits, width), len, count))
         }));
     }
     OpSpec { op: "fss.dcf", cases }.refusing_short("dcf_gen", short_dcf_gen)
 }
 
-fn short_dcf_gen<Q: FssOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_dcf_gen(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (alphas, betas, roots) = (q.zeros(33)?, q.zeros(99)?, q.zeros(2 * ROW)?);
     let (mut corrections, mut values, mut last) = (q.zeros(3 * ROW)?, q.zeros(9 * ROW)?, q.zeros(3 * ROW)?);
     let (alphas, betas, roots) = (alphas.view(), betas.view(), roots.view());

@@ -14,13 +14,11 @@ mod sections;
 mod share;
 mod window;
 
-use backend_api::ops::fss::FssOps;
-
 use crate::OpSpec;
 
 /// Every specification of the op set.
 #[must_use]
-pub fn specs<Q: FssOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs() -> Vec<OpSpec> {
     vec![
         pack::specs(),
         cmp::specs(),

@@ -1,13 +1,13 @@
 //! `pack_bits` and `unpack_bits`.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::fss::{FssOps, PackBits, UnpackBits},
 };
 use core_types::params::fss::PackParams;
 
 use super::batch::words;
-use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// The stream, made bit by bit.
 fn packed(elements: &[u64], bits: u32) -> Vec<u64> {
@@ -21,7 +21,7 @@ fn packed(elements: &[u64], bits: u32) -> Vec<u64> {
     words
 }
 
-fn expect_packing<Q: FssOps>(q: &Q, bits: u32, count: u32) -> Result<(), Failure> {
+fn expect_packing(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> {
     let params = PackParams { count, bits };
     let elements = words(u64::from(bits), count as usize);
     let expected = packed(&elements, bits);
@@ -35,9 +35,9 @@ fn expect_packing<Q: FssOps>(q: &Q, bits: u32, count: u32) -> Result<(), Failure
     Failure::unless_equal(&low, &q.download(&back)?)
 }
 
-pub(super) fn specs<Q: FssOps + 'static>() -> OpSpec<Q> {
+pub(super) fn specs() -> OpSpec {
     let widths = (1..=64).map(|bits| {
-        Case::new(format!("every size near a word's edge, {bits} bits"), move |q: &Q| {
+        Case::new(format!("every size near a word's edge, {bits} bits"), move |q| {
             BATCHES.into_iter().chain([2, 63, 64, 65]).try_for_each(|count| expect_packing(q, bits, count))
         })
     });
@@ -49,13 +49,13 @@ pub(super) fn specs<Q: FssOps + 'static>() -> OpSpec<Q> {
 /// The parameters of ops whose views are too short.
 const SHORT: PackParams = PackParams { count: 33, bits: 10 };
 
-fn short_pack_bits<Q: FssOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_pack_bits(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (elements, mut words) = (q.zeros(33)?, q.zeros(6)?);
     let (elements, words) = (elements.view(), words.view_mut());
     q.pack_bits(PackBits { params: &SHORT, elements, words }.map(short)?)
 }
 
-fn short_unpack_bits<Q: FssOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_unpack_bits(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (words, mut elements) = (q.zeros(6)?, q.zeros(33)?);
     let (words, elements) = (words.view(), elements.view_mut());
     q.unpack_bits(UnpackBits { params: &SHORT, words, elements }.map(short)?)

@@ -1,7 +1,7 @@
 //! What the ops refuse: lengths and widths that a plan would not have let through.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::fss::{
         CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, FssOps, PackBits, UnpackBits,
     },
@@ -12,7 +12,7 @@ use core_types::{
 };
 
 use super::batch::NONCE;
-use crate::{Case, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
 /// Lengths of the views of an evaluation by [`cmp_params`].
 const CMP_LENS: [usize; 6] = [64, 2 * 64, 2 * 64, 33, 2, 2 * 2];
@@ -31,7 +31,7 @@ fn dcf_params() -> DcfWindowParams {
 }
 
 /// Makes keys in buffers of the lengths for 33 keys of 10 bits: alphas, roots, corrections, leaves.
-fn cmp_gen<Q: FssOps>(q: &Q, bits: u32, count: u32) -> Result<(), BackendError> {
+fn cmp_gen(q: &Conditioned, bits: u32, count: u32) -> Result<(), BackendError> {
     let (alphas, roots) = (q.zeros(33)?, q.zeros::<Label>(128)?);
     let (mut corrections, mut leaves) = (q.zeros(128)?, q.zeros(128)?);
     let params = CmpGenParams { key: PrgKeys::from_nonce(NONCE).child, bits, count, reserved: [0; 2] };
@@ -40,7 +40,7 @@ fn cmp_gen<Q: FssOps>(q: &Q, bits: u32, count: u32) -> Result<(), BackendError> 
 }
 
 /// Makes keys in buffers of the lengths for 33 keys of 3 bits with 3 words: alphas, betas, roots, corrections, values, last.
-fn dcf_gen<Q: FssOps>(q: &Q, [bits, count, words, width]: [u32; 4]) -> Result<(), BackendError> {
+fn dcf_gen(q: &Conditioned, [bits, count, words, width]: [u32; 4]) -> Result<(), BackendError> {
     let (alphas, betas, roots) = (q.zeros(33)?, q.zeros(99)?, q.zeros::<Label>(128)?);
     let (mut corrections, mut values, mut last) = (q.zeros(192)?, q.zeros(576)?, q.zeros(192)?);
     let params = DcfGenParams { keys: PrgKeys::from_nonce(NONCE), bits, count, words, width };
@@ -49,7 +49,7 @@ fn dcf_gen<Q: FssOps>(q: &Q, [bits, count, words, width]: [u32; 4]) -> Result<()
     q.dcf_gen(DcfGen { params: &params, alphas, betas, roots, corrections, values, last })
 }
 
-fn expect_generation_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
+fn expect_generation_checked(q: &Conditioned) -> Result<(), Failure> {
     cmp_gen(q, 10, 33)?;
     dcf_gen(q, [3, 33, 3, 64])?;
     for bits in [0, 65, u32::MAX] {
@@ -70,7 +70,7 @@ fn cmp_all_params() -> CmpAllParams {
 }
 
 /// Evaluates zero keys at every point in buffers of these lengths: roots, corrections, leaves, units.
-fn cmp_eval_all<Q: FssOps>(q: &Q, params: CmpAllParams, lens: [usize; 4]) -> Result<(), BackendError> {
+fn cmp_eval_all(q: &Conditioned, params: CmpAllParams, lens: [usize; 4]) -> Result<(), BackendError> {
     let (roots, mut units) = (q.zeros::<Label>(lens[0])?, q.zeros(lens[3])?);
     let (corrections, leaves) = (q.zeros(lens[1])?, q.zeros(lens[2])?);
     let keys = CmpKeys { roots: roots.view(), corrections: corrections.view(), leaves: leaves.view() };
@@ -78,7 +78,7 @@ fn cmp_eval_all<Q: FssOps>(q: &Q, params: CmpAllParams, lens: [usize; 4]) -> Res
 }
 
 /// The same at some points for roots, corrections, leaves, masked inputs, offsets, shares.
-fn cmp_eval_window<Q: FssOps>(q: &Q, params: CmpWindowParams, lens: [usize; 6]) -> Result<(), BackendError> {
+fn cmp_eval_window(q: &Conditioned, params: CmpWindowParams, lens: [usize; 6]) -> Result<(), BackendError> {
     let (roots, mut shares) = (q.zeros::<Label>(lens[0])?, q.zeros(lens[5])?);
     let (corrections, leaves) = (q.zeros(lens[1])?, q.zeros(lens[2])?);
     let (x_hat, offsets) = (q.zeros(lens[3])?, q.zeros(lens[4])?);
@@ -88,7 +88,7 @@ fn cmp_eval_window<Q: FssOps>(q: &Q, params: CmpWindowParams, lens: [usize; 6]) 
 }
 
 /// The same for roots, corrections, values, last, masked inputs, offsets, shares.
-fn dcf_eval_window<Q: FssOps>(q: &Q, params: DcfWindowParams, lens: [usize; 7]) -> Result<(), BackendError> {
+fn dcf_eval_window(q: &Conditioned, params: DcfWindowParams, lens: [usize; 7]) -> Result<(), BackendError> {
     let (roots, mut shares) = (q.zeros::<Label>(lens[0])?, q.zeros(lens[6])?);
     let (corrections, values, last) = (q.zeros(lens[1])?, q.zeros(lens[2])?, q.zeros(lens[3])?);
     let (x_hat, offsets) = (q.zeros(lens[4])?, q.zeros(lens[5])?);
@@ -115,13 +115,13 @@ fn expect_lens<const N: usize>(
     Ok(())
 }
 
-fn expect_lengths_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
+fn expect_lengths_checked(q: &Conditioned) -> Result<(), Failure> {
     expect_lens("cmp_eval_all", [64, 2 * 64, 2 * 64, 8], |lens| cmp_eval_all(q, cmp_all_params(), lens))?;
     expect_lens("cmp_eval_window", CMP_LENS, |lens| cmp_eval_window(q, cmp_params(), lens))?;
     expect_lens("dcf_eval_window", DCF_LENS, |lens| dcf_eval_window(q, dcf_params(), lens))
 }
 
-fn expect_ranges_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
+fn expect_ranges_checked(q: &Conditioned) -> Result<(), Failure> {
     for bits in [0, 65, u32::MAX] {
         let params = CmpWindowParams { bits, window: bits, ..cmp_params() };
         Failure::unless_refused(&format!("cmp_eval_window of {bits} bits"), cmp_eval_window(q, params, CMP_LENS))?;
@@ -170,7 +170,7 @@ fn expect_ranges_checked<Q: FssOps>(q: &Q) -> Result<(), Failure> {
 }
 
 /// Parameters whose products exceed the address space are refused like other wrong lengths.
-fn expect_no_overflow<Q: FssOps>(q: &Q) -> Result<(), Failure> {
+fn expect_no_overflow(q: &Conditioned) -> Result<(), Failure> {
     let params = CmpWindowParams { count: u32::MAX, points: u32::MAX, ..cmp_params() };
     Failure::unless_refused("cmp_eval_window of 2^64 points", cmp_eval_window(q, params, CMP_LENS))?;
     let params = DcfWindowParams { count: u32::MAX, points: u32::MAX, words: 8, bits: 64, window: 64, ..dcf_params() };
@@ -181,7 +181,7 @@ fn expect_no_overflow<Q: FssOps>(q: &Q) -> Result<(), Failure> {
     Failure::unless_refused("pack_bits of 2^38 bits", refused)
 }
 
-pub(super) fn specs<Q: FssOps + 'static>() -> OpSpec<Q> {
+pub(super) fn specs() -> OpSpec {
     OpSpec {
         op: "fss.refusals",
         cases: vec![

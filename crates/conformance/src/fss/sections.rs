@@ -1,8 +1,9 @@
 //! Sections of small batches of keys, all zero: for ops that are refused before they read them.
 
+use crate::{Buf, Conditioned};
 use backend_api::{
-    BackendError, Buffer as _,
-    ops::fss::{CmpKeys, DcfKeys, FssOps},
+    BackendError, Buffer as _, Queue,
+    ops::fss::{CmpKeys, DcfKeys},
 };
 use core_types::{
     Label, PrgKeys,
@@ -26,37 +27,37 @@ pub(super) fn dcf_params() -> DcfGenParams {
 }
 
 /// The sections of keys of [`cmp_params`].
-pub(super) struct Cmp<Q: FssOps> {
-    roots: Q::Buf<Label>,
-    corrections: Q::Buf<u128>,
-    leaves: Q::Buf<u128>,
+pub(super) struct Cmp {
+    roots: Buf<Label>,
+    corrections: Buf<u128>,
+    leaves: Buf<u128>,
 }
 
-impl<Q: FssOps> Cmp<Q> {
-    pub(super) fn new(q: &Q) -> Result<Self, BackendError> {
+impl Cmp {
+    pub(super) fn new(q: &Conditioned) -> Result<Self, BackendError> {
         Ok(Self { roots: q.zeros(ROW)?, corrections: q.zeros(2 * ROW)?, leaves: q.zeros(2 * ROW)? })
     }
 
-    pub(super) fn keys(&self) -> CmpKeys<'_, Q> {
+    pub(super) fn keys(&self) -> CmpKeys<'_, Conditioned> {
         CmpKeys { roots: self.roots.view(), corrections: self.corrections.view(), leaves: self.leaves.view() }
     }
 }
 
 /// The sections of keys of [`dcf_params`].
-pub(super) struct Dcf<Q: FssOps> {
-    roots: Q::Buf<Label>,
-    corrections: Q::Buf<u128>,
-    values: Q::Buf<u64>,
-    last: Q::Buf<u64>,
+pub(super) struct Dcf {
+    roots: Buf<Label>,
+    corrections: Buf<u128>,
+    values: Buf<u64>,
+    last: Buf<u64>,
 }
 
-impl<Q: FssOps> Dcf<Q> {
-    pub(super) fn new(q: &Q) -> Result<Self, BackendError> {
+impl Dcf {
+    pub(super) fn new(q: &Conditioned) -> Result<Self, BackendError> {
         let (roots, corrections) = (q.zeros(ROW)?, q.zeros(3 * ROW)?);
         Ok(Self { roots, corrections, values: q.zeros(9 * ROW)?, last: q.zeros(3 * ROW)? })
     }
 
-    pub(super) fn keys(&self) -> DcfKeys<'_, Q> {
+    pub(super) fn keys(&self) -> DcfKeys<'_, Conditioned> {
         let (roots, corrections) = (self.roots.view(), self.corrections.view());
         DcfKeys { roots, corrections, values: self.values.view(), last: self.last.view() }
     }

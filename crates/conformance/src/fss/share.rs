@@ -1,7 +1,7 @@
 //! `combine_bits` and `combine_words`, against sums formed one element and one term after the other in wide integers.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::share::{CombineBits, CombineWords, ShareOps},
 };
 use core_types::params::{
@@ -13,7 +13,7 @@ use super::{
     batch::words,
     sections::{COUNT, ROW},
 };
-use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// Sums over 33 elements, of a row of each kind.
 const ONE_OF_EACH: WordParams = WordParams {
@@ -77,7 +77,7 @@ fn rows_of_bits(seed: u64, count: u32) -> Vec<u32> {
     words(seed, ROWS as usize * padded(count) / 32).into_iter().map(|word| word as u32).collect()
 }
 
-fn expect_bits<Q: ShareOps>(q: &Q, seed: u64, count: u32) -> Result<(), Failure> {
+fn expect_bits(q: &Conditioned, seed: u64, count: u32) -> Result<(), Failure> {
     let (width, n, mut choices) = (padded(count), count as usize, Choices::new(seed));
     let terms: Vec<BitTerm> = (0..12)
         .map(|i| BitTerm {
@@ -129,7 +129,7 @@ fn share(term: &WordTerm, party: u32, word: impl Fn(u32) -> u64, opened: impl Fn
     }
 }
 
-fn expect_words<Q: ShareOps>(q: &Q, seed: u64, count: u32, interleaved: u32) -> Result<(), Failure> {
+fn expect_words(q: &Conditioned, seed: u64, count: u32, interleaved: u32) -> Result<(), Failure> {
     const SIZE: u128 = 1 << 64;
     let (width, n, mut choices) = (padded(count), count as usize, Choices::new(seed));
     let terms: Vec<WordTerm> = (0..14)
@@ -203,7 +203,7 @@ fn expect_words<Q: ShareOps>(q: &Q, seed: u64, count: u32, interleaved: u32) -> 
     Ok(())
 }
 
-fn expect_refusals<Q: ShareOps>(q: &Q) -> Result<(), Failure> {
+fn expect_refusals(q: &Conditioned) -> Result<(), Failure> {
     let last = BitTerm { public: Threshold::default(), row: 0, last: 1 };
     let bits = |params: BitParams, terms: &[BitTerm], [x, rows, sums]: [usize; 3]| {
         let (x, rows, mut sums) = (q.zeros(x)?, q.zeros(rows)?, q.zeros(sums)?);
@@ -272,9 +272,9 @@ fn expect_refusals<Q: ShareOps>(q: &Q) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) fn bit_specs<Q: ShareOps + 'static>() -> OpSpec<Q> {
+pub(super) fn bit_specs() -> OpSpec {
     let cases = BATCHES.into_iter().chain([64, 1057]).map(|count| {
-        Case::new(format!("{count} elements"), move |q: &Q| {
+        Case::new(format!("{count} elements"), move |q| {
             (0..4).try_for_each(|seed| expect_bits(q, 100 * seed + u64::from(count), count))
         })
         .on_elements(count.into())
@@ -284,9 +284,9 @@ pub(super) fn bit_specs<Q: ShareOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "fss.combine_bits", cases }.refusing_short("combine_bits", short_combine_bits)
 }
 
-pub(super) fn word_specs<Q: ShareOps + 'static>() -> OpSpec<Q> {
+pub(super) fn word_specs() -> OpSpec {
     let cases = BATCHES.into_iter().chain([64, 1057]).map(|count| {
-        Case::new(format!("{count} elements"), move |q: &Q| {
+        Case::new(format!("{count} elements"), move |q| {
             (0..4).try_for_each(|seed| expect_words(q, 100 * seed + u64::from(count), count, (seed % 2) as u32))
         })
         .on_elements(count.into())
@@ -294,7 +294,7 @@ pub(super) fn word_specs<Q: ShareOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "fss.combine_words", cases: cases.collect() }.refusing_short("combine_words", short_combine_words)
 }
 
-fn short_combine_bits<Q: ShareOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_combine_bits(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, rows, mut sums) = (q.zeros(33)?, q.zeros(2)?, q.zeros(2)?);
     let terms = [BitTerm { public: Threshold::default(), row: 0, last: 1 }];
     let params = BitParams { count: COUNT, party: 0 };
@@ -302,7 +302,7 @@ fn short_combine_bits<Q: ShareOps>(q: &Q, short: &mut Short) -> Result<(), Backe
     q.combine_bits(CombineBits { params: &params, terms: &terms, x, rows, sums }.map(short)?)
 }
 
-fn short_combine_words<Q: ShareOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_combine_words(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, padded, rows) = (q.zeros(33)?, q.zeros(ROW)?, q.zeros(33)?);
     let (opened, mut sums) = (q.zeros(2)?, q.zeros(33)?);
     let terms = [WordTerm { last: 1, ..WordTerm::word(1) }];

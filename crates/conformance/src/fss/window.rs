@@ -1,7 +1,7 @@
 //! `cmp_eval_window` and `dcf_eval_window`.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::fss::{CmpEvalWindow, DcfEvalWindow, FssOps},
 };
 use core_types::params::fss::{CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, padded};
@@ -11,7 +11,7 @@ use super::{
     model::{CmpKey, DcfKey, Prg},
     sections::{Cmp, Dcf, cmp_params, dcf_params},
 };
-use crate::{Case, Failure, OpSpec, short::Short};
+use crate::{Case, Conditioned, Failure, OpSpec, short::Short};
 
 /// The points of one case: `count` keys of `bits` bits at `points` points in a window of 2^`window`.
 #[derive(Clone, Copy)]
@@ -70,7 +70,7 @@ impl Cluster {
 
 /// Each party's shares are the model's at the same points, where keys have trees, and those at the same points one by one;
 /// they reconstruct.
-fn expect_comparisons<Q: FssOps>(q: &Q, size: Size) -> Result<(), Failure> {
+fn expect_comparisons(q: &Conditioned, size: Size) -> Result<(), Failure> {
     let Size { bits, window, count, .. } = size;
     let cluster = Cluster::new(size);
     let (points, alphas) = (cluster.points(), cluster.alphas());
@@ -99,7 +99,7 @@ fn expect_comparisons<Q: FssOps>(q: &Q, size: Size) -> Result<(), Failure> {
 }
 
 /// The same for payloads of `len` words modulo 2^`width`.
-fn expect_payloads<Q: FssOps>(q: &Q, size: Size, (len, width): (u32, u32)) -> Result<(), Failure> {
+fn expect_payloads(q: &Conditioned, size: Size, (len, width): (u32, u32)) -> Result<(), Failure> {
     let Size { bits, window, count, .. } = size;
     let cluster = Cluster::new(size);
     let (points, alphas) = (cluster.points(), cluster.alphas());
@@ -142,7 +142,7 @@ impl Size {
     }
 }
 
-pub(super) fn cmp_specs<Q: FssOps + 'static>() -> OpSpec<Q> {
+pub(super) fn cmp_specs() -> OpSpec {
     let sizes = [
         size(9, 8, 3, 1),
         size(10, 7, 5, 31),
@@ -158,12 +158,12 @@ pub(super) fn cmp_specs<Q: FssOps + 'static>() -> OpSpec<Q> {
         size(64, 15, 34, 3),
     ];
     let case =
-        |size: Size| Case::new(size.name(), move |q: &Q| expect_comparisons(q, size)).on_elements(size.evaluations());
+        |size: Size| Case::new(size.name(), move |q| expect_comparisons(q, size)).on_elements(size.evaluations());
     OpSpec { op: "fss.cmp_window", cases: sizes.map(case).into_iter().collect() }
         .refusing_short("cmp_eval_window", short_cmp_eval_window)
 }
 
-pub(super) fn dcf_specs<Q: FssOps + 'static>() -> OpSpec<Q> {
+pub(super) fn dcf_specs() -> OpSpec {
     let sizes = [
         (size(5, 0, 2, 1), (1, 64)),
         (size(9, 4, 3, 33), (2, 64)),
@@ -177,13 +177,13 @@ pub(super) fn dcf_specs<Q: FssOps + 'static>() -> OpSpec<Q> {
     ];
     let case = |(size, (len, width)): (Size, (u32, u32))| {
         let name = format!("{}, {len} words of {width} bits", size.name());
-        Case::new(name, move |q: &Q| expect_payloads(q, size, (len, width))).on_elements(size.evaluations())
+        Case::new(name, move |q| expect_payloads(q, size, (len, width))).on_elements(size.evaluations())
     };
     OpSpec { op: "fss.dcf_window", cases: sizes.map(case).into_iter().collect() }
         .refusing_short("dcf_eval_window", short_dcf_eval_window)
 }
 
-fn short_cmp_eval_window<Q: FssOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_cmp_eval_window(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (keys, x_hat, offsets, mut shares) = (Cmp::new(q)?, q.zeros(33)?, q.zeros(2)?, q.zeros(4)?);
     let CmpGenParams { key, bits, count, .. } = cmp_params();
     let params = CmpWindowParams { key, bits, party: 0, count, points: 2, window: 8, reserved: [0; 3] };
@@ -191,7 +191,7 @@ fn short_cmp_eval_window<Q: FssOps>(q: &Q, short: &mut Short) -> Result<(), Back
     q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets, shares }.map(short)?)
 }
 
-fn short_dcf_eval_window<Q: FssOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_dcf_eval_window(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (keys, x_hat, offsets, mut shares) = (Dcf::new(q)?, q.zeros(33)?, q.zeros(2)?, q.zeros(198)?);
     let DcfGenParams { keys: prg, bits, count, words, width } = dcf_params();
     let (party, points, window) = (0, 2, 2);

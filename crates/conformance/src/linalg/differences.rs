@@ -1,14 +1,13 @@
 //! Gradients against central differences of f64 models, where the specification of the op has another oracle: cross-entropies,
 //! the columns of norms, and dense layers with an activation.
 
-use backend_api::ops::linalg::LinalgOps;
 use nn_ops::{
     Activation, LinearGradients, NormPlan, NormSaved, Tensor, cross_entropy, cross_entropy_probs, linear,
     linear_backward,
 };
 
 use super::model::{Random, activation};
-use crate::{Case, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
 /// Half of the distance of the points that are compared.
 const STEP: f64 = 1e-4;
@@ -16,16 +15,14 @@ const STEP: f64 = 1e-4;
 /// Relative and absolute error of a gradient: that of f32, and that of the differences.
 const BOUNDS: (f64, f64) = (1e-5, 1e-5);
 
-pub(super) fn specs<Q: LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     let mut cases = vec![
-        Case::new("cross-entropy by classes, of which one is not there", |q: &Q| entropies(q, true)),
-        Case::new("cross-entropy by probabilities", |q: &Q| entropies(q, false)),
-        Case::new("layer norm, input and columns", |q: &Q| norms(q, true)),
-        Case::new("RMS norm, input and columns", |q: &Q| norms(q, false)),
+        Case::new("cross-entropy by classes, of which one is not there", |q| entropies(q, true)),
+        Case::new("cross-entropy by probabilities", |q| entropies(q, false)),
+        Case::new("layer norm, input and columns", |q| norms(q, true)),
+        Case::new("RMS norm, input and columns", |q| norms(q, false)),
     ];
-    cases.extend(
-        Activation::ALL.map(|f| Case::new(format!("dense layer with {}", f.name()), move |q: &Q| layers(q, f))),
-    );
+    cases.extend(Activation::ALL.map(|f| Case::new(format!("dense layer with {}", f.name()), move |q| layers(q, f))));
     vec![OpSpec { op: "linalg gradients by central differences", cases }]
 }
 
@@ -51,7 +48,7 @@ fn near(what: &str, expected: &[f64], got: &[f32]) -> Result<(), Failure> {
     })
 }
 
-fn entropies<Q: LinalgOps>(q: &Q, by_class: bool) -> Result<(), Failure> {
+fn entropies(q: &Conditioned, by_class: bool) -> Result<(), Failure> {
     const ROWS: usize = 5;
     const CLASSES: usize = 7;
     let mut random = Random::new(31);
@@ -72,7 +69,7 @@ fn entropies<Q: LinalgOps>(q: &Q, by_class: bool) -> Result<(), Failure> {
         scale * (0..ROWS).map(of_row).sum::<f64>()
     };
     let [expected] = slopes([x.clone()], model);
-    let of = |values: &[f32]| Tensor::<Q, f32>::from_values(q, &[ROWS, CLASSES], values);
+    let of = |values: &[f32]| Tensor::<Conditioned, f32>::from_values(q, &[ROWS, CLASSES], values);
     let (logits, weights, mut gradient) = (of(&x)?, of(&probs)?, of(&x)?);
     let targets = Tensor::from_values(q, &[ROWS], &classes)?;
     let mut losses = Tensor::alloc(q, &[ROWS])?;
@@ -85,7 +82,7 @@ fn entropies<Q: LinalgOps>(q: &Q, by_class: bool) -> Result<(), Failure> {
     near("logits", &expected, &gradient.values(q)?)
 }
 
-fn norms<Q: LinalgOps>(q: &Q, centred: bool) -> Result<(), Failure> {
+fn norms(q: &Conditioned, centred: bool) -> Result<(), Failure> {
     const ROWS: usize = 3;
     const COLUMNS: usize = 11;
     const EPS: f32 = 1e-3;
@@ -104,8 +101,8 @@ fn norms<Q: LinalgOps>(q: &Q, centred: bool) -> Result<(), Failure> {
         (0..ROWS).map(of_row).sum::<f64>()
     };
     let expected = slopes([x.clone(), gamma.clone(), beta.clone()], model);
-    let of = |values: &[f32]| Tensor::<Q, f32>::from_values(q, &[ROWS, COLUMNS], values);
-    let column = |values: &[f32]| Tensor::<Q, f32>::from_values(q, &[COLUMNS], values);
+    let of = |values: &[f32]| Tensor::<Conditioned, f32>::from_values(q, &[ROWS, COLUMNS], values);
+    let column = |values: &[f32]| Tensor::<Conditioned, f32>::from_values(q, &[COLUMNS], values);
     let (dx_in, upstream, of_gamma, of_beta) = (of(&x)?, of(&g)?, column(&gamma)?, column(&beta)?);
     let (mut y, mut dx, mut dgamma, mut dbeta) = (of(&x)?, of(&x)?, column(&gamma)?, column(&beta)?);
     let plan = NormPlan::new(&[ROWS, COLUMNS], EPS)?;
@@ -126,7 +123,7 @@ fn norms<Q: LinalgOps>(q: &Q, centred: bool) -> Result<(), Failure> {
     near("gamma", &expected[1], &dgamma.values(q)?)
 }
 
-fn layers<Q: LinalgOps>(q: &Q, f: Activation) -> Result<(), Failure> {
+fn layers(q: &Conditioned, f: Activation) -> Result<(), Failure> {
     const M: usize = 4;
     const K: usize = 5;
     const N: usize = 3;
@@ -140,7 +137,7 @@ fn layers<Q: LinalgOps>(q: &Q, f: Activation) -> Result<(), Failure> {
         (0..M).flat_map(|row| (0..N).map(move |column| (row, column))).map(|(row, column)| of(row, column)).sum::<f64>()
     };
     let expected = slopes([x.clone(), w.clone(), bias.clone()], model);
-    let of = |shape: &[usize], values: &[f32]| Tensor::<Q, f32>::from_values(q, shape, values);
+    let of = |shape: &[usize], values: &[f32]| Tensor::<Conditioned, f32>::from_values(q, shape, values);
     let (dx, dw, db) = (of(&[M, K], &x)?, of(&[K, N], &w)?, of(&[N], &bias)?);
     let (upstream, mut p, mut y) = (of(&[M, N], &g)?, Tensor::alloc(q, &[M, N])?, Tensor::alloc(q, &[M, N])?);
     linear(q, dx.at(), dw.at(), Some(db.at()), Activation::Identity, p.at_mut())?;

@@ -1,7 +1,7 @@
 //! Activations, broadcasting maps, sums over an axis, dropout and cross-entropy, each checked against its formula.
 
 use backend_api::{
-    BackendError, Buffer, Real,
+    BackendError, Buffer, Queue, Real,
     ops::linalg::{
         self, Activate, ActivateBackward, Axpby, CrossEntropy, CrossEntropyProbs, ElementwiseOps, LossOps, SumAxis,
     },
@@ -21,18 +21,18 @@ use super::{
     model::{Random, activation, rounding},
 };
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     short::{Short, floats},
 };
 
-/// A case for each element type: `$check::<Q, T>(q, ..)`.
+/// A case for each element type: `$check::<T>(q, ..)`.
 macro_rules! typed {
     ($name:expr, $check:ident($($argument:expr),*)) => {{
         let name = $name;
         [
-            Case::new(format!("f32, {name}"), move |q: &Q| $check::<Q, f32>(q $(, $argument)*)),
-            Case::new(format!("f16, {name}"), move |q: &Q| $check::<Q, f16>(q $(, $argument)*)),
-            Case::new(format!("bf16, {name}"), move |q: &Q| $check::<Q, bf16>(q $(, $argument)*)),
+            Case::new(format!("f32, {name}"), move |q| $check::<f32>(q $(, $argument)*)),
+            Case::new(format!("f16, {name}"), move |q| $check::<f16>(q $(, $argument)*)),
+            Case::new(format!("bf16, {name}"), move |q| $check::<bf16>(q $(, $argument)*)),
         ]
     }};
 }
@@ -40,20 +40,20 @@ macro_rules! typed {
 /// Lengths around vectors, blocks and the parallel grain.
 const LENGTHS: [usize; 12] = [0, 1, 7, 8, 31, 32, 33, 255, 256, 257, 513, 70_001];
 
-pub(super) fn specs<Q: ElementwiseOps + LossOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     let mut forward = Vec::new();
     let mut backward = Vec::new();
     for f in Activation::ALL {
         for n in LENGTHS {
-            forward.push(Case::new(format!("{}, {n}", f.name()), move |q: &Q| values(q, f, n)));
+            forward.push(Case::new(format!("{}, {n}", f.name()), move |q| values(q, f, n)));
         }
-        forward.push(Case::new(format!("{}, 16 bits", f.name()), move |q: &Q| {
-            half_values::<Q, f16>(q, f)?;
-            half_values::<Q, bf16>(q, f)
+        forward.push(Case::new(format!("{}, 16 bits", f.name()), move |q| {
+            half_values::<f16>(q, f)?;
+            half_values::<bf16>(q, f)
         }));
         for n in batches() {
             let name = format!("{} against central differences, {n}", f.name());
-            backward.push(Case::new(name, move |q: &Q| slopes::<Q, f32>(q, f, n)));
+            backward.push(Case::new(name, move |q| slopes::<f32>(q, f, n)));
         }
         let name = format!("{} against central differences, 1031", f.name());
         backward.extend(typed!(name, slopes(f, 1031)));
@@ -65,9 +65,7 @@ pub(super) fn specs<Q: ElementwiseOps + LossOps + 'static>() -> Vec<OpSpec<Q>> {
     let dropped = dropped.flat_map(|(p, n)| typed!(format!("p = {p}, {n} elements"), dropout(p, n)));
     let losses = [(1, 1), (5, 257), (1500, 10)].into_iter().chain(batches().map(|rows| (rows, 10)));
     let mut entropies: Vec<_> = losses
-        .map(|(rows, classes)| {
-            Case::new(format!("{rows} x {classes}"), move |q: &Q| entropy::<Q, f32>(q, rows, classes, 0.0))
-        })
+        .map(|(rows, classes)| Case::new(format!("{rows} x {classes}"), move |q| entropy::<f32>(q, rows, classes, 0.0)))
         .collect();
     entropies.push(Case::new("1 x 65536, equal terms", long_entropy).on_elements(65_536));
     // Rows of a GPU's warps and blocks, aligned and not, so far below zero that a zero that slips in shows.
@@ -79,12 +77,10 @@ pub(super) fn specs<Q: ElementwiseOps + LossOps + 'static>() -> Vec<OpSpec<Q>> {
     let mut binaries: Vec<_> =
         shapes.flat_map(|[a, b, y]| typed!(format!("{a:?} and {b:?}"), broadcast(a, b, y))).collect();
     binaries.extend(
-        batches().map(|n| {
-            Case::new(format!("a row on {n} rows"), move |q: &Q| broadcast::<Q, f32>(q, &[n, 5], &[5], &[n, 5]))
-        }),
+        batches()
+            .map(|n| Case::new(format!("a row on {n} rows"), move |q| broadcast::<f32>(q, &[n, 5], &[5], &[n, 5]))),
     );
-    binaries
-        .push(Case::new("a row on 33 rows of 2001", |q: &Q| broadcast::<Q, f32>(q, &[33, 2001], &[2001], &[33, 2001])));
+    binaries.push(Case::new("a row on 33 rows of 2001", |q| broadcast::<f32>(q, &[33, 2001], &[2001], &[33, 2001])));
     binaries.push(Case::new("zeros of both signs, infinities and NaN", special_pairs));
     let mut combined: Vec<_> =
         batches().into_iter().flat_map(|n| typed!(format!("{n} elements"), combine(n))).collect();
@@ -104,7 +100,7 @@ pub(super) fn specs<Q: ElementwiseOps + LossOps + 'static>() -> Vec<OpSpec<Q>> {
     ]
 }
 
-fn apply<Q: ElementwiseOps, T: Real>(q: &Q, f: Activation, x: &[T]) -> Result<Vec<T>, Failure> {
+fn apply<T: Real>(q: &Conditioned, f: Activation, x: &[T]) -> Result<Vec<T>, Failure> {
     let dx = q.upload(x)?;
     let mut y = q.zeros::<T>(x.len())?;
     let mut run = || {
@@ -129,19 +125,19 @@ fn spread(n: usize) -> Vec<f32> {
     random.reals::<f32>(n).into_iter().enumerate().map(|(i, x)| x * (1 << (i % 7)) as f32).collect()
 }
 
-fn values<Q: ElementwiseOps>(q: &Q, f: Activation, n: usize) -> Result<(), Failure> {
+fn values(q: &Conditioned, f: Activation, n: usize) -> Result<(), Failure> {
     let x = spread(n);
     let expected: Vec<f64> = x.iter().map(|&x| activation(f, f64::from(x))).collect();
     Failure::unless_close(&expected, &apply(q, f, &x)?, 2e-6, 1e-7)
 }
 
-fn half_values<Q: ElementwiseOps, T: Real>(q: &Q, f: Activation) -> Result<(), Failure> {
+fn half_values<T: Real>(q: &Conditioned, f: Activation) -> Result<(), Failure> {
     let x: Vec<T> = narrow(&spread(1031));
     let expected: Vec<f64> = wide(&x).into_iter().map(|x| activation(f, f64::from(x))).collect();
     Failure::unless_close(&expected, &wide(&apply(q, f, &x)?), rounding::<T>() + 2e-6, 1e-6)
 }
 
-fn specials<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
+fn specials(q: &Conditioned) -> Result<(), Failure> {
     for f in Activation::ALL {
         let y = apply(q, f, &[f32::NAN; 19])?;
         if !y.iter().all(|y| y.is_nan()) {
@@ -156,13 +152,13 @@ fn specials<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
 }
 
 /// The gradient with respect to x, given the gradient g with respect to f(x) and what the forward pass saved.
-fn gradients<Q: ElementwiseOps, T: Real>(q: &Q, f: Activation, saved: &[T], g: &[T]) -> Result<Vec<f32>, Failure> {
+fn gradients<T: Real>(q: &Conditioned, f: Activation, saved: &[T], g: &[T]) -> Result<Vec<f32>, Failure> {
     let (saved, g, mut dx) = (q.upload(saved)?, q.upload(g)?, q.zeros::<T>(g.len())?);
     q.activate_backward(ActivateBackward { f, saved: saved.view(), g: g.view(), dx: dx.view_mut() })?;
     Ok(wide(&q.download(&dx)?))
 }
 
-fn lost_slopes<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
+fn lost_slopes(q: &Conditioned) -> Result<(), Failure> {
     for f in Activation::ALL.into_iter().filter(|&f| f != Activation::Identity) {
         let dx = gradients(q, f, &[f32::NAN; 19], &[1.5; 19])?;
         if !dx.iter().all(|dx| dx.is_nan()) {
@@ -172,7 +168,7 @@ fn lost_slopes<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
     Ok(())
 }
 
-fn infinite_gradients<Q: ElementwiseOps, T: Real>(q: &Q) -> Result<(), Failure> {
+fn infinite_gradients<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     let inf = f32::INFINITY;
     let saved: Vec<T> = narrow(&[-inf, -1.0, -0.0, 0.0, 1.0, inf].repeat(7));
     for g in [inf, -inf, 2.0] {
@@ -187,7 +183,7 @@ fn infinite_gradients<Q: ElementwiseOps, T: Real>(q: &Q) -> Result<(), Failure> 
     }
 }
 
-fn slopes<Q: ElementwiseOps, T: Real>(q: &Q, f: Activation, n: usize) -> Result<(), Failure> {
+fn slopes<T: Real>(q: &Conditioned, f: Activation, n: usize) -> Result<(), Failure> {
     const H: f64 = 1e-5;
     // Away from the kink of ReLU.
     let x: Vec<f32> = spread(n).into_iter().map(|x| if x.abs() < 1e-3 { 0.5 } else { x }).collect();
@@ -240,7 +236,7 @@ const BINARIES: [Definition; 6] = [
 ];
 
 /// Zeros of both signs, infinities and NaN against each other.
-fn special_pairs<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
+fn special_pairs(q: &Conditioned) -> Result<(), Failure> {
     let (inf, nan) = (f32::INFINITY, f32::NAN);
     let ends = [-inf, -1.0, -0.0, 0.0, 1.0, inf, nan];
     let a: Vec<f32> = ends.iter().flat_map(|&a| [a; 7]).collect();
@@ -268,12 +264,7 @@ fn special_pairs<Q: ElementwiseOps>(q: &Q) -> Result<(), Failure> {
     Ok(())
 }
 
-fn broadcast<Q: ElementwiseOps, T: Real>(
-    q: &Q,
-    a_shape: &[usize],
-    b_shape: &[usize],
-    y_shape: &[usize],
-) -> Result<(), Failure> {
+fn broadcast<T: Real>(q: &Conditioned, a_shape: &[usize], b_shape: &[usize], y_shape: &[usize]) -> Result<(), Failure> {
     let layout = |shape: &[usize]| Layout::contiguous(shape).map_err(Failure::from);
     let (la, lb, ly) = (layout(a_shape)?, layout(b_shape)?, layout(y_shape)?);
     let mut random = Random::new(5);
@@ -303,7 +294,7 @@ fn broadcast<Q: ElementwiseOps, T: Real>(
 }
 
 /// alpha x + beta y with alpha = 2.
-fn doubled<Q: ElementwiseOps, T: Real>(q: &Q, x: &[T], beta: f32, y: &[T]) -> Result<Vec<f32>, Failure> {
+fn doubled<T: Real>(q: &Conditioned, x: &[T], beta: f32, y: &[T]) -> Result<Vec<f32>, Failure> {
     let (dx, mut dy, shape) = (q.upload(x)?, q.upload(y)?, [x.len()]);
     let mut run = || {
         let y = TensorMut::contiguous(dy.view_mut(), &shape)?;
@@ -313,19 +304,19 @@ fn doubled<Q: ElementwiseOps, T: Real>(q: &Q, x: &[T], beta: f32, y: &[T]) -> Re
     Ok(wide(&q.download(&dy)?))
 }
 
-fn combine<Q: ElementwiseOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
+fn combine<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let (x, y) = (Random::new(6).reals::<T>(n), Random::new(7).reals::<T>(n));
     let sum = |(x, y): (f32, f32)| 2.0 * f64::from(x) - 3.0 * f64::from(y);
     let expected: Vec<f64> = wide(&x).into_iter().zip(wide(&y)).map(sum).collect();
     Failure::unless_close(&expected, &doubled(q, &x, -3.0, &y)?, 1e-6 + rounding::<T>(), 1e-6)
 }
 
-fn overwrite<Q: ElementwiseOps, T: Real>(q: &Q) -> Result<(), Failure> {
+fn overwrite<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     let (x, y) = (narrow::<T>(&[1.0, 2.0, 3.0]), narrow::<T>(&[f32::NAN; 3]));
     Failure::unless_equal(&[2.0, 4.0, 6.0], &doubled(q, &x, 0.0, &y)?)
 }
 
-fn sums<Q: ElementwiseOps + 'static>() -> Vec<Case<Q>> {
+fn sums() -> Vec<Case> {
     let shapes = [
         (1, 1, 1),
         (1, 0, 5),
@@ -339,14 +330,14 @@ fn sums<Q: ElementwiseOps + 'static>() -> Vec<Case<Q>> {
     ];
     let shapes = shapes.into_iter().chain(batches().map(|n| (1, n, 3))).chain(batches().map(|n| (n, 3, 1)));
     let mut cases: Vec<_> =
-        shapes.map(|shape| Case::new(format!("{shape:?}"), move |q: &Q| sum::<Q, f32>(q, shape))).collect();
+        shapes.map(|shape| Case::new(format!("{shape:?}"), move |q| sum::<f32>(q, shape))).collect();
     let rows = [5, 37, 69, 100, 101, 1100, 1101].map(|len| (2, len, 1));
     let shapes = rows.into_iter().chain([(1, 600, 33), (2, 33, 7)]);
     cases.extend(shapes.flat_map(|shape| typed!(format!("{shape:?}, typed"), sum(shape))));
     cases
 }
 
-fn sum<Q: ElementwiseOps, T: Real>(q: &Q, (outer, len, inner): (usize, usize, usize)) -> Result<(), Failure> {
+fn sum<T: Real>(q: &Conditioned, (outer, len, inner): (usize, usize, usize)) -> Result<(), Failure> {
     let x = Random::new(len as u64).reals::<T>(outer * len * inner);
     let start = Random::new(1).reals::<T>(outer * inner);
     let (dx, mut dy) = (q.upload(&x)?, q.upload(&start)?);
@@ -365,7 +356,7 @@ fn sum<Q: ElementwiseOps, T: Real>(q: &Q, (outer, len, inner): (usize, usize, us
     Failure::unless_close(&expected, &wide(&q.download(&dy)?), 2f64.powi(-23) + rounding::<T>(), 0.0)
 }
 
-fn dropout<Q: ElementwiseOps, T: Real>(q: &Q, p: f64, n: usize) -> Result<(), Failure> {
+fn dropout<T: Real>(q: &Conditioned, p: f64, n: usize) -> Result<(), Failure> {
     let (seed, site, step) = (0x0123_4567_89ab_cdef, 3, 9);
     let x: Vec<T> = Random::new(2).reals(n);
     let dx = q.upload(&x)?;
@@ -413,7 +404,7 @@ fn row_entropy(x: &[f32], t: &[f64]) -> (f64, Vec<f64>) {
 }
 
 /// Logits are spread over 40 around `centre`.
-fn entropy<Q: LossOps, T: Real>(q: &Q, rows: usize, classes: usize, centre: f32) -> Result<(), Failure> {
+fn entropy<T: Real>(q: &Conditioned, rows: usize, classes: usize, centre: f32) -> Result<(), Failure> {
     let mut random = Random::new((rows + classes) as u64);
     let n = rows * classes;
     let x: Vec<T> = random.reals::<f32>(n).into_iter().map(|x| T::from_f32(20.0 * x + centre)).collect();
@@ -456,7 +447,7 @@ fn entropy<Q: LossOps, T: Real>(q: &Q, rows: usize, classes: usize, centre: f32)
 }
 
 /// The logit of class 0 is 0 and all others are -1: rounding errors of equal terms add up.
-fn long_entropy<Q: LossOps>(q: &Q) -> Result<(), Failure> {
+fn long_entropy(q: &Conditioned) -> Result<(), Failure> {
     const CLASSES: usize = 65_536;
     let mut x = vec![-1.0f32; CLASSES];
     x[0] = 0.0;
@@ -477,7 +468,7 @@ fn long_entropy<Q: LossOps>(q: &Q) -> Result<(), Failure> {
     Failure::unless_close(&grad, &q.download(&gradient)?, 5e-6, 0.0)
 }
 
-fn ignored<Q: LossOps>(q: &Q) -> Result<(), Failure> {
+fn ignored(q: &Conditioned) -> Result<(), Failure> {
     let (x, t) = (q.upload(&[1.0f32, 2.0, 3.0, 4.0])?, q.upload(&[2u32, 0])?);
     let (mut losses, mut grad) = (q.zeros::<f32>(2)?, q.upload(&[9.0f32; 4])?);
     let mut run = || {
@@ -491,19 +482,19 @@ fn ignored<Q: LossOps>(q: &Q) -> Result<(), Failure> {
     Failure::unless_close(&[core::f64::consts::E.ln_1p()], &losses[1..], 1e-6, 0.0)
 }
 
-fn short_activate<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_activate(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, mut y) = (floats(q, 5)?, floats(q, 5)?);
     let f = Activation::Relu;
     q.activate(Activate { f, x: x.view(), y: y.view_mut() }.map(short)?)
 }
 
-fn short_activate_backward<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_activate_backward(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (saved, g, mut dx) = (floats(q, 5)?, floats(q, 5)?, floats(q, 5)?);
     let (f, saved, g, dx) = (Activation::Relu, saved.view(), g.view(), dx.view_mut());
     q.activate_backward(ActivateBackward { f, saved, g, dx }.map(short)?)
 }
 
-fn short_binary<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_binary(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (a, b, mut y) = (floats(q, 6)?, floats(q, 3)?, floats(q, 6)?);
     let (op, rank, shape) = (Binary::Add, 2, [2, 3, 1, 1, 1, 1]);
     let (a_strides, b_strides) = ([3, 1, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0]);
@@ -511,25 +502,25 @@ fn short_binary<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), Backe
     q.binary(linalg::Binary { params: &params, a: a.view(), b: b.view(), y: y.view_mut() }.map(short)?)
 }
 
-fn short_axpby<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_axpby(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, mut y) = (floats(q, 5)?, floats(q, 5)?);
     q.axpby(Axpby { alpha: 1.0, x: x.view(), beta: 1.0, y: y.view_mut() }.map(short)?)
 }
 
-fn short_sum_axis<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_sum_axis(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, mut y) = (floats(q, 24)?, floats(q, 8)?);
     let params = SumParams { outer: 2, len: 3, inner: 4, accumulate: 0 };
     q.sum_axis(SumAxis { params: &params, x: x.view(), y: y.view_mut() }.map(short)?)
 }
 
-fn short_dropout<Q: ElementwiseOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_dropout(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, mut y) = (floats(q, 5)?, floats(q, 5)?);
     let state = q.upload(&[StepState::new(1.0)])?;
     let params = DropoutParams { seed: 1, site: 2, step: 3, first: 0, threshold: 1 << 31, scale: 2.0 };
     q.dropout(linalg::Dropout { params: &params, state: Some(state.view()), x: x.view(), y: y.view_mut() }.map(short)?)
 }
 
-fn short_cross_entropy<Q: LossOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_cross_entropy(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (logits, targets) = (floats(q, 6)?, q.zeros(2)?);
     let (mut losses, mut dlogits) = (floats(q, 2)?, floats(q, 6)?);
     let (logits, targets) = (logits.view(), targets.view());
@@ -537,7 +528,7 @@ fn short_cross_entropy<Q: LossOps>(q: &Q, short: &mut Short) -> Result<(), Backe
     q.cross_entropy(CrossEntropy { classes: 3, scale: 1.0, logits, targets, losses, dlogits }.map(short)?)
 }
 
-fn short_cross_entropy_probs<Q: LossOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_cross_entropy_probs(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (logits, probs) = (floats(q, 6)?, floats(q, 6)?);
     let (mut losses, mut dlogits) = (floats(q, 2)?, floats(q, 6)?);
     let (logits, probs) = (logits.view(), probs.view());

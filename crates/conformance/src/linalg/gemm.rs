@@ -1,7 +1,7 @@
 //! Matrix products with epilogues, broadcast batches and gradients, checked against f64 sums.
 
 use backend_api::{
-    BackendError, Buffer, Real,
+    BackendError, Buffer, Queue, Real,
     ops::linalg::{Gemm, GemmOps},
 };
 use core_types::params::gemm::{GemmParams, MatrixStrides};
@@ -15,7 +15,7 @@ use super::{
     model::{Random, activation, rounding},
 };
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     short::{Short, floats},
 };
 
@@ -39,21 +39,20 @@ const SIZES: [(usize, usize, usize); 16] = [
     (128, 192, 512),
 ];
 
-pub(super) fn specs<Q: GemmOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     let mut products = Vec::new();
     for (m, n, k) in SIZES {
         for (ta, tb) in [(false, false), (false, true), (true, false), (true, true)] {
             let name = format!("A{} B{}, {m}x{n}x{k}", mark(ta), mark(tb));
             let shape = Shape { transposed: [ta, tb, ta && tb], ..Shape::new(1, m, n, k) };
-            products.push(Case::new(name, move |q: &Q| product::<Q, f32>(q, shape)));
+            products.push(Case::new(name, move |q| product::<f32>(q, shape)));
         }
         let (nt, tn) = (Shape::new(1, m, n, k).with([false, true]), Shape::new(1, m, n, k).with([true, false]));
-        products.push(Case::new(format!("f16 {m}x{n}x{k}"), move |q: &Q| product::<Q, f16>(q, nt)));
-        products.push(Case::new(format!("bf16 {m}x{n}x{k}"), move |q: &Q| product::<Q, bf16>(q, tn)));
+        products.push(Case::new(format!("f16 {m}x{n}x{k}"), move |q| product::<f16>(q, nt)));
+        products.push(Case::new(format!("bf16 {m}x{n}x{k}"), move |q| product::<bf16>(q, tn)));
     }
-    products.extend(
-        batches().map(|m| Case::new(format!("{m} rows"), move |q: &Q| product::<Q, f32>(q, Shape::new(1, m, 5, 3)))),
-    );
+    products
+        .extend(batches().map(|m| Case::new(format!("{m} rows"), move |q| product::<f32>(q, Shape::new(1, m, 5, 3)))));
     for ta in [false, true] {
         products.extend(aligned(ta, false, &[(1, 72, 80, 104), (96, 8, 16, 104)]));
         products.extend(aligned(ta, true, &[(1, 72, 80, 104), (96, 8, 17, 104), (1, 24, 77, 104), (1, 8, 77, 512)]));
@@ -62,42 +61,42 @@ pub(super) fn specs<Q: GemmOps + 'static>() -> Vec<OpSpec<Q>> {
     for f in Activation::ALL {
         for (m, n, k) in [(1, 1, 1), (3, 5, 0), (32, 128, 64), (131, 257, 33)] {
             let name = format!("{}, {m}x{n}x{k}", f.name());
-            epilogues.push(Case::new(name, move |q: &Q| epilogue::<Q, f32>(q, f, Shape::new(1, m, n, k), true)));
+            epilogues.push(Case::new(name, move |q| epilogue::<f32>(q, f, Shape::new(1, m, n, k), true)));
         }
     }
     for (m, n, k) in [(24, 77, 104), (12_192, 17, 8)] {
         for ta in [false, true] {
             let shape = Shape::new(1, m, n, k).with([ta, true]);
-            epilogues.push(Case::new(format!("16 bits, A{} BT, {m}x{n}x{k}", mark(ta)), move |q: &Q| {
-                epilogue::<Q, f16>(q, Activation::Relu, shape, true)?;
-                epilogue::<Q, bf16>(q, Activation::Relu, shape, true)
+            epilogues.push(Case::new(format!("16 bits, A{} BT, {m}x{n}x{k}", mark(ta)), move |q| {
+                epilogue::<f16>(q, Activation::Relu, shape, true)?;
+                epilogue::<bf16>(q, Activation::Relu, shape, true)
             }));
         }
     }
     for f in [Activation::Identity, Activation::Sigmoid] {
-        epilogues.push(Case::new(format!("{} without a bias", f.name()), move |q: &Q| {
+        epilogues.push(Case::new(format!("{} without a bias", f.name()), move |q| {
             for (m, n, k) in [(5, 33, 7), (32, 128, 64), (72, 80, 104)] {
-                epilogue::<Q, f32>(q, f, Shape::new(1, m, n, k), false)?;
-                epilogue::<Q, bf16>(q, f, Shape::new(1, m, n, k), false)?;
+                epilogue::<f32>(q, f, Shape::new(1, m, n, k), false)?;
+                epilogue::<bf16>(q, f, Shape::new(1, m, n, k), false)?;
             }
             Ok(())
         }));
     }
     let batches = vec![
-        Case::new("two leading axes, B broadcast along the inner one", |q: &Q| {
+        Case::new("two leading axes, B broadcast along the inner one", |q| {
             batched(q, &[3, 2, 5, 7], &[3, 1, 7, 4], &[3, 2, 5, 4])
         }),
-        Case::new("A broadcast along a missing axis", |q: &Q| batched(q, &[5, 7], &[9, 7, 4], &[9, 5, 4])),
-        Case::new("crossed broadcast over three axes", |q: &Q| {
+        Case::new("A broadcast along a missing axis", |q| batched(q, &[5, 7], &[9, 7, 4], &[9, 5, 4])),
+        Case::new("crossed broadcast over three axes", |q| {
             batched(q, &[2, 1, 3, 3, 2], &[1, 4, 3, 2, 6], &[2, 4, 3, 3, 6])
         }),
-        Case::new("an empty batch", |q: &Q| batched(q, &[0, 5, 7], &[7, 4], &[0, 5, 4])),
-        Case::new("257 small products", |q: &Q| batched(q, &[257, 3, 2], &[257, 2, 3], &[257, 3, 3])),
+        Case::new("an empty batch", |q| batched(q, &[0, 5, 7], &[7, 4], &[0, 5, 4])),
+        Case::new("257 small products", |q| batched(q, &[257, 3, 2], &[257, 2, 3], &[257, 3, 3])),
     ];
     let gradients = vec![
-        Case::new("of one product", |q: &Q| gradients(q, &[5, 7], &[7, 4], &[5, 4])),
-        Case::new("of a broadcast A", |q: &Q| gradients(q, &[5, 7], &[6, 7, 4], &[6, 5, 4])),
-        Case::new("of a broadcast B", |q: &Q| gradients(q, &[2, 6, 5, 7], &[1, 6, 7, 4], &[2, 6, 5, 4])),
+        Case::new("of one product", |q| gradients(q, &[5, 7], &[7, 4], &[5, 4])),
+        Case::new("of a broadcast A", |q| gradients(q, &[5, 7], &[6, 7, 4], &[6, 5, 4])),
+        Case::new("of a broadcast B", |q| gradients(q, &[2, 6, 5, 7], &[1, 6, 7, 4], &[2, 6, 5, 4])),
     ];
     vec![
         OpSpec { op: "linalg.gemm", cases: products }.refusing_short("gemm", short_gemm),
@@ -114,19 +113,16 @@ fn mark(transposed: bool) -> &'static str {
 
 /// Products whose lines are all aligned to 16 bytes in every element type, by `(batch, m, n, k)`: one tile of a GPU's
 /// kernels and a part of a second, many tiles, odd rows, and k in parts.
-fn aligned<Q: GemmOps + 'static>(ta: bool, tb: bool, sizes: &[(usize, usize, usize, usize)]) -> Vec<Case<Q>> {
+fn aligned(ta: bool, tb: bool, sizes: &[(usize, usize, usize, usize)]) -> Vec<Case> {
     let of_size = |&(batch, m, n, k)| {
         let name = format!("A{} B{}, aligned, {batch} of {m}x{n}x{k}", mark(ta), mark(tb));
         let shape = Shape::new(batch, m, n, k).with([ta, tb]);
-        let narrow = Case::new(format!("16 bits, {name}"), move |q: &Q| {
-            product::<Q, f16>(q, shape)?;
-            product::<Q, bf16>(q, shape)
+        let narrow = Case::new(format!("16 bits, {name}"), move |q| {
+            product::<f16>(q, shape)?;
+            product::<bf16>(q, shape)
         });
         // Tiles of f32 are half as deep.
-        [
-            Case::new(name, move |q: &Q| product::<Q, f32>(q, Shape { k: if batch > 1 { 40 } else { k }, ..shape })),
-            narrow,
-        ]
+        [Case::new(name, move |q| product::<f32>(q, Shape { k: if batch > 1 { 40 } else { k }, ..shape })), narrow]
     };
     sizes.iter().flat_map(of_size).collect()
 }
@@ -167,7 +163,7 @@ fn index(l: &Layout, at: &[usize]) -> usize {
     at.iter().zip(l.strides()).map(|(i, s)| i * s).sum()
 }
 
-fn product<Q: GemmOps, T: Real>(q: &Q, shape: Shape) -> Result<(), Failure> {
+fn product<T: Real>(q: &Conditioned, shape: Shape) -> Result<(), Failure> {
     let Shape { batch, m, n, k, .. } = shape;
     let mut random = Random::new((m * 1_000_003 + n * 1009 + k) as u64);
     let (a, b) = (random.reals::<T>(batch * m * k), random.reals::<T>(batch * k * n));
@@ -199,7 +195,7 @@ fn product<Q: GemmOps, T: Real>(q: &Q, shape: Shape) -> Result<(), Failure> {
     Ok(())
 }
 
-fn epilogue<Q: GemmOps, T: Real>(q: &Q, f: Activation, shape: Shape, with_bias: bool) -> Result<(), Failure> {
+fn epilogue<T: Real>(q: &Conditioned, f: Activation, shape: Shape, with_bias: bool) -> Result<(), Failure> {
     let Shape { m, n, k, transposed: [ta, tb, _], .. } = shape;
     let mut random = Random::new((m + n + k) as u64);
     let (a, b, bias) = (random.reals::<T>(m * k), random.reals::<T>(k * n), random.reals::<T>(n));
@@ -257,7 +253,7 @@ fn model(a: &[f32], la: &Layout, b: &[f32], lb: &Layout, c_shape: &[usize]) -> R
     Ok(out)
 }
 
-fn batched<Q: GemmOps>(q: &Q, a_shape: &[usize], b_shape: &[usize], c_shape: &[usize]) -> Result<(), Failure> {
+fn batched(q: &Conditioned, a_shape: &[usize], b_shape: &[usize], c_shape: &[usize]) -> Result<(), Failure> {
     let mut random = Random::new(7);
     let contiguous = |shape: &[usize]| Layout::contiguous(shape).map_err(Failure::from);
     let (la, lb, lc) = (contiguous(a_shape)?, contiguous(b_shape)?, contiguous(c_shape)?);
@@ -272,7 +268,7 @@ fn batched<Q: GemmOps>(q: &Q, a_shape: &[usize], b_shape: &[usize], c_shape: &[u
 
 /// Compares both gradients with central differences of `L = sum(G * (A B))` in the f64 model. L is linear in each
 /// operand, so the differences are exact except for rounding.
-fn gradients<Q: GemmOps>(q: &Q, a_shape: &[usize], b_shape: &[usize], c_shape: &[usize]) -> Result<(), Failure> {
+fn gradients(q: &Conditioned, a_shape: &[usize], b_shape: &[usize], c_shape: &[usize]) -> Result<(), Failure> {
     let mut random = Random::new(11);
     let contiguous = |shape: &[usize]| Layout::contiguous(shape).map_err(Failure::from);
     let (la, lb, lc) = (contiguous(a_shape)?, contiguous(b_shape)?, contiguous(c_shape)?);
@@ -310,7 +306,7 @@ fn gradients<Q: GemmOps>(q: &Q, a_shape: &[usize], b_shape: &[usize], c_shape: &
     Failure::unless_close(&differences(false)?, &q.download(&gb)?, 1e-5, 1e-5)
 }
 
-fn short_gemm<Q: GemmOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_gemm(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (a, b, bias, mut c) = (floats(q, 6)?, floats(q, 12)?, floats(q, 4)?, floats(q, 8)?);
     let row_major = |columns| MatrixStrides { batch: [0; 4], row: columns, col: 1 };
     let params = GemmParams {

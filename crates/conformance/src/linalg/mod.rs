@@ -7,8 +7,6 @@ pub(crate) mod model;
 mod refuse;
 mod rows;
 
-use backend_api::ops::linalg::LinalgOps;
-
 use crate::{OpSpec, spec::BATCHES};
 
 fn batches() -> [usize; 8] {
@@ -17,7 +15,7 @@ fn batches() -> [usize; 8] {
 
 /// Every specification of the op set.
 #[must_use]
-pub fn specs<Q: LinalgOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs() -> Vec<OpSpec> {
     let mut all = gemm::specs();
     all.extend(elementwise::specs());
     all.extend(rows::specs());

@@ -1,7 +1,7 @@
 //! Leaves of columns and of one column of the secure field.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::merkle::{MerkleLeaves, MerkleOps, MerkleSecureLeaves},
 };
 use core_types::{
@@ -14,7 +14,7 @@ use core_types::{
 };
 
 use super::model::{Layout, element, hash};
-use crate::{Case, Failure, OpSpec, short::Short};
+use crate::{Case, Conditioned, Failure, OpSpec, short::Short};
 
 /// Numbers of columns, around the sixteen words of a block.
 const COUNTS: [usize; 9] = [0, 1, 4, 15, 16, 17, 32, 33, 100];
@@ -22,7 +22,7 @@ const COUNTS: [usize; 9] = [0, 1, 4, 15, 16, 17, 32, 33, 100];
 /// What is in the memory of digests before an op writes them.
 const OLD: Digest = Digest([0xdead_beef; 8]);
 
-fn leaves_of<Q: MerkleOps>(q: &Q, log_leaves: u32, layout: &Layout) -> Result<Vec<Digest>, BackendError> {
+fn leaves_of(q: &Conditioned, log_leaves: u32, layout: &Layout) -> Result<Vec<Digest>, BackendError> {
     let (values, mut leaves) = (q.upload(&layout.values)?, q.upload(&vec![OLD; 1 << log_leaves])?);
     q.merkle_leaves(MerkleLeaves {
         params: &MerkleLeavesParams { log_leaves },
@@ -33,7 +33,7 @@ fn leaves_of<Q: MerkleOps>(q: &Q, log_leaves: u32, layout: &Layout) -> Result<Ve
     q.download(&leaves)
 }
 
-fn expect_leaves<Q: MerkleOps>(q: &Q, log_leaves: u32, layout: &Layout) -> Result<(), Failure> {
+fn expect_leaves(q: &Conditioned, log_leaves: u32, layout: &Layout) -> Result<(), Failure> {
     Failure::unless_equal(&layout.leaves(log_leaves), &leaves_of(q, log_leaves, layout)?)
 }
 
@@ -42,16 +42,16 @@ fn below(log_leaves: u32, groups: &[(u32, usize)]) -> Vec<u32> {
     groups.iter().flat_map(|&(below, count)| vec![log_leaves - below; count]).collect()
 }
 
-pub(super) fn columns<Q: MerkleOps + 'static>() -> OpSpec<Q> {
+pub(super) fn columns() -> OpSpec {
     let mut cases = Vec::new();
     for log_leaves in 0..=12 {
-        cases.push(Case::new(format!("2^{log_leaves} leaves, columns of every height"), move |q: &Q| {
+        cases.push(Case::new(format!("2^{log_leaves} leaves, columns of every height"), move |q| {
             let log_sizes: Vec<u32> = (0..=log_leaves).flat_map(|log_size| [log_size; 3]).collect();
             expect_leaves(q, log_leaves, &Layout::new(&log_sizes, 1))
         }));
     }
     for count in COUNTS {
-        cases.push(Case::new(format!("{count} columns"), move |q: &Q| {
+        cases.push(Case::new(format!("{count} columns"), move |q| {
             for below in [0, 1, 4] {
                 expect_leaves(q, 6, &Layout::new(&vec![6 - below; count], 0))?;
             }
@@ -69,30 +69,30 @@ pub(super) fn columns<Q: MerkleOps + 'static>() -> OpSpec<Q> {
         (13, &[(13, 1), (9, 14), (2, 18), (0, 1)]),
     ];
     for (log_leaves, groups) in mixed {
-        cases.push(Case::new(format!("2^{log_leaves} leaves, columns below {groups:?}"), move |q: &Q| {
+        cases.push(Case::new(format!("2^{log_leaves} leaves, columns below {groups:?}"), move |q| {
             let layout = Layout::new(&below(log_leaves, groups), 5);
             expect_leaves(q, log_leaves, &layout)?;
             expect_leaves(q, log_leaves, &layout.reversed())
         }));
     }
-    cases.push(Case::new("one column many times", |q: &Q| {
+    cases.push(Case::new("one column many times", |q| {
         let Layout { columns, values } = Layout::new(&[5], 2);
         expect_leaves(q, 5, &Layout { columns: vec![columns[0]; 20], values })
     }));
-    cases.push(Case::new("zeros and greatest elements", |q: &Q| {
+    cases.push(Case::new("zeros and greatest elements", |q| {
         [M31::ZERO, -M31::ONE].into_iter().try_for_each(|element| {
             let mut layout = Layout::new(&below(6, &[(3, 9), (0, 9)]), 0);
             layout.values.fill(element);
             expect_leaves(q, 6, &layout)
         })
     }));
-    let large = Case::new("2^17 leaves", |q: &Q| expect_leaves(q, 17, &Layout::new(&below(17, &[(2, 3), (0, 15)]), 1)));
+    let large = Case::new("2^17 leaves", |q| expect_leaves(q, 17, &Layout::new(&below(17, &[(2, 3), (0, 15)]), 1)));
     cases.push(large.on_elements(18 << 17));
     cases.push(Case::new("columns that are too long, out of order or out of their buffer", expect_refusals));
     OpSpec { op: "merkle.leaves", cases }.refusing_short("merkle_leaves", short_leaves)
 }
 
-fn expect_refusals<Q: MerkleOps>(q: &Q) -> Result<(), Failure> {
+fn expect_refusals(q: &Conditioned) -> Result<(), Failure> {
     let (values, mut leaves) = (q.zeros::<M31>(64)?, q.zeros::<Digest>(32)?);
     for (log_leaves, columns) in [
         (5, vec![ColumnAt::new(0, 6)]),
@@ -116,7 +116,7 @@ fn expect_refusals<Q: MerkleOps>(q: &Q) -> Result<(), Failure> {
     Ok(())
 }
 
-fn expect_secure_leaves<Q: MerkleOps>(q: &Q, log_size: u32, log_packed: u32) -> Result<(), Failure> {
+fn expect_secure_leaves(q: &Conditioned, log_size: u32, log_packed: u32) -> Result<(), Failure> {
     let values: Vec<M31> = (0..4usize << log_size).map(element).collect();
     let leaf = |leaf: usize| {
         let rows = leaf << log_packed..(leaf + 1) << log_packed;
@@ -132,16 +132,16 @@ fn expect_secure_leaves<Q: MerkleOps>(q: &Q, log_size: u32, log_packed: u32) -> 
     Failure::unless_equal(&expected, &q.download(&leaves)?)
 }
 
-pub(super) fn secure<Q: MerkleOps + 'static>() -> OpSpec<Q> {
+pub(super) fn secure() -> OpSpec {
     let mut cases = Vec::new();
     for log_packed in [0, 2] {
         for log_size in (log_packed..=12).chain([16]) {
             let name = format!("2^{log_size} values, 2^{log_packed} in a leaf");
-            let case = Case::new(name, move |q: &Q| expect_secure_leaves(q, log_size, log_packed));
+            let case = Case::new(name, move |q| expect_secure_leaves(q, log_size, log_packed));
             cases.push(case.on_elements(4 << log_size));
         }
     }
-    cases.push(Case::new("leaves of two values, of more values than there are, and of too many", |q: &Q| {
+    cases.push(Case::new("leaves of two values, of more values than there are, and of too many", |q| {
         let (values, mut leaves) = (q.zeros::<M31>(64)?, q.zeros::<Digest>(16)?);
         for (log_size, log_packed) in [(4, 1), (4, 2), (4, 3), (1, 2), (31, 0), (u32::MAX, 2), (4, u32::MAX)] {
             let refused = q.merkle_secure_leaves(MerkleSecureLeaves {
@@ -156,7 +156,7 @@ pub(super) fn secure<Q: MerkleOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "merkle.secure_leaves", cases }.refusing_short("merkle_secure_leaves", short_secure_leaves)
 }
 
-fn short_leaves<Q: MerkleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_leaves(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let Layout { columns, values } = Layout::new(&[1, 3], 1);
     let (values, mut leaves) = (q.upload(&values)?, q.zeros(8)?);
     let (values, leaves) = (values.view(), leaves.view_mut());
@@ -164,7 +164,7 @@ fn short_leaves<Q: MerkleOps>(q: &Q, short: &mut Short) -> Result<(), BackendErr
     q.merkle_leaves(MerkleLeaves { params: &params, columns: &columns, values, leaves }.map(short)?)
 }
 
-fn short_secure_leaves<Q: MerkleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_secure_leaves(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (values, mut leaves) = (q.zeros(4 << 3)?, q.zeros(2)?);
     let (values, leaves) = (values.view(), leaves.view_mut());
     let params = MerkleSecureLeavesParams { log_size: 3, log_packed: 2 };

@@ -7,12 +7,10 @@ mod model;
 mod paths;
 mod tree;
 
-use backend_api::ops::merkle::MerkleOps;
-
 use crate::OpSpec;
 
 /// Every specification of the op set.
 #[must_use]
-pub fn specs<Q: MerkleOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs() -> Vec<OpSpec> {
     vec![leaves::columns(), leaves::secure(), tree::tree(), paths::paths()]
 }

@@ -1,12 +1,12 @@
 //! Digests beside paths.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::merkle::{MerkleOps, MerklePaths},
 };
 use core_types::{blake2s::Digest, params::merkle::MerklePathsParams};
 
-use crate::{Case, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// A digest by level and position, different for each.
 fn node(level: u32, position: u32) -> Digest {
@@ -29,7 +29,7 @@ fn leaf(params: &MerklePathsParams, position: u32) -> u32 {
     2 * pair as u32 + position % 2
 }
 
-fn expect_paths<Q: MerkleOps>(q: &Q, params: MerklePathsParams) -> Result<(), Failure> {
+fn expect_paths(q: &Conditioned, params: MerklePathsParams) -> Result<(), Failure> {
     let MerklePathsParams { log_leaves, first_level, queries, .. } = params;
     let positions: Vec<u32> = (0..queries).map(|i| i.wrapping_mul(0x9e37_79b9).rotate_left(7)).collect();
     let path = |&position: &u32| {
@@ -48,10 +48,10 @@ fn expect_paths<Q: MerkleOps>(q: &Q, params: MerklePathsParams) -> Result<(), Fa
     Failure::unless_equal(&expected, &q.download(&paths)?)
 }
 
-pub(super) fn paths<Q: MerkleOps + 'static>() -> OpSpec<Q> {
+pub(super) fn paths() -> OpSpec {
     let mut cases = Vec::new();
     for log_leaves in [0u32, 1, 2, 5, 9] {
-        cases.push(Case::new(format!("2^{log_leaves} leaves"), move |q: &Q| {
+        cases.push(Case::new(format!("2^{log_leaves} leaves"), move |q| {
             for log_from in [log_leaves.saturating_sub(3), log_leaves, log_leaves + 1, log_leaves + 4, 30] {
                 for folded in 0..=u32::from(log_from >= log_leaves) {
                     for first_level in [0, log_leaves / 2, log_leaves] {
@@ -64,12 +64,12 @@ pub(super) fn paths<Q: MerkleOps + 'static>() -> OpSpec<Q> {
         }));
     }
     for queries in BATCHES {
-        cases.push(Case::new(format!("{queries} queries"), move |q: &Q| {
+        cases.push(Case::new(format!("{queries} queries"), move |q| {
             expect_paths(q, MerklePathsParams { log_leaves: 7, log_from: 9, first_level: 1, queries, folded: 0 })?;
             expect_paths(q, MerklePathsParams { log_leaves: 4, log_from: 9, first_level: 0, queries, folded: 1 })
         }));
     }
-    cases.push(Case::new("levels, positions and trees out of range", |q: &Q| {
+    cases.push(Case::new("levels, positions and trees out of range", |q| {
         let good = MerklePathsParams { log_leaves: 3, log_from: 3, first_level: 0, queries: 2, folded: 0 };
         for params in [
             MerklePathsParams { log_leaves: 31, ..good },
@@ -96,7 +96,7 @@ pub(super) fn paths<Q: MerkleOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "merkle.paths", cases }.refusing_short("merkle_paths", short_paths)
 }
 
-fn short_paths<Q: MerkleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_paths(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (nodes, positions, mut paths) = (q.zeros(15)?, q.zeros(2)?, q.zeros(6)?);
     let params = MerklePathsParams { log_leaves: 3, log_from: 3, first_level: 0, queries: 2, folded: 0 };
     let (nodes, positions, paths) = (nodes.view(), positions.view(), paths.view_mut());

@@ -1,7 +1,7 @@
 //! Nodes above leaves, and published roots.
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, Buffer as _, Queue,
     ops::merkle::{MerkleLeaves, MerkleOps, MerkleTree},
 };
 use core_types::{
@@ -14,9 +14,9 @@ use core_types::{
 };
 
 use super::model::{digest, hash, with_nodes};
-use crate::{Case, Failure, OpSpec, short::Short};
+use crate::{Case, Conditioned, Failure, OpSpec, short::Short};
 
-fn expect_nodes<Q: MerkleOps>(q: &Q, log_leaves: u32) -> Result<(), Failure> {
+fn expect_nodes(q: &Conditioned, log_leaves: u32) -> Result<(), Failure> {
     let leaves: Vec<Digest> = (0..1 << log_leaves).map(|leaf| hash([leaf])).collect();
     let expected = with_nodes(leaves.clone());
     let mut nodes = leaves;
@@ -27,7 +27,7 @@ fn expect_nodes<Q: MerkleOps>(q: &Q, log_leaves: u32) -> Result<(), Failure> {
 }
 
 /// The root of the tree of some columns is one that was published.
-fn expect_root<Q: MerkleOps>(q: &Q, root: &str, log_leaves: u32, columns: &[&[u32]]) -> Result<(), Failure> {
+fn expect_root(q: &Conditioned, root: &str, log_leaves: u32, columns: &[&[u32]]) -> Result<(), Failure> {
     let mut first = 0;
     let places = columns.iter().map(|column| {
         let place = ColumnAt::new(first, column.len().ilog2());
@@ -48,20 +48,20 @@ fn expect_root<Q: MerkleOps>(q: &Q, root: &str, log_leaves: u32, columns: &[&[u3
     Failure::unless_equal(&[digest(root)], &nodes[nodes.len() - 1..])
 }
 
-pub(super) fn tree<Q: MerkleOps + 'static>() -> OpSpec<Q> {
+pub(super) fn tree() -> OpSpec {
     let mut cases = Vec::new();
     for log_leaves in (0..=13).chain([17, 19]) {
-        let case = Case::new(format!("2^{log_leaves} leaves"), move |q: &Q| expect_nodes(q, log_leaves));
+        let case = Case::new(format!("2^{log_leaves} leaves"), move |q| expect_nodes(q, log_leaves));
         cases.push(case.on_elements(1 << log_leaves));
     }
-    cases.push(Case::new("published root of two columns", |q: &Q| {
+    cases.push(Case::new("published root of two columns", |q| {
         let columns: [&[u32]; 2] = [&[0, 1, 2, 3], &[10, 11, 12, 13, 14, 15, 16, 17]];
         expect_root(q, "46b069794c73a1c9a67ec1cc609b434c81cb79e5c097ea6c262f8e37f41ab7d9", 3, &columns)
     }));
-    cases.push(Case::new("published root of no columns", |q: &Q| {
+    cases.push(Case::new("published root of no columns", |q| {
         expect_root(q, "69217a3079908094e11121d042354a7c1f55b6482ca1a51e1b250dfd1ed0eef9", 0, &[])
     }));
-    cases.push(Case::new("trees that are too high", |q: &Q| {
+    cases.push(Case::new("trees that are too high", |q| {
         [31, 63, u32::MAX].into_iter().try_for_each(|log_leaves| {
             let mut nodes = q.zeros(1)?;
             let params = MerkleTreeParams { log_leaves };
@@ -72,7 +72,7 @@ pub(super) fn tree<Q: MerkleOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "merkle.tree", cases }.refusing_short("merkle_tree", short_tree)
 }
 
-fn short_tree<Q: MerkleOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_tree(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let mut nodes = q.zeros(15)?;
     let params = MerkleTreeParams { log_leaves: 3 };
     q.merkle_tree(MerkleTree { params: &params, nodes: nodes.view_mut() }.map(short)?)

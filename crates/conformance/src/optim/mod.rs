@@ -8,18 +8,16 @@ mod optimizer;
 mod record;
 mod steps;
 
-use backend_api::ops::optim::OptimOps;
-
 use crate::OpSpec;
 
-/// A case for each element type: `$check::<Q, T>(q, ..)`.
+/// A case for each element type: `$check::<T>(q, ..)`.
 macro_rules! typed {
     ($name:expr, $check:ident($($argument:expr),*)) => {{
         let name = $name;
         [
-            $crate::Case::new(format!("f32, {name}"), move |q: &Q| $check::<Q, f32>(q $(, $argument)*)),
-            $crate::Case::new(format!("f16, {name}"), move |q: &Q| $check::<Q, half::f16>(q $(, $argument)*)),
-            $crate::Case::new(format!("bf16, {name}"), move |q: &Q| $check::<Q, half::bf16>(q $(, $argument)*)),
+            $crate::Case::new(format!("f32, {name}"), move |q| $check::<f32>(q $(, $argument)*)),
+            $crate::Case::new(format!("f16, {name}"), move |q| $check::<half::f16>(q $(, $argument)*)),
+            $crate::Case::new(format!("bf16, {name}"), move |q| $check::<half::bf16>(q $(, $argument)*)),
         ]
     }};
 }
@@ -28,7 +26,7 @@ use typed;
 
 /// Every specification of the op set.
 #[must_use]
-pub fn specs<Q: OptimOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs() -> Vec<OpSpec> {
     let mut all = record::specs();
     all.extend(steps::specs());
     all.extend(optimizer::specs());

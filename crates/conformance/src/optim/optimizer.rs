@@ -8,9 +8,9 @@ use nn_ops::{
 };
 
 use super::model::{Weight, rate};
-use crate::{Case, Failure, OpSpec, linalg::model::Random};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::Random};
 
-pub(super) fn specs<Q: OptimOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     let sgd = |momentum, nesterov, decay, clip| OptimizerConfig {
         rule: Rule::Sgd { momentum, nesterov },
         decay,
@@ -37,13 +37,13 @@ pub(super) fn specs<Q: OptimOps + 'static>() -> Vec<OpSpec<Q>> {
         ),
         ("AdamW", adam(WeightDecay::Decoupled(0.1), Some(1.5), Annealing::Cosine { steps: 60, least: 1e-4 })),
     ];
-    let mut cases: Vec<Case<Q>> = all
+    let mut cases: Vec<Case> = all
         .into_iter()
-        .map(|(name, config)| Case::new(format!("{name}, 100 steps"), move |q: &Q| hundred_steps(q, config)))
+        .map(|(name, config)| Case::new(format!("{name}, 100 steps"), move |q| hundred_steps(q, config)))
         .collect();
-    cases.push(Case::new("a loss scale in f16 and bf16", |q: &Q| {
-        scaled::<Q, f16>(q)?;
-        scaled::<Q, bf16>(q)
+    cases.push(Case::new("a loss scale in f16 and bf16", |q| {
+        scaled::<f16>(q)?;
+        scaled::<bf16>(q)
     }));
     vec![OpSpec { op: "optim.optimizer", cases }]
 }
@@ -56,7 +56,7 @@ fn tensors() -> [ParameterSpec; 3] {
 
 /// Weights and gradients against the recurrences in f64. The bound is relative to the greatest weight, since a weight near zero
 /// is the difference of greater numbers.
-fn hundred_steps<Q: OptimOps>(q: &Q, config: OptimizerConfig) -> Result<(), Failure> {
+fn hundred_steps(q: &Conditioned, config: OptimizerConfig) -> Result<(), Failure> {
     let table = ParameterTable::new(&tensors())?;
     let (mut values, mut gradients) = (ParameterArena::zeros(q, &table)?, ParameterArena::zeros(q, &table)?);
     let mut optimizer = Optimizer::new(q, config, &table)?;
@@ -92,14 +92,15 @@ fn hundred_steps<Q: OptimOps>(q: &Q, config: OptimizerConfig) -> Result<(), Fail
 }
 
 /// Gradients are the loss scale times one; when it is too great for f16, or a gradient is no number, the step is left out.
-fn scaled<Q: OptimOps, T: Real>(q: &Q) -> Result<(), Failure> {
+fn scaled<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     let scale = LossScale { initial: 65_536.0, growth: 2.0, backoff: 0.5, interval: 3 };
     let config = OptimizerConfig { loss_scale: Some(scale), ..OptimizerConfig::sgd(0.5, 0.0) };
     let table = ParameterTable::new(&tensors())?;
-    let mut values = ParameterArena::<Q, f32>::zeros(q, &table)?;
-    let (mut gradients, mut copy) = (ParameterArena::<Q, T>::zeros(q, &table)?, ParameterArena::zeros(q, &table)?);
+    let mut values = ParameterArena::<Conditioned, f32>::zeros(q, &table)?;
+    let (mut gradients, mut copy) =
+        (ParameterArena::<Conditioned, T>::zeros(q, &table)?, ParameterArena::zeros(q, &table)?);
     let ones = {
-        let mut ones = ParameterArena::<Q, f32>::zeros(q, &table)?;
+        let mut ones = ParameterArena::<Conditioned, f32>::zeros(q, &table)?;
         for id in table.ids() {
             ones.write(q, id, &vec![1.0; table.layout(id)?.numel()])?;
         }
@@ -132,7 +133,7 @@ fn scaled<Q: OptimOps, T: Real>(q: &Q) -> Result<(), Failure> {
         Failure::unless_equal(&vec![T::from_f32(expected); values.len()], &copy.values(q, id)?)?;
     }
     let longer = ParameterTable::new(&[ParameterSpec::new("longer", &[1000])])?;
-    let wrong = ParameterArena::<Q, T>::zeros(q, &longer)?;
+    let wrong = ParameterArena::<Conditioned, T>::zeros(q, &longer)?;
     match optimizer.step(q, wrong.view(), values.view_mut(), None) {
         Err(NnError::Length { tensor: "gradients", .. }) => Ok(()),
         other => Err(Failure::Broken(format!("gradients of another table: {other:?}"))),

@@ -1,20 +1,20 @@
 //! The record of steps: sums of squares, the next step, and losses times their scale.
 
 use backend_api::{
-    BackendError, Buffer as _, Real,
+    BackendError, Buffer as _, Queue, Real,
     ops::optim::{AdvanceStep, OptimOps, ScaleLoss, SquareSums},
 };
 use core_types::params::optim::{AdvanceParams, Anneal, PART, ScheduleParams, StepState};
 
 use super::typed;
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     linalg::model::Random,
     short::{Short, floats},
     spec::BATCHES,
 };
 
-pub(super) fn specs<Q: OptimOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     vec![sums(), records(), losses()]
 }
 
@@ -25,15 +25,15 @@ fn near(what: &str, expected: f64, got: f64, rtol: f64) -> Result<(), Failure> {
     Err(Failure::Broken(format!("{what}: expected {expected}, got {got}")))
 }
 
-fn sums<Q: OptimOps + 'static>() -> OpSpec<Q> {
+fn sums() -> OpSpec {
     let lengths = BATCHES.into_iter().map(|n| n as usize).chain([PART - 1, PART + 3, 5 * PART + 77]);
-    let mut cases: Vec<Case<Q>> = lengths
+    let mut cases: Vec<Case> = lengths
         .flat_map(|n| typed!(format!("{n} gradients"), squares(n)).map(|case| case.on_elements(n as u64)))
         .collect();
     cases.extend(
         typed!("what is no number shows in its part".to_owned(), strange()).map(|case| case.on_elements(65_536)),
     );
-    cases.push(Case::new("squares beyond the range of f32", |q: &Q| {
+    cases.push(Case::new("squares beyond the range of f32", |q| {
         for x in [3e38f32, 1e-40] {
             let (g, mut sums) = (q.upload(&[x; 100])?, q.zeros::<f64>(1)?);
             q.square_sums(SquareSums { g: g.view(), sums: sums.view_mut() })?;
@@ -41,13 +41,13 @@ fn sums<Q: OptimOps + 'static>() -> OpSpec<Q> {
         }
         Ok(())
     }));
-    OpSpec { op: "optim.square_sums", cases }.refusing_short("square_sums", |q: &Q, short: &mut Short| {
+    OpSpec { op: "optim.square_sums", cases }.refusing_short("square_sums", |q, short: &mut Short| {
         let (g, mut sums) = (floats(q, PART + 1)?, q.zeros::<f64>(2)?);
         q.square_sums(SquareSums { g: g.view(), sums: sums.view_mut() }.map(short)?)
     })
 }
 
-fn squares<Q: OptimOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
+fn squares<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let g: Vec<T> = Random::new(n as u64).reals(n);
     let (dg, mut sums) = (q.upload(&g)?, q.upload(&vec![-1.0f64; n.div_ceil(PART)])?);
     q.square_sums(SquareSums { g: dg.view(), sums: sums.view_mut() })?;
@@ -59,7 +59,7 @@ fn squares<Q: OptimOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-fn strange<Q: OptimOps, T: Real>(q: &Q) -> Result<(), Failure> {
+fn strange<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     let mut g = vec![T::from_f32(1.0); 3 * PART];
     for (place, x) in [(PART + 1, f32::INFINITY), (2 * PART, f32::NAN)] {
         g[place] = T::from_f32(x);
@@ -93,28 +93,28 @@ const PARAMS: AdvanceParams = AdvanceParams {
     reserved: 0,
 };
 
-fn records<Q: OptimOps + 'static>() -> OpSpec<Q> {
-    let mut cases: Vec<Case<Q>> = Vec::new();
+fn records() -> OpSpec {
+    let mut cases: Vec<Case> = Vec::new();
     for (name, anneal) in [
         ("a constant rate", Anneal::Constant),
         ("a straight line", Anneal::Linear),
         ("a cosine", Anneal::Cosine),
         ("powers", Anneal::Steps),
     ] {
-        cases.push(Case::new(name, move |q: &Q| rates(q, anneal)));
+        cases.push(Case::new(name, move |q| rates(q, anneal)));
     }
     for count in [1, 31, 32, 33, 255, 256, 257, 1000] {
-        cases.push(Case::new(format!("the norm of {count} sums"), move |q: &Q| norms(q, count)));
+        cases.push(Case::new(format!("the norm of {count} sums"), move |q| norms(q, count)));
     }
     cases.push(Case::new("the loss scale's table of states", scales));
-    cases.push(Case::new("without a norm nothing is left out", |q: &Q| {
+    cases.push(Case::new("without a norm nothing is left out", |q| {
         let mut state = q.upload(&[StepState { step: 4, sound: 1, skip: 1, norm: 3.0, ..StepState::new(8.0) }])?;
         q.advance_step(AdvanceStep { params: &PARAMS, sums: None, state: state.view_mut() })?;
         let got = q.download(&state)?[0];
         Failure::unless_equal(&[5, 0, 0, 0], &[got.step, got.skip.into(), got.sound.into(), got.skipped])?;
         Failure::unless_equal(&[0.0, 16.0], &[got.norm, got.loss_scale.into()])
     }));
-    OpSpec { op: "optim.advance_step", cases }.refusing_short("advance_step", |q: &Q, short: &mut Short| {
+    OpSpec { op: "optim.advance_step", cases }.refusing_short("advance_step", |q, short: &mut Short| {
         // A sum less is another sum, so there are none.
         let mut state = q.upload(&[StepState::new(1.0)])?;
         q.advance_step(AdvanceStep { params: &PARAMS, sums: None, state: state.view_mut() }.map(short)?)
@@ -122,7 +122,7 @@ fn records<Q: OptimOps + 'static>() -> OpSpec<Q> {
 }
 
 /// The rate, the correction of both moments and the decay of 14 steps.
-fn rates<Q: OptimOps>(q: &Q, anneal: Anneal) -> Result<(), Failure> {
+fn rates(q: &Conditioned, anneal: Anneal) -> Result<(), Failure> {
     let params = AdvanceParams { schedule: ScheduleParams { anneal, ..PARAMS.schedule }, interval: 0, ..PARAMS };
     let mut state = q.upload(&[StepState::new(1.0)])?;
     for t in 1..=14i32 {
@@ -146,7 +146,7 @@ fn rates<Q: OptimOps>(q: &Q, anneal: Anneal) -> Result<(), Failure> {
     Ok(())
 }
 
-fn norms<Q: OptimOps>(q: &Q, count: usize) -> Result<(), Failure> {
+fn norms(q: &Conditioned, count: usize) -> Result<(), Failure> {
     let parts: Vec<f64> =
         Random::new(count as u64).reals::<f32>(count).into_iter().map(|x| f64::from(x.abs())).collect();
     let (sums, mut state) = (q.upload(&parts)?, q.upload(&[StepState::new(4.0)])?);
@@ -157,7 +157,7 @@ fn norms<Q: OptimOps>(q: &Q, count: usize) -> Result<(), Failure> {
 }
 
 /// After finite gradients or others: the loss scale, how many were finite in a row, the steps taken and left out.
-fn scales<Q: OptimOps>(q: &Q) -> Result<(), Failure> {
+fn scales(q: &Conditioned) -> Result<(), Failure> {
     let table: [(f64, f32, u32, u64, u64); 9] = [
         (1.0, 8.0, 1, 1, 0),
         (1.0, 16.0, 0, 2, 0),
@@ -181,12 +181,12 @@ fn scales<Q: OptimOps>(q: &Q) -> Result<(), Failure> {
     Ok(())
 }
 
-fn losses<Q: OptimOps + 'static>() -> OpSpec<Q> {
+fn losses() -> OpSpec {
     let cases = BATCHES.into_iter().flat_map(|n| typed!(format!("{n} elements"), scaled(n as usize)));
     OpSpec { op: "optim.scale_loss", cases: cases.collect() }.refusing_short("scale_loss", short_scale)
 }
 
-fn scaled<Q: OptimOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
+fn scaled<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let x: Vec<f32> = Random::new(5).reals(n);
     let state = StepState { gradient: 3.0, ..StepState::new(1024.0) };
     let (dx, state, mut y) = (q.upload(&x)?, q.upload(&[state])?, q.zeros::<T>(n)?);
@@ -195,7 +195,7 @@ fn scaled<Q: OptimOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
     Failure::unless_equal(&expected, &q.download(&y)?)
 }
 
-fn short_scale<Q: OptimOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_scale(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, mut y, state) = (floats(q, 5)?, floats(q, 5)?, q.upload(&[StepState::new(2.0)])?);
     q.scale_loss(ScaleLoss { state: state.view(), x: x.view(), y: y.view_mut() }.map(short)?)
 }

@@ -1,7 +1,7 @@
 //! Steps of single ops: what is left out, copies, views that begin anywhere, types of gradients, and refusals.
 
 use backend_api::{
-    BackendError, Buffer as _, DType, Real,
+    BackendError, Buffer as _, DType, Queue, Real,
     ops::optim::{AdamStep, OptimOps, SgdStep},
 };
 use core_types::params::optim::{AdamParams, SgdParams, StepState};
@@ -10,7 +10,7 @@ use nn_ops::{Rule, WeightDecay};
 
 use super::{model::Weight, typed};
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     linalg::model::Random,
     short::{Short, floats},
 };
@@ -18,9 +18,9 @@ use crate::{
 /// Lengths around vectors, warps, blocks and the parallel grain.
 const LENGTHS: [usize; 9] = [0, 1, 31, 32, 33, 255, 257, 1028, 70_001];
 
-pub(super) fn specs<Q: OptimOps + 'static>() -> Vec<OpSpec<Q>> {
-    let mut sgd: Vec<Case<Q>> = Vec::new();
-    let mut adam: Vec<Case<Q>> = Vec::new();
+pub(super) fn specs() -> Vec<OpSpec> {
+    let mut sgd: Vec<Case> = Vec::new();
+    let mut adam: Vec<Case> = Vec::new();
     for n in LENGTHS {
         sgd.extend(
             typed!(format!("{n} weights"), descends(n, 0, Gradients::OfType)).map(|case| case.on_elements(n as u64)),
@@ -33,16 +33,16 @@ pub(super) fn specs<Q: OptimOps + 'static>() -> Vec<OpSpec<Q>> {
     adam.extend(typed!("from the second element on".to_owned(), adapts(700, 1, Gradients::OfType)));
     for (n, skip) in [(33, 0), (700, 1), (1028, 0)] {
         let name = format!("{n} weights from {skip} on, gradients in f32 and a copy");
-        sgd.push(Case::new(format!("{name} in 16 bits"), move |q: &Q| {
-            descends::<Q, f16>(q, n, skip, Gradients::Wide)?;
-            descends::<Q, bf16>(q, n, skip, Gradients::Wide)
+        sgd.push(Case::new(format!("{name} in 16 bits"), move |q| {
+            descends::<f16>(q, n, skip, Gradients::Wide)?;
+            descends::<bf16>(q, n, skip, Gradients::Wide)
         }));
-        adam.push(Case::new(format!("{name} in 16 bits"), move |q: &Q| {
-            adapts::<Q, f16>(q, n, skip, Gradients::Wide)?;
-            adapts::<Q, bf16>(q, n, skip, Gradients::Wide)
+        adam.push(Case::new(format!("{name} in 16 bits"), move |q| {
+            adapts::<f16>(q, n, skip, Gradients::Wide)?;
+            adapts::<bf16>(q, n, skip, Gradients::Wide)
         }));
     }
-    sgd.push(Case::new("momentum without running sums is refused", |q: &Q| {
+    sgd.push(Case::new("momentum without running sums is refused", |q| {
         let (g, mut w, state) = (floats(q, 1)?, floats(q, 1)?, q.upload(&[state()])?);
         let (state, g, wide, w) = (state.view(), Some(g.view()), None, w.view_mut());
         let step = SgdStep::<_, f32> { params: &SGD, state, g, wide, v: None, w, copy: None };
@@ -103,7 +103,7 @@ fn unless_copied<T: Real>(skip: usize, start: &[f32], w: &[f32], copy: Option<Ve
     Failure::unless_equal(&rounded, &copy[skip..])
 }
 
-fn descends<Q: OptimOps, T: Real>(q: &Q, n: usize, skip: usize, gradients: Gradients) -> Result<(), Failure> {
+fn descends<T: Real>(q: &Conditioned, n: usize, skip: usize, gradients: Gradients) -> Result<(), Failure> {
     let data = Data::<T>::new(n + skip);
     let [start_v, start_w, _] = &data.beside;
     let (g, wide) = (q.upload(&data.g)?, q.upload(&data.wide())?);
@@ -158,7 +158,7 @@ fn descends<Q: OptimOps, T: Real>(q: &Q, n: usize, skip: usize, gradients: Gradi
     Ok(())
 }
 
-fn adapts<Q: OptimOps, T: Real>(q: &Q, n: usize, skip: usize, gradients: Gradients) -> Result<(), Failure> {
+fn adapts<T: Real>(q: &Conditioned, n: usize, skip: usize, gradients: Gradients) -> Result<(), Failure> {
     let mut data = Data::<T>::new(n + skip);
     data.beside[1].iter_mut().for_each(|v| *v = v.abs());
     let [start_m, start_v, start_w] = &data.beside;
@@ -207,9 +207,9 @@ fn adapts<Q: OptimOps, T: Real>(q: &Q, n: usize, skip: usize, gradients: Gradien
     Ok(())
 }
 
-fn refusals<Q: OptimOps>(q: &Q) -> Result<(), Failure> {
+fn refusals(q: &Conditioned) -> Result<(), Failure> {
     /// Which gradients of f16 and of f32 there are.
-    fn refused<Q: OptimOps>(q: &Q, of_type: bool, wide: bool) -> Result<(), Failure> {
+    fn refused(q: &Conditioned, of_type: bool, wide: bool) -> Result<(), Failure> {
         let (half, single, state) = (q.zeros::<f16>(2)?, floats(q, 2)?, q.upload(&[state()])?);
         let (mut m, mut v, mut w) = (floats(q, 2)?, floats(q, 2)?, floats(q, 2)?);
         let (g, wide) = (of_type.then(|| half.view()), wide.then(|| single.view()));
@@ -227,7 +227,7 @@ fn refusals<Q: OptimOps>(q: &Q) -> Result<(), Failure> {
     Failure::unless_refused("a copy in f32", q.adam_step(step))
 }
 
-fn short_sgd<Q: OptimOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_sgd(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (g, state) = (q.zeros::<f16>(5)?, q.upload(&[state()])?);
     let (mut v, mut w, mut copy) = (floats(q, 5)?, floats(q, 5)?, q.zeros::<f16>(5)?);
     let (state, g, v) = (state.view(), Some(g.view()), Some(v.view_mut()));
@@ -235,7 +235,7 @@ fn short_sgd<Q: OptimOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> 
     q.sgd_step(SgdStep { params: &SGD, state, g, wide: None, v, w, copy }.map(short)?)
 }
 
-fn short_adam<Q: OptimOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_adam(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (wide, state) = (floats(q, 5)?, q.upload(&[state()])?);
     let (mut m, mut v, mut w, mut copy) = (floats(q, 5)?, floats(q, 5)?, floats(q, 5)?, q.zeros::<f16>(5)?);
     let (state, wide, m, v) = (state.view(), Some(wide.view()), m.view_mut(), v.view_mut());

@@ -1,7 +1,7 @@
 //! Backward passes of gated recurrent units against the chain rule in f64.
 
 use backend_api::{
-    BackendError, Buffer,
+    BackendError, Buffer, Queue,
     ops::recurrent::{GruBackward, RecurrentOps},
 };
 use core_types::params::recurrent::{GruInputs, GruVariant};
@@ -11,7 +11,7 @@ use super::{
     model::{Inputs, values},
 };
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     short::{Short, floats},
     spec::BATCHES,
 };
@@ -93,7 +93,7 @@ impl Backward {
         all
     }
 
-    fn run<Q: RecurrentOps>(&self, q: &Q) -> Result<Gradients<f32>, BackendError> {
+    fn run(&self, q: &Conditioned) -> Result<Gradients<f32>, BackendError> {
         let p = &self.inputs.params;
         let (u, saved) = (q.upload(&self.inputs.u)?, q.upload(&self.saved)?);
         let d_states = self.d_states.as_ref().map(|d| q.upload(d)).transpose()?;
@@ -112,7 +112,7 @@ impl Backward {
         Ok(Gradients { gates: q.download(&gates)?, first: q.download(&first)? })
     }
 
-    fn hold<Q: RecurrentOps>(&self, q: &Q) -> Result<(), Failure> {
+    fn hold(&self, q: &Conditioned) -> Result<(), Failure> {
         let (expected, got) = (self.gradients(), self.run(q)?);
         let (rtol, atol) = BOUNDS;
         Failure::unless_close(&expected.gates, &got.gates, rtol, atol).map_err(|failure| named("gates", failure))?;
@@ -120,16 +120,16 @@ impl Backward {
     }
 }
 
-pub(super) fn backward<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
+pub(super) fn backward() -> OpSpec {
     let mut cases = Vec::new();
     for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
-        cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q: &Q| Backward::new(of, variant).hold(q)));
+        cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| Backward::new(of, variant).hold(q)));
     }
     for variant in VARIANTS {
-        cases.push(Case::new(format!("{variant:?}, batches"), move |q: &Q| {
+        cases.push(Case::new(format!("{variant:?}, batches"), move |q| {
             BATCHES.into_iter().try_for_each(|batch| Backward::new([2, batch as usize, 2, 3, 5], variant).hold(q))
         }));
-        cases.push(Case::new(format!("{variant:?}, gradients that are left out"), move |q: &Q| {
+        cases.push(Case::new(format!("{variant:?}, gradients that are left out"), move |q| {
             let both = Backward::new([2, 3, 3, 4, 9], variant);
             Backward { d_states: None, ..both.clone() }.hold(q)?;
             Backward { d_h_t: None, ..both.clone() }.hold(q)?;
@@ -139,7 +139,7 @@ pub(super) fn backward<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
     OpSpec { op: "recurrent.gru_backward", cases }.refusing_short("gru_backward", short_gru_backward)
 }
 
-fn short_gru_backward<Q: RecurrentOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_gru_backward(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let params = Inputs::new(sizes([2, 3, 2, 4, 5]), GruVariant::ResetAfter, GruInputs::Sequence).params;
     let (u, saved, d_states, d_h_t) = (floats(q, 150)?, floats(q, 300)?, floats(q, 60)?, floats(q, 30)?);
     let (mut d_gates, mut d_h0) = (floats(q, 180)?, floats(q, 30)?);

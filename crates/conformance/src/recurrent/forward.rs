@@ -1,7 +1,7 @@
 //! Forward passes of gated recurrent units against their definition, and the bits that batches and calls must not change.
 
 use backend_api::{
-    BackendError, Buffer, Real,
+    BackendError, Buffer, Queue, Real,
     ops::recurrent::{GruForward, GruLayer, RecurrentOps},
 };
 use core_types::params::recurrent::{GruInputs, GruVariant};
@@ -9,7 +9,7 @@ use half::{bf16, f16};
 
 use super::model::{Inputs, Results, Sizes};
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     short::{Short, floats},
     spec::BATCHES,
 };
@@ -43,8 +43,8 @@ pub(super) fn sizes([members, batch, steps, input, hidden]: [usize; 5]) -> Sizes
 }
 
 /// Runs the op on copies of the inputs.
-pub(super) fn run<Q: RecurrentOps>(q: &Q, inputs: &Inputs) -> Result<Results<f32>, BackendError> {
-    run_of::<Q, f32>(q, inputs)
+pub(super) fn run(q: &Conditioned, inputs: &Inputs) -> Result<Results<f32>, BackendError> {
+    run_of::<f32>(q, inputs)
 }
 
 /// The values in `T`.
@@ -62,7 +62,7 @@ pub(super) fn rounded<T: Real>(mut inputs: Inputs) -> Inputs {
 }
 
 /// [`run`] with weights of type `T`.
-fn run_of<Q: RecurrentOps, T: Real>(q: &Q, inputs: &Inputs) -> Result<Results<f32>, BackendError> {
+fn run_of<T: Real>(q: &Conditioned, inputs: &Inputs) -> Result<Results<f32>, BackendError> {
     let p = &inputs.params;
     let upload = |values: &[f32]| q.upload(&of_type::<T>(values));
     let (w, u, b) = (upload(&inputs.w)?, upload(&inputs.u)?, upload(&inputs.b)?);
@@ -85,13 +85,13 @@ fn run_of<Q: RecurrentOps, T: Real>(q: &Q, inputs: &Inputs) -> Result<Results<f3
     Ok(Results { states: q.download(&states)?, last: q.download(&last)?, saved: q.download(&saved)? })
 }
 
-fn hold<Q: RecurrentOps>(q: &Q, inputs: &Inputs) -> Result<(), Failure> {
-    hold_of::<Q, f32>(q, inputs)
+fn hold(q: &Conditioned, inputs: &Inputs) -> Result<(), Failure> {
+    hold_of::<f32>(q, inputs)
 }
 
 /// [`hold`] with weights of type `T`, which the inputs' are.
-fn hold_of<Q: RecurrentOps, T: Real>(q: &Q, inputs: &Inputs) -> Result<(), Failure> {
-    let (expected, got) = (inputs.results(), run_of::<Q, T>(q, inputs)?);
+fn hold_of<T: Real>(q: &Conditioned, inputs: &Inputs) -> Result<(), Failure> {
+    let (expected, got) = (inputs.results(), run_of::<T>(q, inputs)?);
     let (rtol, atol) = BOUNDS;
     for (what, expected, got) in [
         ("states", &expected.states, &got.states),
@@ -111,40 +111,40 @@ pub(super) fn named(what: &str, failure: Failure) -> Failure {
     }
 }
 
-pub(super) fn forward<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
+pub(super) fn forward() -> OpSpec {
     let mut cases = Vec::new();
     for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
-        cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q: &Q| {
+        cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| {
             GruInputs::ALL.into_iter().try_for_each(|form| hold(q, &Inputs::new(sizes(of), variant, form)))
         }));
     }
     for variant in VARIANTS {
-        cases.push(Case::new(format!("{variant:?}, batches"), move |q: &Q| {
+        cases.push(Case::new(format!("{variant:?}, batches"), move |q| {
             let of = |batch: u32| sizes([2, batch as usize, 2, 3, 5]);
             BATCHES.into_iter().try_for_each(|batch| hold(q, &Inputs::new(of(batch), variant, GruInputs::Sequence)))
         }));
-        cases.push(Case::new(format!("{variant:?}, states that begin as zeros"), move |q: &Q| {
+        cases.push(Case::new(format!("{variant:?}, states that begin as zeros"), move |q| {
             let inputs = Inputs { h0: None, ..Inputs::new(sizes([2, 3, 2, 4, 9]), variant, GruInputs::Sequence) };
             hold(q, &inputs)?;
-            hold_of::<Q, f16>(q, &rounded::<f16>(inputs.clone()))?;
-            hold_of::<Q, bf16>(q, &rounded::<bf16>(inputs))
+            hold_of::<f16>(q, &rounded::<f16>(inputs.clone()))?;
+            hold_of::<bf16>(q, &rounded::<bf16>(inputs))
         }));
-        cases.push(Case::new(format!("{variant:?}, sums far from zero"), move |q: &Q| saturated(q, variant)));
-        cases.push(Case::new(format!("{variant:?}, bits of rows and calls"), move |q: &Q| bits(q, variant)));
-        cases.push(Case::new(format!("{variant:?}, what is not a number"), move |q: &Q| not_numbers(q, variant)));
+        cases.push(Case::new(format!("{variant:?}, sums far from zero"), move |q| saturated(q, variant)));
+        cases.push(Case::new(format!("{variant:?}, bits of rows and calls"), move |q| bits(q, variant)));
+        cases.push(Case::new(format!("{variant:?}, what is not a number"), move |q| not_numbers(q, variant)));
     }
     for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
-        cases.push(Case::new(format!("{variant:?}, weights of 16 bits, {of:?}"), move |q: &Q| {
+        cases.push(Case::new(format!("{variant:?}, weights of 16 bits, {of:?}"), move |q| {
             GruInputs::ALL.into_iter().try_for_each(|form| {
                 let inputs = Inputs::new(sizes(of), variant, form);
-                hold_of::<Q, f16>(q, &rounded::<f16>(inputs.clone()))?;
-                hold_of::<Q, bf16>(q, &rounded::<bf16>(inputs))
+                hold_of::<f16>(q, &rounded::<f16>(inputs.clone()))?;
+                hold_of::<bf16>(q, &rounded::<bf16>(inputs))
             })
         }));
     }
-    cases.push(Case::new("biases of the other variant", |q: &Q| other_biases(q)));
+    cases.push(Case::new("biases of the other variant", |q| other_biases(q)));
     for variant in VARIANTS {
-        let large = Case::new(format!("{variant:?}, five members of 128 inputs and 256 states"), move |q: &Q| {
+        let large = Case::new(format!("{variant:?}, five members of 128 inputs and 256 states"), move |q| {
             hold(q, &Inputs::new(sizes([5, 32, 10, 128, 256]), variant, GruInputs::Sequence))
         });
         cases.push(large.on_elements(5 * 32 * 10 * 384));
@@ -153,7 +153,7 @@ pub(super) fn forward<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
 }
 
 /// Gates at their ends: sigmoid and tanh of sums up to some hundreds.
-fn saturated<Q: RecurrentOps>(q: &Q, variant: GruVariant) -> Result<(), Failure> {
+fn saturated(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     let mut inputs = Inputs::new(sizes([1, 6, 3, 4, 21]), variant, GruInputs::Sequence);
     inputs.x.iter_mut().for_each(|x| *x *= 400.0);
     let (expected, got) = (inputs.results(), run(q, &inputs)?);
@@ -162,7 +162,7 @@ fn saturated<Q: RecurrentOps>(q: &Q, variant: GruVariant) -> Result<(), Failure>
 }
 
 /// A row alone has the bits that it has among others, and two calls give the bits of one.
-fn bits<Q: RecurrentOps>(q: &Q, variant: GruVariant) -> Result<(), Failure> {
+fn bits(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     const BATCH: usize = 33;
     let (input, hidden) = (6, 35);
     let whole = Inputs::new(sizes([2, BATCH, 5, input, hidden]), variant, GruInputs::Sequence);
@@ -192,7 +192,7 @@ fn bits<Q: RecurrentOps>(q: &Q, variant: GruVariant) -> Result<(), Failure> {
 }
 
 /// A row with a NaN or an infinity gives NaN or what the definition gives, and leaves the others as they are.
-fn not_numbers<Q: RecurrentOps>(q: &Q, variant: GruVariant) -> Result<(), Failure> {
+fn not_numbers(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     let (batch, input, hidden) = (6, 3, 18);
     let plain = Inputs::new(sizes([1, batch, 2, input, hidden]), variant, GruInputs::Sequence);
     let expected = run(q, &plain)?;
@@ -212,7 +212,7 @@ fn not_numbers<Q: RecurrentOps>(q: &Q, variant: GruVariant) -> Result<(), Failur
     Ok(())
 }
 
-fn other_biases<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
+fn other_biases(q: &Conditioned) -> Result<(), Failure> {
     let before = Inputs::new(sizes([1, 2, 2, 3, 4]), GruVariant::ResetBefore, GruInputs::Sequence);
     let after = Inputs::new(sizes([1, 2, 2, 3, 4]), GruVariant::ResetAfter, GruInputs::Sequence);
     let with = Inputs { bu: after.bu.clone(), ..before };
@@ -221,7 +221,7 @@ fn other_biases<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
     Failure::unless_refused("biases that are missing", run(q, &without).map(drop))
 }
 
-fn short_gru_forward<Q: RecurrentOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_gru_forward(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let params = Inputs::new(sizes([2, 3, 2, 4, 5]), GruVariant::ResetAfter, GruInputs::MemberSequences).params;
     let (w, u, b, bu) = (floats(q, 120)?, floats(q, 150)?, floats(q, 30)?, floats(q, 10)?);
     let (x, h0) = (floats(q, 48)?, floats(q, 30)?);

@@ -1,6 +1,6 @@
 //! The gradients of weights, biases and inputs: against products and sums in f64, and against central differences of the model.
 
-use backend_api::ops::{linalg::LinalgOps, recurrent::RecurrentOps};
+use backend_api::Queue;
 use core_types::params::recurrent::{GruInputs, GruVariant};
 use nn_ops::{GruGradientPlan, GruGradients, GruMember, GruPlan, GruResults, GruUpstream, GruWeights, Tensor};
 
@@ -9,7 +9,7 @@ use super::{
     forward::{VARIANTS, named, sizes},
     model::Inputs,
 };
-use crate::{Case, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
 /// Members, batch, steps, inputs and states; some axes are empty.
 const SIZES: [[usize; 5]; 6] =
@@ -85,7 +85,7 @@ pub(super) fn expected(pass: &Backward, decay: f64) -> All<f64> {
 }
 
 /// Forward, backward, and the plan.
-fn run<Q: RecurrentOps + LinalgOps>(q: &Q, pass: &Backward, decay: f32) -> Result<All<f32>, Failure> {
+fn run(q: &Conditioned, pass: &Backward, decay: f32) -> Result<All<f32>, Failure> {
     let p = &pass.inputs.params;
     let [members_, batch, steps, n] = [p.members, p.batch, p.steps, p.hidden].map(|len| len as usize);
     let weights = GruWeights::new(q, &members(&pass.inputs)?)?;
@@ -124,7 +124,7 @@ fn run<Q: RecurrentOps + LinalgOps>(q: &Q, pass: &Backward, decay: f32) -> Resul
     })
 }
 
-fn hold<Q: RecurrentOps + LinalgOps>(q: &Q, pass: &Backward, decay: f32) -> Result<(), Failure> {
+fn hold(q: &Conditioned, pass: &Backward, decay: f32) -> Result<(), Failure> {
     let (expected, got) = (expected(pass, f64::from(decay)), run(q, pass, decay)?);
     for (what, expected, got) in [
         ("w", &expected.w, &got.w),
@@ -141,10 +141,10 @@ fn hold<Q: RecurrentOps + LinalgOps>(q: &Q, pass: &Backward, decay: f32) -> Resu
     Ok(())
 }
 
-pub(super) fn gradients<Q: RecurrentOps + LinalgOps + 'static>() -> OpSpec<Q> {
+pub(super) fn gradients() -> OpSpec {
     let mut cases = Vec::new();
     for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
-        cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q: &Q| {
+        cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| {
             GruInputs::ALL
                 .into_iter()
                 .zip([1.0, 0.7, 0.7, 1.0])
@@ -152,7 +152,7 @@ pub(super) fn gradients<Q: RecurrentOps + LinalgOps + 'static>() -> OpSpec<Q> {
         }));
     }
     for variant in VARIANTS {
-        cases.push(Case::new(format!("{variant:?}, central differences of ten steps"), move |q: &Q| {
+        cases.push(Case::new(format!("{variant:?}, central differences of ten steps"), move |q| {
             differences(q, variant)
         }));
     }
@@ -163,7 +163,7 @@ pub(super) fn gradients<Q: RecurrentOps + LinalgOps + 'static>() -> OpSpec<Q> {
 type Slopes = (&'static str, fn(&mut Inputs) -> &mut [f32], Vec<f32>);
 
 /// Every gradient against central differences of the model's `sum of d_states states + d_h_t last`.
-fn differences<Q: RecurrentOps + LinalgOps>(q: &Q, variant: GruVariant) -> Result<(), Failure> {
+fn differences(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     let whole = Backward::of(Inputs::new(sizes([1, 2, 10, 3, 5]), variant, GruInputs::Sequence));
     let got = run(q, &whole, 1.0)?;
     let slopes: [Slopes; 6] = [

@@ -2,7 +2,7 @@
 //! differences.
 
 use backend_api::{
-    BackendError, Buffer,
+    BackendError, Buffer, Queue,
     ops::recurrent::{RecurrentOps, RssmLoss},
 };
 use core_types::params::recurrent::{LossError, LossHead, RssmLossParams, Stochastic};
@@ -11,7 +11,7 @@ use nn_ops::RssmTraining;
 
 use super::{forward::named, model::values};
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     short::{Short, floats},
     spec::BATCHES,
 };
@@ -171,7 +171,7 @@ impl Losses {
         all
     }
 
-    fn run<Q: RecurrentOps>(&self, q: &Q) -> Result<Results<f32>, BackendError> {
+    fn run(&self, q: &Conditioned) -> Result<Results<f32>, BackendError> {
         let (head, states, targets) = (q.upload(&self.head)?, q.upload(&self.states)?, q.upload(&self.targets)?);
         let rows = (self.params.members * self.params.rows) as usize;
         let of = |len: usize| q.alloc::<f32>(rows * len);
@@ -197,7 +197,7 @@ impl Losses {
         })
     }
 
-    fn hold<Q: RecurrentOps>(&self, q: &Q) -> Result<(), Failure> {
+    fn hold(&self, q: &Conditioned) -> Result<(), Failure> {
         let (expected, got) = (self.results(), self.run(q)?);
         for (what, expected, got) in [
             ("losses", &expected.predicted, &got.predicted),
@@ -212,19 +212,19 @@ impl Losses {
     }
 }
 
-pub(super) fn loss<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
+pub(super) fn loss() -> OpSpec {
     let mut cases = Vec::new();
     for sizes in SIZES {
-        cases.push(Case::new(format!("{sizes:?}"), move |q: &Q| {
+        cases.push(Case::new(format!("{sizes:?}"), move |q| {
             MODES.into_iter().try_for_each(|mode| {
                 Losses::new(sizes, mode).hold(q).map_err(|failure| named(&format!("{mode:?}"), failure))
             })
         }));
     }
-    cases.push(Case::new("batches", |q: &Q| {
+    cases.push(Case::new("batches", |q| {
         BATCHES.into_iter().try_for_each(|rows| Losses::new([1, rows as usize, 5, 2], MODES[0]).hold(q))
     }));
-    cases.push(Case::new("beyond what is held", |q: &Q| {
+    cases.push(Case::new("beyond what is held", |q| {
         for (_, head, error) in MODES {
             let mut losses = Losses::new([1, 8, 9, 4], (Stochastic::StridedSoftmax, head, error));
             losses.head.iter_mut().for_each(|weight| *weight *= 60.0);
@@ -237,8 +237,8 @@ pub(super) fn loss<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
         }
         Ok(())
     }));
-    cases.push(Case::new("what is not a number", |q: &Q| not_numbers(q)));
-    cases.push(Case::new("targets without a finite logarithm", |q: &Q| {
+    cases.push(Case::new("what is not a number", |q| not_numbers(q)));
+    cases.push(Case::new("targets without a finite logarithm", |q| {
         let mode = (Stochastic::StridedSoftmax, LossHead::ExpClamped, LossError::OfLogarithms);
         let mut losses = Losses::new([1, 8, 9, 4], mode);
         losses.targets = vec![f32::NAN, f32::INFINITY, 0.0, -0.0, -1.0, 1e-40, f32::MIN_POSITIVE, 1.0];
@@ -247,23 +247,23 @@ pub(super) fn loss<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
         Failure::unless_close(&expected.errors, &got.errors, 1e-5, 5e-6)?;
         Failure::unless_close(&expected.slopes, &got.slopes, 1e-5, 5e-6)
     }));
-    cases.push(Case::new("weights of zeros that are not finite", |q: &Q| {
+    cases.push(Case::new("weights of zeros that are not finite", |q| {
         let mut losses = Losses::new([1, 3, 9, 4], (Stochastic::Zeros, LossHead::Linear, LossError::OfLosses));
         let expected = losses.run(q)?.predicted;
         losses.head[9..].copy_from_slice(&[f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1.0]);
         Failure::unless_equal(&expected, &losses.run(q)?.predicted)
     }));
-    cases.push(Case::new("central differences", |q: &Q| {
+    cases.push(Case::new("central differences", |q| {
         MODES
             .into_iter()
             .try_for_each(|mode| differences(q, mode).map_err(|failure| named(&format!("{mode:?}"), failure)))
     }));
-    cases.push(Case::new("refusals", |q: &Q| refusals(q)));
+    cases.push(Case::new("refusals", |q| refusals(q)));
     OpSpec { op: "recurrent.rssm_loss", cases }.refusing_short("rssm_loss", short_rssm_loss)
 }
 
 /// A row with a NaN has NaN for a loss and a gradient, and leaves the others as they are.
-fn not_numbers<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
+fn not_numbers(q: &Conditioned) -> Result<(), Failure> {
     let plain = Losses::new([1, 6, 18, 5], MODES[0]);
     let (expected, mut other) = (plain.run(q)?, plain.clone());
     other.states[2 * 18] = f32::NAN;
@@ -280,7 +280,7 @@ fn not_numbers<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
 }
 
 /// The gradients against central differences of `scale / 2` times the sum of squared errors.
-fn differences<Q: RecurrentOps>(q: &Q, mode: (Stochastic, LossHead, LossError)) -> Result<(), Failure> {
+fn differences(q: &Conditioned, mode: (Stochastic, LossHead, LossError)) -> Result<(), Failure> {
     let losses = Losses::new([2, 3, 7, 3], mode);
     let got = losses.run(q)?;
     let value = |of: &Losses| {
@@ -300,7 +300,7 @@ fn differences<Q: RecurrentOps>(q: &Q, mode: (Stochastic, LossHead, LossError)) 
     Ok(())
 }
 
-fn refusals<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
+fn refusals(q: &Conditioned) -> Result<(), Failure> {
     let refused = |what: &str, change: fn(&mut Losses)| {
         let mut losses = Losses::new([2, 3, 5, 2], MODES[0]);
         change(&mut losses);
@@ -318,7 +318,7 @@ fn refusals<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
     })
 }
 
-fn short_rssm_loss<Q: RecurrentOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_rssm_loss(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let params = Losses::new([2, 3, 5, 2], MODES[0]).params;
     let (head, states, targets) = (floats(q, 7)?, floats(q, 30)?, floats(q, 6)?);
     let (mut predicted, mut errors, mut slopes) = (floats(q, 6)?, floats(q, 6)?, floats(q, 6)?);

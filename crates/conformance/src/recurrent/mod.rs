@@ -8,13 +8,11 @@ mod model;
 mod rollout;
 mod train;
 
-use backend_api::ops::{linalg::LinalgOps, optim::OptimOps, recurrent::RecurrentOps};
-
 use crate::OpSpec;
 
 /// Every specification of the op set.
 #[must_use]
-pub fn specs<Q: RecurrentOps + LinalgOps + OptimOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs() -> Vec<OpSpec> {
     vec![
         forward::forward(),
         backward::backward(),

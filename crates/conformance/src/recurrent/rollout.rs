@@ -1,7 +1,7 @@
 //! Rollouts against their definition, in every mode, and the bits that batches and calls must not change.
 
 use backend_api::{
-    BackendError, Buffer, Real,
+    BackendError, Buffer, Queue, Real,
     ops::recurrent::{GruLayer, RecurrentOps, RssmRollout},
 };
 use core_types::params::recurrent::{Feedback, GruInputs, GruVariant, LossHead, RolloutParams, StateMask, Stochastic};
@@ -12,7 +12,7 @@ use super::{
     model::{Inputs, Sizes, StateChange, values},
 };
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     short::{Short, floats},
     spec::BATCHES,
 };
@@ -216,12 +216,12 @@ impl Rollout {
         Results { trajectory: trajectory.concat(), last: h.concat(), combined, entropy, states }
     }
 
-    fn run<Q: RecurrentOps>(&self, q: &Q) -> Result<Results<f32>, BackendError> {
-        self.run_of::<Q, f32>(q)
+    fn run(&self, q: &Conditioned) -> Result<Results<f32>, BackendError> {
+        self.run_of::<f32>(q)
     }
 
     /// With weights of type `T`.
-    fn run_of<Q: RecurrentOps, T: Real>(&self, q: &Q) -> Result<Results<f32>, BackendError> {
+    fn run_of<T: Real>(&self, q: &Conditioned) -> Result<Results<f32>, BackendError> {
         let (p, inputs) = (&self.params.gru, &self.inputs);
         let upload = |values: &[f32]| q.upload(&of_type::<T>(values));
         let (w, u, b) = (upload(&inputs.w)?, upload(&inputs.u)?, upload(&inputs.b)?);
@@ -264,14 +264,14 @@ impl Rollout {
         })
     }
 
-    fn hold<Q: RecurrentOps>(&self, q: &Q) -> Result<(), Failure> {
-        self.hold_of::<Q, f32>(q)
+    fn hold(&self, q: &Conditioned) -> Result<(), Failure> {
+        self.hold_of::<f32>(q)
     }
 
     /// With weights of type `T`, rounded to it.
-    fn hold_of<Q: RecurrentOps, T: Real>(&self, q: &Q) -> Result<(), Failure> {
+    fn hold_of<T: Real>(&self, q: &Conditioned) -> Result<(), Failure> {
         let of_type = Self { inputs: rounded::<T>(self.inputs.clone()), ..self.clone() };
-        let (expected, got) = (of_type.results(), of_type.run_of::<Q, T>(q)?);
+        let (expected, got) = (of_type.results(), of_type.run_of::<T>(q)?);
         let (rtol, atol) = BOUNDS;
         for (what, expected, got) in [
             ("the trajectory", &expected.trajectory, &got.trajectory),
@@ -286,33 +286,33 @@ impl Rollout {
     }
 }
 
-pub(super) fn rollout<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
+pub(super) fn rollout() -> OpSpec {
     let mut cases = Vec::new();
     for (sizes, feedback) in SIZES.into_iter().flat_map(|sizes| Feedback::ALL.map(|feedback| (sizes, feedback))) {
         let name = format!("{sizes:?}, {feedback:?}");
         let [members, batch, steps, _, hidden, _] = sizes;
         // The default is held everywhere, the rest where there is time for states in number.
         let states = if feedback == Feedback::PerMember { 0 } else { (members * batch * steps.max(1) * hidden) as u64 };
-        let of_case = |case: Case<Q>| case.on_elements(states);
-        cases.push(of_case(Case::new(format!("{name}, f16"), move |q: &Q| modes::<Q, f16>(q, sizes, feedback))));
-        cases.push(of_case(Case::new(format!("{name}, bf16"), move |q: &Q| modes::<Q, bf16>(q, sizes, feedback))));
-        cases.push(of_case(Case::new(name, move |q: &Q| modes::<Q, f32>(q, sizes, feedback))));
+        let of_case = |case: Case| case.on_elements(states);
+        cases.push(of_case(Case::new(format!("{name}, f16"), move |q| modes::<f16>(q, sizes, feedback))));
+        cases.push(of_case(Case::new(format!("{name}, bf16"), move |q| modes::<bf16>(q, sizes, feedback))));
+        cases.push(of_case(Case::new(name, move |q| modes::<f32>(q, sizes, feedback))));
     }
     for (sizes, loss) in PUBLISHED {
         let [members, hidden, _, steps] = sizes;
-        let case = Case::new(format!("inputs of hybrid-predict-trainer-rs, {sizes:?}"), move |q: &Q| {
+        let case = Case::new(format!("inputs of hybrid-predict-trainer-rs, {sizes:?}"), move |q| {
             published(sizes, loss).hold(q)
         });
         cases.push(case.on_elements((members * steps * 2 * hidden) as u64));
     }
-    cases.push(Case::new("batches", |q: &Q| {
+    cases.push(Case::new("batches", |q| {
         for (batch, feedback) in BATCHES.into_iter().flat_map(|batch| Feedback::ALL.map(|feedback| (batch, feedback))) {
             let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
             Rollout::new([2, batch as usize, 2, 3, 5, 2], GruVariant::ResetBefore, mode).hold(q)?;
         }
         Ok(())
     }));
-    cases.push(Case::new("features of every form", |q: &Q| {
+    cases.push(Case::new("features of every form", |q| {
         for feedback in Feedback::ALL {
             for form in GruInputs::ALL.into_iter().filter(|form| form.is_constant() || feedback == Feedback::None) {
                 let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
@@ -325,21 +325,21 @@ pub(super) fn rollout<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
         }
         Ok(())
     }));
-    cases.push(Case::new("losses at the ends of their range", |q: &Q| {
+    cases.push(Case::new("losses at the ends of their range", |q| {
         let mut rollout = Rollout::new([1, 6, 2, 4, 9, 4], GruVariant::ResetBefore, DEFAULT);
         rollout.head.iter_mut().for_each(|weight| *weight *= 60.0);
         let (expected, got) = (rollout.results(), rollout.run(q)?);
         Failure::unless_close(&expected.trajectory, &got.trajectory, 1e-3, 0.0)
     }));
-    cases.push(Case::new("changed states in every mode", |q: &Q| changes(q)).on_elements(3 * 5 * 3 * 17));
+    cases.push(Case::new("changed states in every mode", |q| changes(q)).on_elements(3 * 5 * 3 * 17));
     for feedback in Feedback::ALL {
-        let case = Case::new(format!("bits of rows, {feedback:?}"), move |q: &Q| bits_of_rows(q, feedback));
+        let case = Case::new(format!("bits of rows, {feedback:?}"), move |q| bits_of_rows(q, feedback));
         cases.push(if feedback == Feedback::PerMember { case } else { case.on_elements(21 * 4 * 35) });
     }
-    cases.push(Case::new("bits of calls", |q: &Q| bits_of_calls(q)));
-    cases.push(Case::new("what is not a number", |q: &Q| not_numbers(q)));
-    cases.push(Case::new("refusals", |q: &Q| refusals(q)));
-    let large = Case::new("five members of 64 features, 256 states and 32 more", |q: &Q| {
+    cases.push(Case::new("bits of calls", |q| bits_of_calls(q)));
+    cases.push(Case::new("what is not a number", |q| not_numbers(q)));
+    cases.push(Case::new("refusals", |q| refusals(q)));
+    let large = Case::new("five members of 64 features, 256 states and 32 more", |q| {
         Rollout::new([5, 32, 10, 64, 256, 32], GruVariant::ResetBefore, DEFAULT).hold(q)
     });
     cases.push(large.on_elements(5 * 32 * 10 * 352));
@@ -347,28 +347,28 @@ pub(super) fn rollout<Q: RecurrentOps + 'static>() -> OpSpec<Q> {
 }
 
 /// Every part and head, and some changes of the states, with weights of type `T`.
-fn modes<Q: RecurrentOps, T: Real>(q: &Q, sizes: [usize; 6], feedback: Feedback) -> Result<(), Failure> {
+fn modes<T: Real>(q: &Conditioned, sizes: [usize; 6], feedback: Feedback) -> Result<(), Failure> {
     for (part, head) in PARTS.into_iter().flat_map(|part| HEADS.map(|head| (part, head))) {
         let mode = Mode(part, head, feedback);
         Rollout::new(sizes, GruVariant::ResetBefore, mode)
-            .hold_of::<Q, T>(q)
+            .hold_of::<T>(q)
             .map_err(|failure| named(&format!("{mode:?}"), failure))?;
     }
     match feedback {
         Feedback::PerMember => {
-            changed::<Q, T>(q, sizes, GruVariant::ResetAfter, feedback, (false, false))?;
-            changed::<Q, T>(q, sizes, GruVariant::ResetAfter, feedback, (true, true))?;
-            changed::<Q, T>(q, sizes, GruVariant::ResetBefore, feedback, (true, false))
+            changed::<T>(q, sizes, GruVariant::ResetAfter, feedback, (false, false))?;
+            changed::<T>(q, sizes, GruVariant::ResetAfter, feedback, (true, true))?;
+            changed::<T>(q, sizes, GruVariant::ResetBefore, feedback, (true, false))
         }
-        Feedback::EnsembleMean => changed::<Q, T>(q, sizes, GruVariant::ResetAfter, feedback, (false, true)),
+        Feedback::EnsembleMean => changed::<T>(q, sizes, GruVariant::ResetAfter, feedback, (false, true)),
         Feedback::None => Ok(()),
-        Feedback::State => changed::<Q, T>(q, sizes, GruVariant::ResetAfter, feedback, (true, true)),
+        Feedback::State => changed::<T>(q, sizes, GruVariant::ResetAfter, feedback, (true, true)),
     }
 }
 
 /// States that are normalised and dropped before they are read, or not.
-fn changed<Q: RecurrentOps, T: Real>(
-    q: &Q,
+fn changed<T: Real>(
+    q: &Conditioned,
     sizes: [usize; 6],
     variant: GruVariant,
     feedback: Feedback,
@@ -377,17 +377,17 @@ fn changed<Q: RecurrentOps, T: Real>(
     let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
     let rollout = Rollout::new(sizes, variant, mode).changed(normalised, dropped);
     let what = || format!("{variant:?}, {feedback:?}, normalised {normalised}, dropped {dropped}");
-    rollout.hold_of::<Q, T>(q).map_err(|failure| named(&what(), failure))
+    rollout.hold_of::<T>(q).map_err(|failure| named(&what(), failure))
 }
 
 /// Both variants with every feedback, on states that are changed in every way and not at all.
-fn changes<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
+fn changes(q: &Conditioned) -> Result<(), Failure> {
     let ways = || [false, true].into_iter().flat_map(|normalised| [false, true].map(|dropped| (normalised, dropped)));
     for sizes in [[3, 5, 3, 9, 17, 3], [2, 3, 3, 3, 34, 5]] {
         for variant in [GruVariant::ResetBefore, GruVariant::ResetAfter] {
             for (feedback, way) in Feedback::ALL.into_iter().flat_map(|feedback| ways().map(move |way| (feedback, way)))
             {
-                changed::<Q, f32>(q, sizes, variant, feedback, way)?;
+                changed::<f32>(q, sizes, variant, feedback, way)?;
             }
         }
     }
@@ -395,7 +395,7 @@ fn changes<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
 }
 
 /// A row alone has the bits that it has among others.
-fn bits_of_rows<Q: RecurrentOps>(q: &Q, feedback: Feedback) -> Result<(), Failure> {
+fn bits_of_rows(q: &Conditioned, feedback: Feedback) -> Result<(), Failure> {
     const BATCH: usize = 21;
     let (members, input, hidden, steps) = (2, 5, 35, 4);
     let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
@@ -420,7 +420,7 @@ fn bits_of_rows<Q: RecurrentOps>(q: &Q, feedback: Feedback) -> Result<(), Failur
 }
 
 /// Two calls give the bits of one, if losses are fed back to each member and if features form a sequence.
-fn bits_of_calls<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
+fn bits_of_calls(q: &Conditioned) -> Result<(), Failure> {
     let (members, batch, input, hidden, steps) = (2, 21, 5, 35, 4);
     let of = |mode| Rollout::new([members, batch, steps, input, hidden, 6], GruVariant::ResetBefore, mode);
     let whole = of(DEFAULT);
@@ -448,7 +448,7 @@ fn bits_of_calls<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
 
 /// A row with a NaN feature predicts NaN throughout, even where the NaN is the feature that is fed back, and others predict what
 /// they do without.
-fn not_numbers<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
+fn not_numbers(q: &Conditioned) -> Result<(), Failure> {
     for feature in [0, 2] {
         let (row, input, steps) = (1, 4, 3);
         let plain = Rollout::new([2, 6, steps, input, 18, 5], GruVariant::ResetBefore, DEFAULT);
@@ -475,7 +475,7 @@ fn not_numbers<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
     Ok(())
 }
 
-fn refusals<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
+fn refusals(q: &Conditioned) -> Result<(), Failure> {
     let plain = Rollout::new([2, 3, 2, 4, 5, 3], GruVariant::ResetBefore, DEFAULT);
     let refused = |what: &str, change: fn(&mut Rollout)| {
         let mut rollout = plain.clone();
@@ -502,7 +502,7 @@ fn refusals<Q: RecurrentOps>(q: &Q) -> Result<(), Failure> {
     refused("biases that do not belong", |rollout| rollout.inputs.bu = Some(vec![0.0; 10]))
 }
 
-fn short_rssm_rollout<Q: RecurrentOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_rssm_rollout(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, Feedback::State);
     let params = Rollout::new([2, 3, 2, 4, 5, 3], GruVariant::ResetAfter, mode).changed(true, true).params;
     let (back, back_bias) = (floats(q, 20)?, floats(q, 4)?);

@@ -1,7 +1,7 @@
 //! Whole steps of training against f64: the gradients and the weights after a step of a plain ensemble; with states that are
 //! normalised and dropped, the gradients against central differences; windows that carry states; and errors that fall.
 
-use backend_api::ops::{linalg::LinalgOps, optim::OptimOps, recurrent::RecurrentOps};
+use backend_api::Queue;
 use core_types::params::recurrent::{GruInputs, GruVariant, LossError, LossHead, StateMask, Stochastic};
 use nn_ops::{Dropout, GruMember, OptimizerConfig, RssmTrainer, RssmTraining, Tensor};
 
@@ -12,7 +12,7 @@ use super::{
     loss::Losses,
     model::{Inputs, StateChange, values},
 };
-use crate::{Case, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
 /// Members, batch, steps, inputs and states.
 const SIZES: [[usize; 5]; 3] = [[1, 1, 1, 1, 2], [2, 3, 4, 5, 8], [3, 5, 3, 4, 17]];
@@ -53,11 +53,7 @@ impl Training {
         }
     }
 
-    fn trainer<Q: RecurrentOps + LinalgOps + OptimOps>(
-        &self,
-        q: &Q,
-        optimizer: OptimizerConfig,
-    ) -> Result<RssmTrainer<Q>, Failure> {
+    fn trainer(&self, q: &Conditioned, optimizer: OptimizerConfig) -> Result<RssmTrainer<Conditioned>, Failure> {
         let mut trainer = RssmTrainer::new(q, &members(&self.inputs)?, &self.head, self.training, optimizer)?;
         let p = &self.inputs.params;
         let state = [p.members, p.batch, p.hidden].map(|len| len as usize);
@@ -68,7 +64,7 @@ impl Training {
     }
 
     /// The features and the losses on the device.
-    fn data<Q: RecurrentOps>(&self, q: &Q) -> Result<[Tensor<Q, f32>; 2], Failure> {
+    fn data(&self, q: &Conditioned) -> Result<[Tensor<Conditioned, f32>; 2], Failure> {
         let p = &self.inputs.params;
         let [members, steps, batch, input] = [p.members, p.steps, p.batch, p.input].map(|len| len as usize);
         let shape = [members, steps, batch, input];
@@ -110,7 +106,7 @@ fn flat(units: &[GruMember]) -> Vec<f32> {
 }
 
 /// Gradients, their norm, and the weights after a step of gradient descent along gradients that are held to a limit.
-fn whole_step<Q: RecurrentOps + LinalgOps + OptimOps>(q: &Q, training: &Training) -> Result<(), Failure> {
+fn whole_step(q: &Conditioned, training: &Training) -> Result<(), Failure> {
     let (rate, clip) = (0.5, 0.05);
     let optimizer = OptimizerConfig { clip: Some(clip), ..OptimizerConfig::sgd(rate, 0.0) };
     let mut trainer = training.trainer(q, optimizer)?;
@@ -152,7 +148,7 @@ fn whole_step<Q: RecurrentOps + LinalgOps + OptimOps>(q: &Q, training: &Training
 type Slopes = (&'static str, fn(&mut (Training, StateChange)) -> &mut [f32], Vec<f32>);
 
 /// Gradients through a norm and a dropout of the states, against central differences.
-fn differences<Q: RecurrentOps + LinalgOps + OptimOps>(q: &Q, variant: GruVariant) -> Result<(), Failure> {
+fn differences(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     let mut training = Training::new([2, 2, 3, 2, 4], variant, false);
     let seed = 5;
     training.training.norm = Some(1e-2);
@@ -197,7 +193,7 @@ fn differences<Q: RecurrentOps + LinalgOps + OptimOps>(q: &Q, variant: GruVarian
 }
 
 /// Two windows that carry the states predict what one of all their steps does, bit for bit.
-fn windows<Q: RecurrentOps + LinalgOps + OptimOps>(q: &Q) -> Result<(), Failure> {
+fn windows(q: &Conditioned) -> Result<(), Failure> {
     let (batch, input) = (3, 4);
     let whole = Training::new([2, batch, 4, input, 6], GruVariant::ResetBefore, false);
     let still = OptimizerConfig::sgd(0.0, 0.0);
@@ -220,7 +216,7 @@ fn windows<Q: RecurrentOps + LinalgOps + OptimOps>(q: &Q) -> Result<(), Failure>
 }
 
 /// Errors of losses that halve at every step fall to a hundredth in sixty steps of Adam.
-fn learning<Q: RecurrentOps + LinalgOps + OptimOps>(q: &Q) -> Result<(), Failure> {
+fn learning(q: &Conditioned) -> Result<(), Failure> {
     let (batch, steps, hidden) = (4, 3, 6);
     let mut training = Training::new([2, batch, steps, 1, hidden], GruVariant::ResetBefore, false);
     let loss = |step: usize, row: usize| (1.0 + row as f32 / 2.0) * 0.5f32.powi(step as i32);
@@ -243,24 +239,24 @@ fn learning<Q: RecurrentOps + LinalgOps + OptimOps>(q: &Q) -> Result<(), Failure
     Ok(())
 }
 
-pub(super) fn train<Q: RecurrentOps + LinalgOps + OptimOps + 'static>() -> OpSpec<Q> {
+pub(super) fn train() -> OpSpec {
     let mut cases = Vec::new();
     for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
-        cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q: &Q| {
+        cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| {
             whole_step(q, &Training::new(of, variant, false))?;
             whole_step(q, &Training::new(of, variant, true))
         }));
     }
     for variant in VARIANTS {
         let name = format!("{variant:?}, states that are normalised and dropped");
-        cases.push(Case::new(name, move |q: &Q| differences(q, variant)));
+        cases.push(Case::new(name, move |q| differences(q, variant)));
     }
-    cases.push(Case::new("other heads", |q: &Q| {
+    cases.push(Case::new("other heads", |q| {
         let mut linear = Training::new([2, 3, 4, 5, 8], GruVariant::ResetBefore, false);
         (linear.training.head, linear.training.part) = (LossHead::Linear, Stochastic::Zeros);
         whole_step(q, &linear)
     }));
-    cases.push(Case::new("windows that carry states", |q: &Q| windows(q)));
-    cases.push(Case::new("errors that fall", |q: &Q| learning(q)));
+    cases.push(Case::new("windows that carry states", |q| windows(q)));
+    cases.push(Case::new("errors that fall", |q| learning(q)));
     OpSpec { op: "recurrent.rssm_train", cases }
 }

@@ -4,12 +4,10 @@
 
 mod proofs;
 
-use backend_api::ops::StarkOps;
-
 use crate::OpSpec;
 
 /// The specification of whole proofs.
 #[must_use]
-pub fn specs<Q: StarkOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs() -> Vec<OpSpec> {
     vec![proofs::prove()]
 }

@@ -1,6 +1,5 @@
 //! Proofs of every AIR that ships.
 
-use backend_api::ops::StarkOps;
 use core_types::field::{M31, P};
 use sha2::{Digest as _, Sha256};
 use stark::{
@@ -9,7 +8,7 @@ use stark::{
 };
 use stark_airs::{AirError, Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
-use crate::{Case, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
 impl From<ProveError> for Failure {
     fn from(error: ProveError) -> Self {
@@ -39,16 +38,16 @@ const fn config([blowup, fold_step, last, queries, pow_bits]: [u32; 5], lifting_
 }
 
 /// A way to a proof: with a trace that is given, or from what it is made from.
-type Way<'w, 's, Q, S> = &'w dyn Fn(&mut StatementProver<'s, Q, S>) -> Result<StatementProof, ProveError>;
+type Way<'w, 's, S> = &'w dyn Fn(&mut StatementProver<'s, Conditioned, S>) -> Result<StatementProof, ProveError>;
 
 /// Proves a statement twice with each of these ways, verifies the proof, and compares it by its SHA-256 in postcard.
-fn hold<'s, Q: StarkOps, S: Statement>(
-    q: &Q,
+fn hold<'s, S: Statement>(
+    q: &Conditioned,
     config: PcsConfig,
     residency: Residency,
     statement: &'s S,
     expected: &str,
-    ways: &[Way<'_, 's, Q, S>],
+    ways: &[Way<'_, 's, S>],
 ) -> Result<(), Failure> {
     let mut prover = StatementProver::with_residency(q, Protocol::V2_3, config, statement, residency)?;
     for way in ways.iter().chain(ways) {
@@ -81,29 +80,23 @@ fn fibonacci_seeds() -> [Vec<M31>; 2] {
     [(); 2].map(|()| (0..64).map(|_| next()).collect())
 }
 
-fn steps<Q: StarkOps + 'static>(
+fn steps(
     name: &str,
     log_steps: [u32; 2],
     first: [u32; 2],
     (config, residency): (PcsConfig, Residency),
     expected: &'static str,
-) -> Case<Q> {
-    Case::new(name, move |q: &Q| {
+) -> Case {
+    Case::new(name, move |q| {
         let machine = StateMachine::new(log_steps, first.map(M31::from_u32))?;
-        let ways: [Way<'_, '_, Q, _>; 2] =
+        let ways: [Way<'_, '_, _>; 2] =
             [&|prover| prover.prove(q, &machine.trace()), &|prover| prover.prove_from(q, &machine)];
         hold(q, config, residency, &machine, expected, &ways)
     })
 }
 
-fn plonk<Q: StarkOps + 'static>(
-    name: &str,
-    gates: u32,
-    inputs: [u32; 2],
-    config: PcsConfig,
-    expected: &'static str,
-) -> Case<Q> {
-    Case::new(name, move |q: &Q| {
+fn plonk(name: &str, gates: u32, inputs: [u32; 2], config: PcsConfig, expected: &'static str) -> Case {
+    Case::new(name, move |q| {
         let plonk = Plonk::evaluate(Circuit::sample(gates)?, inputs.map(M31::from_u32).to_vec())?;
         let wires = plonk.wires();
         hold(
@@ -117,7 +110,7 @@ fn plonk<Q: StarkOps + 'static>(
     })
 }
 
-pub(super) fn prove<Q: StarkOps + 'static>() -> OpSpec<Q> {
+pub(super) fn prove() -> OpSpec {
     let cases = vec![
         steps(
             "state machine, two components of one height",
@@ -161,7 +154,7 @@ pub(super) fn prove<Q: StarkOps + 'static>() -> OpSpec<Q> {
             config([1, 2, 2, 4, 5], Some(10)),
             "4cdb48e7893c47e3b63af9337d78f2f68dc46484fd227371a74118c8b7e1db96",
         ),
-        Case::new("wide Fibonacci of 64 rows and 17 columns", |q: &Q| {
+        Case::new("wide Fibonacci of 64 rows and 17 columns", |q| {
             let air = WideFibonacci::new(6, 17)?;
             let [a, b] = fibonacci_seeds();
             let seeds: Vec<[M31; 2]> = a.into_iter().zip(b).map(|(a, b)| [a, b]).collect();
@@ -175,7 +168,7 @@ pub(super) fn prove<Q: StarkOps + 'static>() -> OpSpec<Q> {
                 &[&|prover| prover.prove(q, &trace), &|prover| prover.prove_from(q, &given)],
             )
         }),
-        Case::new("chain of 16 Poseidon2 permutations", |q: &Q| {
+        Case::new("chain of 16 Poseidon2 permutations", |q| {
             let first = core::array::from_fn(|k| M31::from_u32(k as u32 + 4));
             let (chain, trace) = Poseidon2Chain::run(4, first)?;
             let (_, states) = Poseidon2Chain::states(4, first)?;
@@ -188,7 +181,7 @@ pub(super) fn prove<Q: StarkOps + 'static>() -> OpSpec<Q> {
                 &[&|prover| prover.prove(q, &trace), &|prover| prover.prove_from(q, &states)],
             )
         }),
-        Case::new("Blake2s of 16 blocks", |q: &Q| {
+        Case::new("Blake2s of 16 blocks", |q| {
             let block = |k: u32| core::array::from_fn(|word| message_word(16 * k + word as u32));
             let blocks: Vec<_> = (0..16).map(block).collect();
             let ((hash, trace), (_, states)) = (Blake2s::run(&blocks)?, Blake2s::states(&blocks)?);

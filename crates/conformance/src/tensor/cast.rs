@@ -1,19 +1,19 @@
 //! Conversions between element types: exact one way, rounded the other, with what lies beyond the range counted.
 
 use backend_api::{
-    BackendError, Buffer, DType, Real,
+    BackendError, Buffer, DType, Queue, Real,
     ops::tensor::{Narrow, TensorOps, Widen},
 };
 use core_types::params::tensor::Beyond;
 
 use super::{LENGTHS, bits, typed};
 use crate::{
-    Failure, OpSpec,
+    Conditioned, Failure, OpSpec,
     linalg::model::Random,
     short::{Short, floats},
 };
 
-pub(super) fn specs<Q: TensorOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     let exact = LENGTHS.into_iter().flat_map(|n| typed!(format!("{n} elements"), widened(n)));
     let mut rounded: Vec<_> = LENGTHS.into_iter().flat_map(|n| typed!(format!("{n} elements"), narrowed(n))).collect();
     rounded.extend(typed!("ends of the range".to_owned(), ends()));
@@ -23,7 +23,7 @@ pub(super) fn specs<Q: TensorOps + 'static>() -> Vec<OpSpec<Q>> {
     ]
 }
 
-fn widened<Q: TensorOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
+fn widened<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let x: Vec<T> = Random::new(3).reals(n);
     let (dx, mut y) = (q.upload(&x)?, q.zeros(n)?);
     q.widen(Widen { x: dx.view(), y: y.view_mut() })?;
@@ -31,7 +31,7 @@ fn widened<Q: TensorOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
 }
 
 /// The result, and what is found beyond the range when seven such values have been found from element 3 on before.
-fn narrow<Q: TensorOps, T: Real>(q: &Q, beyond: Beyond, x: &[f32]) -> Result<(Vec<T>, Vec<u64>), Failure> {
+fn narrow<T: Real>(q: &Conditioned, beyond: Beyond, x: &[f32]) -> Result<(Vec<T>, Vec<u64>), Failure> {
     let (x, mut y, mut found) = (q.upload(x)?, q.zeros::<T>(x.len())?, q.upload(&[7u64, u64::MAX])?);
     q.narrow(Narrow { beyond, x: x.view(), y: y.view_mut(), found: Some(found.view_mut()) })?;
     let all = q.download(&y)?;
@@ -40,17 +40,17 @@ fn narrow<Q: TensorOps, T: Real>(q: &Q, beyond: Beyond, x: &[f32]) -> Result<(Ve
     Ok((all, q.download(&found)?))
 }
 
-fn narrowed<Q: TensorOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
+fn narrowed<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let mut random = Random::new(4);
     let x: Vec<f32> = (0..n).map(|_| f32::from_bits(random.word() << 1 ^ random.word() >> 3)).collect();
     let rounded: Vec<T> = x.iter().map(|&x| T::from_f32(x)).collect();
-    let (y, found) = narrow::<Q, T>(q, Beyond::Infinite, &x)?;
+    let (y, found) = narrow::<T>(q, Beyond::Infinite, &x)?;
     Failure::unless_equal(&bits(&rounded), &bits(&y))?;
     let beyond = |y: &T| y.to_f32().is_infinite();
     let count = rounded.iter().filter(|y| beyond(y)).count() as u64;
     let first = rounded.iter().position(beyond).map_or(u64::MAX, |i| i as u64);
     Failure::unless_equal(&[7 + count, first], &found)?;
-    let (y, found) = narrow::<Q, T>(q, Beyond::Saturated, &x)?;
+    let (y, found) = narrow::<T>(q, Beyond::Saturated, &x)?;
     let held = |y: T| if beyond(&y) { greatest::<T>().copysign(y.to_f32()) } else { y.to_f32() };
     let held: Vec<f32> = rounded.into_iter().map(held).collect();
     Failure::unless_equal(&bits(&held), &bits(&y))?;
@@ -67,7 +67,7 @@ fn greatest<T: Real>() -> f32 {
 }
 
 /// The values around the point that rounds to infinity: halfway from the greatest value to the next power of two.
-fn ends<Q: TensorOps, T: Real>(q: &Q) -> Result<(), Failure> {
+fn ends<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     let max = greatest::<T>();
     let halfway = match T::DTYPE {
         DType::F16 => 65_520.0,
@@ -76,21 +76,21 @@ fn ends<Q: TensorOps, T: Real>(q: &Q) -> Result<(), Failure> {
     };
     let below = f32::from_bits(halfway.to_bits() - 1);
     let x = [max, below, -below, halfway, -halfway, f32::INFINITY, f32::NAN, -f32::INFINITY];
-    let (y, found) = narrow::<Q, T>(q, Beyond::Infinite, &x)?;
+    let (y, found) = narrow::<T>(q, Beyond::Infinite, &x)?;
     let inf = f32::INFINITY;
     Failure::unless_equal(&bits(&[max, max, -max, inf, -inf, inf, f32::NAN, -inf]), &bits(&y))?;
     Failure::unless_equal(&[7 + 4, 3], &found)?;
-    let (y, found) = narrow::<Q, T>(q, Beyond::Saturated, &x)?;
+    let (y, found) = narrow::<T>(q, Beyond::Saturated, &x)?;
     Failure::unless_equal(&bits(&[max, max, -max, max, -max, max, f32::NAN, -max]), &bits(&y))?;
     Failure::unless_equal(&[7 + 4, 3], &found)
 }
 
-fn short_widen<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_widen(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, mut y) = (q.zeros::<half::f16>(5)?, floats(q, 5)?);
     q.widen(Widen { x: x.view(), y: y.view_mut() }.map(short)?)
 }
 
-fn short_narrow<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_narrow(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, mut y, mut found) = (floats(q, 5)?, q.zeros::<half::f16>(5)?, q.zeros(2)?);
     let (beyond, found) = (Beyond::Infinite, Some(found.view_mut()));
     q.narrow(Narrow { beyond, x: x.view(), y: y.view_mut(), found }.map(short)?)

@@ -1,14 +1,14 @@
 //! Copies between layouts against index arithmetic, to the bit.
 
 use backend_api::{
-    BackendError, Buffer, Real,
+    BackendError, Buffer, Queue, Real,
     ops::tensor::{CopyStrided, TensorOps},
 };
 use core_types::params::tensor::CopyParams;
 
 use super::{bits, typed};
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     linalg::model::Random,
     short::{Short, floats},
     spec::BATCHES,
@@ -36,16 +36,16 @@ const LAYOUTS: [Layouts; 15] = [
     [&[1], &[5], &[0]],
 ];
 
-pub(super) fn specs<Q: TensorOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     let mut cases: Vec<_> =
         LAYOUTS.into_iter().flat_map(|layouts| typed!(format!("{layouts:?}"), copied(&layouts))).collect();
     cases.extend(BATCHES.map(|n| {
-        Case::new(format!("the transpose of {n} rows"), move |q: &Q| {
-            copied::<Q, f32>(q, &[&[37, n.into()], &[1, 37], &[u64::from(n), 1]])
+        Case::new(format!("the transpose of {n} rows"), move |q| {
+            copied::<f32>(q, &[&[37, n.into()], &[1, 37], &[u64::from(n), 1]])
         })
     }));
-    cases.push(Case::new("300 x 300, transposed", |q: &Q| copied::<Q, f32>(q, &[&[300, 300], &[1, 300], &[300, 1]])));
-    cases.push(Case::new("70001 pairs out of triples", |q: &Q| copied::<Q, f32>(q, &[&[70_001, 2], &[3, 1], &[2, 1]])));
+    cases.push(Case::new("300 x 300, transposed", |q| copied::<f32>(q, &[&[300, 300], &[1, 300], &[300, 1]])));
+    cases.push(Case::new("70001 pairs out of triples", |q| copied::<f32>(q, &[&[70_001, 2], &[3, 1], &[2, 1]])));
     cases.push(Case::new("results that overlap", refused_overlaps));
     vec![OpSpec { op: "tensor.copy_strided", cases }.refusing_short("copy_strided", short_copy_strided)]
 }
@@ -66,7 +66,7 @@ fn places(shape: &[u64], strides: &[u64]) -> Vec<usize> {
     places
 }
 
-fn copied<Q: TensorOps, T: Real>(q: &Q, layouts: &[&[u64]; 3]) -> Result<(), Failure> {
+fn copied<T: Real>(q: &Conditioned, layouts: &[&[u64]; 3]) -> Result<(), Failure> {
     let (from, to) = (places(layouts[0], layouts[1]), places(layouts[0], layouts[2]));
     let len = |places: &[usize]| places.iter().max().map_or(0, |last| last + 1);
     // y has three elements more, which stay, as do those in its gaps.
@@ -78,7 +78,7 @@ fn copied<Q: TensorOps, T: Real>(q: &Q, layouts: &[&[u64]; 3]) -> Result<(), Fai
     Failure::unless_equal(&bits(&expected), &bits(&q.download(&y)?))
 }
 
-fn refused_overlaps<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
+fn refused_overlaps(q: &Conditioned) -> Result<(), Failure> {
     let (x, mut y) = (floats(q, 100)?, floats(q, 100)?);
     for y_strides in [[0, 1], [1, 0], [1, 1], [2, 1], [3, 2], [u64::MAX, 1]] {
         let params = params(&[&[3, 4], &[4, 1], &y_strides]);
@@ -88,7 +88,7 @@ fn refused_overlaps<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
     Ok(())
 }
 
-fn short_copy_strided<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_copy_strided(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, mut y) = (floats(q, 6)?, floats(q, 7)?);
     let params = params(&[&[2, 3], &[1, 2], &[4, 1]]);
     q.copy_strided(CopyStrided { params: &params, x: x.view(), y: y.view_mut() }.map(short)?)

@@ -1,14 +1,14 @@
 //! Rows by index: copies to the bit, and sums in the order of their indices.
 
 use backend_api::{
-    BackendError, Buffer, Real,
+    BackendError, Buffer, Queue, Real,
     ops::tensor::{Gather, ScatterAdd, TensorOps},
 };
 use core_types::params::tensor::TableParams;
 
 use super::{bits, typed};
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     linalg::model::Random,
     short::{Short, floats},
     spec::BATCHES,
@@ -28,15 +28,15 @@ const SIZES: [[usize; 3]; 10] = [
     [2, 3, 70_001],
 ];
 
-pub(super) fn specs<Q: TensorOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     let (mut gathers, mut sums) = (Vec::new(), Vec::new());
     for size in SIZES {
         gathers.extend(typed!(format!("{size:?}"), gathered(size)));
         sums.extend(typed!(format!("{size:?}"), added(size)));
     }
     for n in BATCHES.map(|n| n as usize) {
-        gathers.push(Case::new(format!("{n} indices"), move |q: &Q| gathered::<Q, f32>(q, [11, 5, n])));
-        sums.push(Case::new(format!("{n} indices"), move |q: &Q| added::<Q, f32>(q, [11, 5, n])));
+        gathers.push(Case::new(format!("{n} indices"), move |q| gathered::<f32>(q, [11, 5, n])));
+        sums.push(Case::new(format!("{n} indices"), move |q| added::<f32>(q, [11, 5, n])));
     }
     vec![
         OpSpec { op: "tensor.gather", cases: gathers }.refusing_short("gather", short_gather),
@@ -62,7 +62,7 @@ fn params([rows, width, count]: [usize; 3]) -> TableParams {
     TableParams { rows: rows as u64, width: width as u64, count: count as u64 }
 }
 
-fn gathered<Q: TensorOps, T: Real>(q: &Q, size: [usize; 3]) -> Result<(), Failure> {
+fn gathered<T: Real>(q: &Conditioned, size: [usize; 3]) -> Result<(), Failure> {
     let ([rows, width, count], (indices, _)) = (size, indices(size));
     let table: Vec<T> = Random::new(8).reals(rows * width);
     let (dt, di, mut y) = (q.upload(&table)?, q.upload(&indices)?, q.upload(&vec![T::from_f32(9.0); count * width])?);
@@ -75,7 +75,7 @@ fn gathered<Q: TensorOps, T: Real>(q: &Q, size: [usize; 3]) -> Result<(), Failur
     Failure::unless_equal(&bits(&expected), &bits(&q.download(&y)?))
 }
 
-fn added<Q: TensorOps, T: Real>(q: &Q, size: [usize; 3]) -> Result<(), Failure> {
+fn added<T: Real>(q: &Conditioned, size: [usize; 3]) -> Result<(), Failure> {
     let ([rows, width, count], (indices, order)) = (size, indices(size));
     let (table, g): (Vec<T>, Vec<T>) = (Random::new(8).reals(rows * width), Random::new(9).reals(count * width));
     let (di, places, dg) = (q.upload(&indices)?, q.upload(&order)?, q.upload(&g)?);
@@ -97,13 +97,13 @@ fn added<Q: TensorOps, T: Real>(q: &Q, size: [usize; 3]) -> Result<(), Failure> 
     Failure::unless_equal(&bits(&expected), &bits(&q.download(&y)?))
 }
 
-fn short_gather<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_gather(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (table, indices, mut y) = (floats(q, 12)?, q.zeros(2)?, floats(q, 6)?);
     let params = params([4, 3, 2]);
     q.gather(Gather { params: &params, table: table.view(), indices: indices.view(), y: y.view_mut() }.map(short)?)
 }
 
-fn short_scatter_add<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_scatter_add(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (indices, order, g, mut table) = (q.zeros(2)?, q.upload(&[0u32, 1])?, floats(q, 6)?, floats(q, 12)?);
     let (indices, order, g, table) = (indices.view(), order.view(), g.view(), table.view_mut());
     q.scatter_add(ScatterAdd { params: &params([4, 3, 2]), indices, order, g, table }.map(short)?)

@@ -1,7 +1,7 @@
 //! Maps, choices and fills against their definitions, and forms in place against the others.
 
 use backend_api::{
-    BackendError, Buffer, Real,
+    BackendError, Buffer, Queue, Real,
     ops::{
         linalg::{Activate, Binary, ElementwiseOps},
         tensor::{ActivateInPlace, BinaryInPlace, CopyStrided, Fill, Map, MapInPlace, Select, TensorOps},
@@ -14,19 +14,17 @@ use core_types::params::{
 
 use super::{LENGTHS, bits, narrow, typed, wide};
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     linalg::model::{Random, rounding},
     short::{Short, floats},
     spec::BATCHES,
 };
 
-pub(super) fn specs<Q: ElementwiseOps + TensorOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     let lengths = || LENGTHS.into_iter().chain([1031]);
     let mut maps: Vec<_> = Function::ALL
         .into_iter()
-        .flat_map(|f| {
-            lengths().map(move |n| Case::new(format!("{}, {n}", f.name()), move |q: &Q| values::<Q, f32>(q, f, n)))
-        })
+        .flat_map(|f| lengths().map(move |n| Case::new(format!("{}, {n}", f.name()), move |q| values::<f32>(q, f, n))))
         .collect();
     for f in Function::ALL {
         maps.extend(typed!(format!("{}, over the range", f.name()), values(f, 1030)));
@@ -47,7 +45,7 @@ pub(super) fn specs<Q: ElementwiseOps + TensorOps + 'static>() -> Vec<OpSpec<Q>>
     let mut combined: Vec<_> =
         shapes.into_iter().flat_map(|(a, b)| typed!(format!("{a:?} by {b:?}"), combined_in_place(a, b))).collect();
     combined.extend(BATCHES.map(|n| {
-        Case::new(format!("a row on {n} rows"), move |q: &Q| combined_in_place::<Q, f32>(q, &[n.into(), 5], &[0, 1]))
+        Case::new(format!("a row on {n} rows"), move |q| combined_in_place::<f32>(q, &[n.into(), 5], &[0, 1]))
     }));
     combined.push(Case::new("strides of a that are not row-major", refused_strides));
     combined.push(Case::new("more than six axes, of copies and of what is not in place too", refused_ranks));
@@ -106,14 +104,14 @@ fn inputs<T: Real>(f: Function, n: usize) -> Vec<T> {
     random.reals::<f32>(n).into_iter().enumerate().map(value).map(T::from_f32).collect()
 }
 
-fn apply<Q: TensorOps, T: Real>(q: &Q, f: Function, x: &[T]) -> Result<Vec<T>, Failure> {
+fn apply<T: Real>(q: &Conditioned, f: Function, x: &[T]) -> Result<Vec<T>, Failure> {
     let (x, mut y) = (q.upload(x)?, q.zeros::<T>(x.len())?);
     q.map(Map { params: &params(f), x: x.view(), y: y.view_mut() })?;
     Ok(q.download(&y)?)
 }
 
 /// By central differences of the model, away from where it becomes straight.
-fn huber_slopes<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
+fn huber_slopes(q: &Conditioned) -> Result<(), Failure> {
     const STEP: f64 = 1e-4;
     let x: Vec<f32> = (-20..=20).map(|i| i as f32 * 0.13).collect();
     let slope = |x: f64| (model(Function::Huber, x + STEP) - model(Function::Huber, x - STEP)) / (2.0 * STEP);
@@ -124,7 +122,7 @@ fn huber_slopes<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
     Failure::unless_close(&expected, &q.download(&y)?, 1e-6, 1e-6)
 }
 
-fn values<Q: TensorOps, T: Real>(q: &Q, f: Function, n: usize) -> Result<(), Failure> {
+fn values<T: Real>(q: &Conditioned, f: Function, n: usize) -> Result<(), Failure> {
     let x = inputs::<T>(f, n);
     let expected: Vec<f64> = wide(&x).into_iter().map(|x| model(f, x.into())).collect();
     let ulps = match f {
@@ -138,7 +136,7 @@ fn values<Q: TensorOps, T: Real>(q: &Q, f: Function, n: usize) -> Result<(), Fai
     Failure::unless_close(&expected, &wide(&apply(q, f, &x)?), rtol + if ulps > 0.0 { rounding } else { 0.0 }, atol)
 }
 
-fn specials<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
+fn specials(q: &Conditioned) -> Result<(), Failure> {
     let (inf, nan) = (f32::INFINITY, f32::NAN);
     let x = [-inf, -1.0, -0.0, 0.0, 1.0, inf, nan];
     for (f, want) in [
@@ -159,7 +157,7 @@ fn specials<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
     Failure::unless_equal(&bits(&[0.0, 0.0, 1.0, inf, inf, nan]), &bits(&ends))
 }
 
-fn refused_bounds<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
+fn refused_bounds(q: &Conditioned) -> Result<(), Failure> {
     let nan = f32::NAN;
     for (f, low, high) in [
         (Function::Clamp, 1.0, 0.0),
@@ -176,7 +174,7 @@ fn refused_bounds<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
     Ok(())
 }
 
-fn maps_in_place<Q: TensorOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
+fn maps_in_place<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     for f in Function::ALL {
         let x = inputs::<T>(f, n);
         let mut y = q.upload(&x)?;
@@ -186,7 +184,7 @@ fn maps_in_place<Q: TensorOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> 
     Ok(())
 }
 
-fn activations_in_place<Q: ElementwiseOps + TensorOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
+fn activations_in_place<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let x: Vec<T> = Random::new(4).reals(n);
     for f in Activation::ALL {
         let (dx, mut y, mut want) = (q.upload(&x)?, q.upload(&x)?, q.zeros::<T>(n)?);
@@ -209,11 +207,7 @@ fn strided(op: Arithmetic, shape: &[u64], b_strides: &[u64]) -> BinaryParams {
     BinaryParams { op, rank, shape, a_strides: six(&a_strides, 0), b_strides: six(b_strides, 0) }
 }
 
-fn combined_in_place<Q: ElementwiseOps + TensorOps, T: Real>(
-    q: &Q,
-    shape: &[u64],
-    b_strides: &[u64],
-) -> Result<(), Failure> {
+fn combined_in_place<T: Real>(q: &Conditioned, shape: &[u64], b_strides: &[u64]) -> Result<(), Failure> {
     let count = shape.iter().product::<u64>() as usize;
     let (a, b): (Vec<T>, Vec<T>) = (Random::new(5).reals(count), Random::new(6).reals(count.max(8)));
     let (da, db) = (q.upload(&a)?, q.upload(&b)?);
@@ -226,7 +220,7 @@ fn combined_in_place<Q: ElementwiseOps + TensorOps, T: Real>(
     Ok(())
 }
 
-fn refused_strides<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
+fn refused_strides(q: &Conditioned) -> Result<(), Failure> {
     let (mut a, b) = (floats(q, 6)?, floats(q, 6)?);
     for a_strides in [[1, 2], [0, 1], [4, 1]] {
         let params = BinaryParams { a_strides: six(&a_strides, 0), ..strided(Arithmetic::Add, &[2, 3], &[3, 1]) };
@@ -236,7 +230,7 @@ fn refused_strides<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
     Ok(())
 }
 
-fn refused_ranks<Q: ElementwiseOps + TensorOps>(q: &Q) -> Result<(), Failure> {
+fn refused_ranks(q: &Conditioned) -> Result<(), Failure> {
     let (mut a, b, mut y) = (floats(q, 1)?, floats(q, 1)?, floats(q, 1)?);
     for rank in [7, 8, u32::MAX] {
         let params = BinaryParams { rank, ..strided(Arithmetic::Add, &[], &[]) };
@@ -252,7 +246,7 @@ fn refused_ranks<Q: ElementwiseOps + TensorOps>(q: &Q) -> Result<(), Failure> {
     Ok(())
 }
 
-fn chosen<Q: TensorOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
+fn chosen<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let mut random = Random::new(7);
     let mask: Vec<bool> = (0..n).map(|_| random.word().is_multiple_of(3)).collect();
     // What is not chosen is NaN, and so is some of what is.
@@ -267,7 +261,7 @@ fn chosen<Q: TensorOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
     Failure::unless_equal(&bits(&expected), &bits(&q.download(&y)?))
 }
 
-fn filled<Q: TensorOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
+fn filled<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     for value in [0.1, -0.0, f32::INFINITY] {
         let mut y = q.zeros::<T>(n)?;
         q.fill(Fill { value, len: n, y: y.view_mut() })?;
@@ -276,33 +270,33 @@ fn filled<Q: TensorOps, T: Real>(q: &Q, n: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-fn short_map<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_map(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, mut y) = (floats(q, 5)?, floats(q, 5)?);
     q.map(Map { params: &params(Function::Abs), x: x.view(), y: y.view_mut() }.map(short)?)
 }
 
-fn short_map_in_place<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_map_in_place(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let mut x = floats(q, 5)?;
     q.map_in_place(MapInPlace { params: &params(Function::Abs), len: 5, x: x.view_mut() }.map(short)?)
 }
 
-fn short_activate_in_place<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_activate_in_place(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let mut x = floats(q, 5)?;
     q.activate_in_place(ActivateInPlace { f: Activation::Relu, len: 5, x: x.view_mut() }.map(short)?)
 }
 
-fn short_fill<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_fill(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let mut y = floats(q, 5)?;
     q.fill(Fill { value: 1.0, len: 5, y: y.view_mut() }.map(short)?)
 }
 
-fn short_binary_in_place<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_binary_in_place(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (mut a, b) = (floats(q, 6)?, floats(q, 3)?);
     let params = strided(Arithmetic::Add, &[2, 3], &[0, 1]);
     q.binary_in_place(BinaryInPlace { params: &params, a: a.view_mut(), b: b.view() }.map(short)?)
 }
 
-fn short_select<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_select(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (mask, a, b, mut y) = (q.zeros(5)?, floats(q, 5)?, floats(q, 5)?, floats(q, 5)?);
     let (mask, a, b) = (mask.view(), a.view(), b.view());
     q.select(Select { mask, a, b, y: y.view_mut() }.map(short)?)

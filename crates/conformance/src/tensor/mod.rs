@@ -6,24 +6,21 @@ mod index;
 mod map;
 mod reduce;
 
-use backend_api::{
-    Real,
-    ops::{linalg::ElementwiseOps, tensor::TensorOps},
-};
+use backend_api::{Real, ops::tensor::TensorOps};
 
 use crate::OpSpec;
 
 /// Lengths around vectors, warps, blocks and the parallel grain.
 const LENGTHS: [usize; 14] = [0, 1, 7, 8, 31, 32, 33, 255, 256, 257, 511, 512, 513, 70_001];
 
-/// A case for each element type: `$check::<Q, T>(q, ..)`.
+/// A case for each element type: `$check::<T>(q, ..)`.
 macro_rules! typed {
     ($name:expr, $check:ident($($argument:expr),*)) => {{
         let name = $name;
         [
-            $crate::Case::new(format!("f32, {name}"), move |q: &Q| $check::<Q, f32>(q $(, $argument)*)),
-            $crate::Case::new(format!("f16, {name}"), move |q: &Q| $check::<Q, half::f16>(q $(, $argument)*)),
-            $crate::Case::new(format!("bf16, {name}"), move |q: &Q| $check::<Q, half::bf16>(q $(, $argument)*)),
+            $crate::Case::new(format!("f32, {name}"), move |q| $check::<f32>(q $(, $argument)*)),
+            $crate::Case::new(format!("f16, {name}"), move |q| $check::<half::f16>(q $(, $argument)*)),
+            $crate::Case::new(format!("bf16, {name}"), move |q| $check::<half::bf16>(q $(, $argument)*)),
         ]
     }};
 }
@@ -32,7 +29,7 @@ use typed;
 
 /// Every specification of the op set.
 #[must_use]
-pub fn specs<Q: ElementwiseOps + TensorOps + 'static>() -> Vec<OpSpec<Q>> {
+pub fn specs() -> Vec<OpSpec> {
     let mut all = map::specs();
     all.extend(copy::specs());
     all.extend(cast::specs());

@@ -1,7 +1,7 @@
 //! Reductions along an axis against sums in f64 and plain searches.
 
 use backend_api::{
-    BackendError, Buffer, Real,
+    BackendError, Buffer, Queue, Real,
     ops::tensor::{ArgMax, Reduce, TensorOps},
 };
 use core_types::params::{
@@ -11,7 +11,7 @@ use core_types::params::{
 
 use super::{bits, narrow, typed, wide};
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     linalg::model::{Random, rounding},
     short::{Short, floats},
     spec::BATCHES,
@@ -38,15 +38,15 @@ const SHAPES: [[usize; 3]; 17] = [
     [2, 150, 600],
 ];
 
-pub(super) fn specs<Q: TensorOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     let (mut reductions, mut found) = (Vec::new(), Vec::new());
     for shape in SHAPES {
         reductions.extend(typed!(format!("{shape:?}"), reduced(shape)));
         found.extend(typed!(format!("{shape:?}"), places(shape)));
     }
     for n in BATCHES.map(|n| n as usize) {
-        reductions.push(Case::new(format!("{n} rows"), move |q: &Q| reduced::<Q, f32>(q, [n, 3, 1])));
-        found.push(Case::new(format!("{n} rows"), move |q: &Q| places::<Q, f32>(q, [n, 3, 1])));
+        reductions.push(Case::new(format!("{n} rows"), move |q| reduced::<f32>(q, [n, 3, 1])));
+        found.push(Case::new(format!("{n} rows"), move |q| places::<f32>(q, [n, 3, 1])));
     }
     for shape in [[1, 9, 1], [1, 9, 3], [1, 600, 1], [1, 600, 2], [1, 3000, 1]] {
         reductions.extend(typed!(format!("NaN and zeros of both signs in {shape:?}"), specials(shape)));
@@ -59,7 +59,7 @@ pub(super) fn specs<Q: TensorOps + 'static>() -> Vec<OpSpec<Q>> {
     ]
 }
 
-fn reduce<Q: TensorOps, T: Real>(q: &Q, reduction: Reduction, shape: [usize; 3], x: &[T]) -> Result<Vec<T>, Failure> {
+fn reduce<T: Real>(q: &Conditioned, reduction: Reduction, shape: [usize; 3], x: &[T]) -> Result<Vec<T>, Failure> {
     let [outer, len, inner] = shape.map(|n| n as u64);
     let (x, mut y) = (q.upload(x)?, q.upload(&vec![T::from_f32(9.0); shape[0] * shape[2]])?);
     let params = ReduceParams { reduction, reserved: 0, outer, len, inner };
@@ -67,7 +67,7 @@ fn reduce<Q: TensorOps, T: Real>(q: &Q, reduction: Reduction, shape: [usize; 3],
     Ok(q.download(&y)?)
 }
 
-fn arg_max<Q: TensorOps, T: Real>(q: &Q, shape: [usize; 3], x: &[T]) -> Result<Vec<u32>, Failure> {
+fn arg_max<T: Real>(q: &Conditioned, shape: [usize; 3], x: &[T]) -> Result<Vec<u32>, Failure> {
     let [outer, len, inner] = shape.map(|n| n as u64);
     let (x, mut y) = (q.upload(x)?, q.upload(&vec![9u32; shape[0] * shape[2]])?);
     q.arg_max(ArgMax { params: &AxisParams { outer, len, inner }, x: x.view(), y: y.view_mut() })?;
@@ -80,7 +80,7 @@ fn columns<T: Real>([outer, len, inner]: [usize; 3], x: &[T]) -> Vec<Vec<f32>> {
     (0..outer).flat_map(|o| (0..inner).map(move |i| column(o, i))).collect()
 }
 
-fn reduced<Q: TensorOps, T: Real>(q: &Q, shape: [usize; 3]) -> Result<(), Failure> {
+fn reduced<T: Real>(q: &Conditioned, shape: [usize; 3]) -> Result<(), Failure> {
     let x: Vec<T> = Random::new(shape[1] as u64).reals(shape.iter().product());
     let columns = columns(shape, &x);
     let sum = |column: &Vec<f32>| column.iter().map(|&x| f64::from(x)).sum::<f64>();
@@ -99,7 +99,7 @@ fn reduced<Q: TensorOps, T: Real>(q: &Q, shape: [usize; 3]) -> Result<(), Failur
     Failure::unless_equal(&least, &wide(&reduce(q, Reduction::Min, shape, &x)?))
 }
 
-fn specials<Q: TensorOps, T: Real>(q: &Q, shape: [usize; 3]) -> Result<(), Failure> {
+fn specials<T: Real>(q: &Conditioned, shape: [usize; 3]) -> Result<(), Failure> {
     let [outer, len, inner] = shape;
     for at in [0, len / 2, len - 1] {
         let with = |value: f32, other: f32| -> Vec<T> {
@@ -123,10 +123,10 @@ fn specials<Q: TensorOps, T: Real>(q: &Q, shape: [usize; 3]) -> Result<(), Failu
     Ok(())
 }
 
-fn empty<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
-    Failure::unless_equal(&[0.0; 3], &reduce::<Q, f32>(q, Reduction::Sum, [1, 0, 3], &[])?)?;
+fn empty(q: &Conditioned) -> Result<(), Failure> {
+    Failure::unless_equal(&[0.0; 3], &reduce::<f32>(q, Reduction::Sum, [1, 0, 3], &[])?)?;
     for reduction in [Reduction::Mean, Reduction::Max, Reduction::Min] {
-        Failure::unless_equal(&[], &reduce::<Q, f32>(q, reduction, [0, 0, 3], &[])?)?;
+        Failure::unless_equal(&[], &reduce::<f32>(q, reduction, [0, 0, 3], &[])?)?;
         let (x, mut y) = (floats(q, 0)?, floats(q, 3)?);
         let params = ReduceParams { reduction, reserved: 0, outer: 1, len: 0, inner: 3 };
         let outcome = q.reduce(Reduce { params: &params, x: x.view(), y: y.view_mut() });
@@ -138,7 +138,7 @@ fn empty<Q: TensorOps>(q: &Q) -> Result<(), Failure> {
     Failure::unless_refused("arg_max", outcome)
 }
 
-fn places<Q: TensorOps, T: Real>(q: &Q, shape: [usize; 3]) -> Result<(), Failure> {
+fn places<T: Real>(q: &Conditioned, shape: [usize; 3]) -> Result<(), Failure> {
     let x: Vec<T> = Random::new(shape[1] as u64).reals(shape.iter().product());
     let place = |column: Vec<f32>| {
         let greatest = column.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -149,7 +149,7 @@ fn places<Q: TensorOps, T: Real>(q: &Q, shape: [usize; 3]) -> Result<(), Failure
 }
 
 /// The first column, all of one value but for `values` at `at` and at the end.
-fn ties<Q: TensorOps, T: Real>(q: &Q, shape: [usize; 3]) -> Result<(), Failure> {
+fn ties<T: Real>(q: &Conditioned, shape: [usize; 3]) -> Result<(), Failure> {
     let [_, len, inner] = shape;
     let (nan, inf) = (f32::NAN, f32::INFINITY);
     for at in [0, 1, len / 2, len - 2] {
@@ -172,13 +172,13 @@ fn ties<Q: TensorOps, T: Real>(q: &Q, shape: [usize; 3]) -> Result<(), Failure> 
     Ok(())
 }
 
-fn short_reduce<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_reduce(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, mut y) = (floats(q, 24)?, floats(q, 8)?);
     let params = ReduceParams { reduction: Reduction::Max, reserved: 0, outer: 2, len: 3, inner: 4 };
     q.reduce(Reduce { params: &params, x: x.view(), y: y.view_mut() }.map(short)?)
 }
 
-fn short_arg_max<Q: TensorOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_arg_max(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, mut y) = (floats(q, 24)?, q.zeros(8)?);
     let params = AxisParams { outer: 2, len: 3, inner: 4 };
     q.arg_max(ArgMax { params: &params, x: x.view(), y: y.view_mut() }.map(short)?)

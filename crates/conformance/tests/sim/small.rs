@@ -7,6 +7,7 @@ use backend_api::BackendError;
 use conformance::{Condition, Conditioned, Failure, OpSpec, Outcome, Selection};
 use cuda_backend::{AirKernel, CudaConfig, CudaQueue};
 use cuda_sim::driver::simulate;
+use runtime::AnyQueue;
 
 /// The elements of small cases.
 const MAX_ELEMENTS: u64 = 1 << 12;
@@ -14,7 +15,7 @@ const MAX_ELEMENTS: u64 = 1 << 12;
 /// Allocations to refuse, one after the other, counted from the start of a case.
 const REFUSED: u32 = 4;
 
-fn small(mut specs: Vec<OpSpec<Conditioned<CudaQueue>>>) -> Vec<OpSpec<Conditioned<CudaQueue>>> {
+fn small(mut specs: Vec<OpSpec>) -> Vec<OpSpec> {
     for spec in &mut specs {
         spec.limit_elements(MAX_ELEMENTS);
     }
@@ -22,14 +23,14 @@ fn small(mut specs: Vec<OpSpec<Conditioned<CudaQueue>>>) -> Vec<OpSpec<Condition
 }
 
 /// Holds small cases on a simulated machine, which must have nothing to report at the end.
-fn hold_on(machine: &str, specs: Vec<OpSpec<Conditioned<CudaQueue>>>) {
+fn hold_on(machine: &str, specs: Vec<OpSpec>) {
     hold_with(CudaConfig::default(), machine, specs);
 }
 
 /// As [`hold_on`], on a device that is opened like this.
-fn hold_with(config: CudaConfig, machine: &str, specs: Vec<OpSpec<Conditioned<CudaQueue>>>) {
+fn hold_with(config: CudaConfig, machine: &str, specs: Vec<OpSpec>) {
     let session = simulate(machine).unwrap();
-    let q = Conditioned::plain(CudaQueue::open(config).unwrap());
+    let q = Conditioned::plain(AnyQueue::Cuda(CudaQueue::open(config).unwrap()));
     let report = conformance::run(&q, &small(specs), |_| ());
     assert_eq!(report.failures().collect::<Vec<_>>(), Vec::<&Outcome>::new());
     assert!(!report.outcomes.is_empty());
@@ -119,7 +120,7 @@ fn random_streams_change_nothing() {
 /// Holds the small cases of ops whose names contain one of `filters`, recorded and replayed.
 fn hold_recorded(filters: [&str; 2]) {
     let session = simulate("").unwrap();
-    let q = CudaQueue::open(CudaConfig::default()).unwrap();
+    let q = AnyQueue::Cuda(CudaQueue::open(CudaConfig::default()).unwrap());
     for filter in filters {
         let selection = Selection { filter, max_elements: MAX_ELEMENTS, ..Selection::default() };
         let report = Condition::Recorded.run(&q, selection, |_| ()).unwrap();
@@ -149,7 +150,7 @@ fn quotients_and_folds_are_recorded() {
 #[test]
 fn every_op_holds_again_after_the_driver_was_out_of_memory() {
     let session = simulate("").unwrap();
-    let q = Conditioned::plain(CudaQueue::open(CudaConfig::default()).unwrap());
+    let q = Conditioned::plain(AnyQueue::Cuda(CudaQueue::open(CudaConfig::default()).unwrap()));
     let mut refusals = 0;
     for spec in small(conformance::specs()) {
         let case = spec.cases.last().unwrap();

@@ -15,8 +15,8 @@ use crate::{
 };
 
 /// The lines of these arguments.
-pub(super) fn chosen(args: &BenchArgs) -> Result<Vec<DeviceLine<AnyQueue>>> {
-    let mut chosen = lines::<AnyQueue>(if args.quick { Extent::Small } else { Extent::Full });
+pub(super) fn chosen(args: &BenchArgs) -> Result<Vec<DeviceLine>> {
+    let mut chosen = lines(if args.quick { Extent::Small } else { Extent::Full });
     let asked = |id: &str| if args.exact { id == args.filter } else { id.contains(&args.filter) };
     if !chosen.iter().any(|line| asked(&line.id)) {
         bail!("no speed line {} `{}`", if args.exact { "is" } else { "contains" }, args.filter);

@@ -1,7 +1,7 @@
 //! Device speed of transcripts and of proof of work.
 
 use backend_api::{
-    Buffer as _,
+    Buffer as _, Queue,
     ops::channel::{ChannelGrind, ChannelMixDigests, ChannelMixFelts, ChannelOps, ChannelQueries},
 };
 use core_types::{
@@ -13,7 +13,7 @@ use core_types::{
 use super::{DeviceLine, Extent, Size};
 use crate::bench::channel::{FEW_BITS, MANY_BITS, SearchSize};
 
-pub(super) fn lines<Q: ChannelOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     let (felts, search) = match extent {
         Extent::Full => (4000, MANY_BITS),
         Extent::Small => (40, FEW_BITS),
@@ -27,11 +27,11 @@ fn hashing(compressions: usize) -> Size {
 }
 
 /// A root is said and a challenge drawn, as between layers of FRI.
-fn root<Q: ChannelOps + 'static>() -> DeviceLine<Q> {
-    DeviceLine::new("channel.mix_digests/1+1", hashing(2), |q: &Q| {
+fn root() -> DeviceLine {
+    DeviceLine::new("channel.mix_digests/1+1", hashing(2), |q| {
         let said = q.upload(&[Digest([7; 8])])?;
         let (mut channel, mut drawn) = (q.zeros(1)?, q.zeros(1)?);
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             Ok(q.channel_mix_digests(ChannelMixDigests {
                 said: said.view(),
                 channel: channel.view_mut(),
@@ -41,12 +41,12 @@ fn root<Q: ChannelOps + 'static>() -> DeviceLine<Q> {
     })
 }
 
-fn felts_said<Q: ChannelOps + 'static>(count: usize) -> DeviceLine<Q> {
+fn felts_said(count: usize) -> DeviceLine {
     let size = hashing((8 + 4 * count).div_ceil(16));
-    DeviceLine::new(format!("channel.mix_felts/{count}"), size, move |q: &Q| {
+    DeviceLine::new(format!("channel.mix_felts/{count}"), size, move |q| {
         let said = q.upload(&vec![QM31::U; count])?;
         let (mut channel, mut drawn) = (q.zeros(1)?, q.zeros(0)?);
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             Ok(q.channel_mix_felts(ChannelMixFelts {
                 said: said.view(),
                 channel: channel.view_mut(),
@@ -56,12 +56,12 @@ fn felts_said<Q: ChannelOps + 'static>(count: usize) -> DeviceLine<Q> {
     })
 }
 
-fn queries<Q: ChannelOps + 'static>(queries: u32) -> DeviceLine<Q> {
+fn queries(queries: u32) -> DeviceLine {
     let size = hashing(queries.div_ceil(8) as usize);
-    DeviceLine::new(format!("channel.queries/{queries}"), size, move |q: &Q| {
+    DeviceLine::new(format!("channel.queries/{queries}"), size, move |q| {
         let (mut channel, mut positions) = (q.zeros(1)?, q.zeros(queries as usize)?);
         let params = ChannelQueriesParams { log_size: 20, queries };
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             Ok(q.channel_queries(ChannelQueries {
                 params: &params,
                 channel: channel.view_mut(),
@@ -71,12 +71,12 @@ fn queries<Q: ChannelOps + 'static>(queries: u32) -> DeviceLine<Q> {
     })
 }
 
-fn grind<Q: ChannelOps + 'static>(SearchSize { bits, nonces }: SearchSize) -> DeviceLine<Q> {
+fn grind(SearchSize { bits, nonces }: SearchSize) -> DeviceLine {
     let size = Size { unit: "nonce", work: nonces as f64, bytes: 0.0, resident: 0.0 };
-    DeviceLine::new(format!("channel.grind/{bits} bits"), size, move |q: &Q| {
+    DeviceLine::new(format!("channel.grind/{bits} bits"), size, move |q| {
         let (channel, mut nonce) = (q.upload(&[ChannelState::default()])?, q.zeros(2)?);
         let params = ChannelGrindParams { bits };
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             Ok(q.channel_grind(ChannelGrind { params: &params, channel: channel.view(), nonce: nonce.view_mut() })?)
         }))
     })

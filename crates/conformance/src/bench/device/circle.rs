@@ -18,11 +18,12 @@ use core_types::{
 };
 
 use super::{DeviceError, DeviceLine, Extent, Size, words};
+use runtime::{AnyBuf, AnyQueue};
 
 /// Bytes of an element of a column.
 const M31_BYTES: f64 = 4.0;
 
-pub(super) fn lines<Q: CircleOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     // A column of 2^24 elements fits the cache of a large device, one of 2^26 fits none.
     let (cached, single, batch, columns) = match extent {
         Extent::Full => (24, 26, 20, 256),
@@ -48,13 +49,13 @@ fn elements(log_size: u32, columns: u32) -> usize {
     (columns as usize) << log_size
 }
 
-fn column<Q: Queue>(q: &Q, len: usize) -> Result<Q::Buf<M31>, DeviceError> {
+fn column(q: &AnyQueue, len: usize) -> Result<AnyBuf<M31>, DeviceError> {
     let values: Vec<_> = words(len, 1).into_iter().map(|word| M31::from_u32(word as u32 | 1)).collect();
     Ok(q.upload(&values)?)
 }
 
 /// Twiddles of a domain and their inverses.
-fn twiddles<Q: CircleOps>(q: &Q, log_size: u32) -> Result<[Q::Buf<Twiddle>; 2], DeviceError> {
+fn twiddles(q: &AnyQueue, log_size: u32) -> Result<[AnyBuf<Twiddle>; 2], DeviceError> {
     let mut both = [q.zeros(1 << (log_size - 1))?, q.zeros(1 << (log_size - 1))?];
     let [forward, inverse] = &mut both;
     q.circle_twiddles(CircleTwiddles {
@@ -65,17 +66,17 @@ fn twiddles<Q: CircleOps>(q: &Q, log_size: u32) -> Result<[Q::Buf<Twiddle>; 2], 
     Ok(both)
 }
 
-fn transform<Q: CircleOps + 'static>(interpolate: bool, log_size: u32, columns: u32) -> DeviceLine<Q> {
+fn transform(interpolate: bool, log_size: u32, columns: u32) -> DeviceLine {
     let name = if interpolate { "interpolate" } else { "evaluate" };
     let count = elements(log_size, columns);
     let work = count as f64 * f64::from(log_size);
     let bytes = M31_BYTES * count as f64;
     let size = Size { unit: "element-layer", work, bytes: 2.0 * bytes, resident: bytes };
-    DeviceLine::new(format!("circle.{name}/{columns}x2^{log_size}"), size, move |q: &Q| {
+    DeviceLine::new(format!("circle.{name}/{columns}x2^{log_size}"), size, move |q| {
         let [forward, inverse] = twiddles(q, log_size)?;
         let mut values = column(q, count)?;
         let params = CircleFftParams { log_size, columns };
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             if interpolate {
                 q.circle_interpolate(CircleInterpolate {
                     params: &params,
@@ -95,18 +96,18 @@ fn transform<Q: CircleOps + 'static>(interpolate: bool, log_size: u32, columns: 
 }
 
 /// Low-degree extension by a factor of two.
-fn extend<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> DeviceLine<Q> {
+fn extend(log_coefficients: u32, columns: u32) -> DeviceLine {
     let log_size = log_coefficients + 1;
     let count = elements(log_coefficients, columns);
     let work = 2.0 * count as f64 * f64::from(log_coefficients);
     let bytes = 3.0 * M31_BYTES * count as f64;
     let size = Size { unit: "element-layer", work, bytes, resident: bytes };
-    DeviceLine::new(format!("circle.extend/{columns}x2^{log_coefficients}"), size, move |q: &Q| {
+    DeviceLine::new(format!("circle.extend/{columns}x2^{log_coefficients}"), size, move |q| {
         let [forward, _] = twiddles(q, log_size)?;
         let coefficients = column(q, count)?;
         let mut values = q.zeros(2 * count)?;
         let params = CircleExtendParams { log_coefficients, log_size, columns };
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             Ok(q.circle_extend(CircleExtend {
                 params: &params,
                 twiddles: forward.view(),
@@ -118,18 +119,18 @@ fn extend<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> Device
 }
 
 /// The same from values, coefficients included.
-fn lde<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> DeviceLine<Q> {
+fn lde(log_coefficients: u32, columns: u32) -> DeviceLine {
     let log_size = log_coefficients + 1;
     let count = elements(log_coefficients, columns);
     let work = 3.0 * count as f64 * f64::from(log_coefficients);
     let bytes = M31_BYTES * count as f64;
     let size = Size { unit: "element-layer", work, bytes: 4.0 * bytes, resident: 3.0 * bytes };
-    DeviceLine::new(format!("circle.lde/{columns}x2^{log_coefficients}"), size, move |q: &Q| {
+    DeviceLine::new(format!("circle.lde/{columns}x2^{log_coefficients}"), size, move |q| {
         let [forward, _] = twiddles(q, log_size)?;
         let [_, inverse] = twiddles(q, log_coefficients)?;
         let (mut columns_of, mut values) = (column(q, count)?, q.zeros(2 * count)?);
         let params = CircleExtendParams { log_coefficients, log_size, columns };
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             let (from, to) = (columns_of.view_mut(), values.view_mut());
             Ok(q.circle_lde(CircleLde {
                 params: &params,
@@ -143,19 +144,19 @@ fn lde<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> DeviceLin
 }
 
 /// One of eight blocks of twice as many points.
-fn restrict<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> DeviceLine<Q> {
+fn restrict(log_coefficients: u32, columns: u32) -> DeviceLine {
     let (log_domain, log_block) = (log_coefficients + 1, log_coefficients - 2);
     let (count, values_len) = (elements(log_coefficients, columns), elements(log_block, columns));
     // A sum of four parts counts as a layer for each.
     let work = values_len as f64 * f64::from(log_block + 4);
     let bytes = M31_BYTES * (count + values_len) as f64;
     let size = Size { unit: "element-layer", work, bytes, resident: bytes };
-    DeviceLine::new(format!("circle.restrict/{columns}x2^{log_coefficients}"), size, move |q: &Q| {
+    DeviceLine::new(format!("circle.restrict/{columns}x2^{log_coefficients}"), size, move |q| {
         let [forward, _] = twiddles(q, log_domain)?;
         let coefficients = column(q, count)?;
         let mut values = q.zeros(values_len)?;
         let params = CircleRestrictParams { log_coefficients, log_domain, log_block, block: 5, columns };
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             Ok(q.circle_restrict(CircleRestrict {
                 params: &params,
                 twiddles: forward.view(),
@@ -166,17 +167,17 @@ fn restrict<Q: CircleOps + 'static>(log_coefficients: u32, columns: u32) -> Devi
     })
 }
 
-fn at_point<Q: CircleOps + 'static>(log_size: u32, columns: u32) -> DeviceLine<Q> {
+fn at_point(log_size: u32, columns: u32) -> DeviceLine {
     let count = elements(log_size, columns);
     let bytes = M31_BYTES * count as f64;
     let size = Size { unit: "element", work: count as f64, bytes, resident: bytes };
-    DeviceLine::new(format!("circle.eval_at_point/{columns}x2^{log_size}"), size, move |q: &Q| {
+    DeviceLine::new(format!("circle.eval_at_point/{columns}x2^{log_size}"), size, move |q| {
         let coefficients = column(q, count)?;
         let mut results = q.zeros(columns as usize)?;
         let t = QM31::from_coordinates([11, 22, 33, 44].map(M31::from_u32));
         let point = CirclePoint::from_parameter(t).ok_or("the parameter names no point")?;
         let params = CirclePointParams { log_size, columns, point };
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             Ok(q.circle_eval_at_point(CircleEvalAtPoint {
                 params: &params,
                 coefficients: coefficients.view(),
@@ -187,11 +188,11 @@ fn at_point<Q: CircleOps + 'static>(log_size: u32, columns: u32) -> DeviceLine<Q
 }
 
 /// The same at two points, which are on the device.
-fn at_points<Q: CircleOps + 'static>(log_size: u32, columns: u32) -> DeviceLine<Q> {
+fn at_points(log_size: u32, columns: u32) -> DeviceLine {
     let count = elements(log_size, columns);
     let bytes = M31_BYTES * count as f64;
     let size = Size { unit: "element and point", work: 2.0 * count as f64, bytes, resident: bytes };
-    DeviceLine::new(format!("circle.eval_at_points/{columns}x2^{log_size}"), size, move |q: &Q| {
+    DeviceLine::new(format!("circle.eval_at_points/{columns}x2^{log_size}"), size, move |q| {
         let coefficients = column(q, count)?;
         let mut sampled = q.zeros(2 * columns as usize)?;
         let t = QM31::from_coordinates([11, 22, 33, 44].map(M31::from_u32));
@@ -201,7 +202,7 @@ fn at_points<Q: CircleOps + 'static>(log_size: u32, columns: u32) -> DeviceLine<
         let samples: Vec<SampleAt> = (0..2 * columns).map(|i| SampleAt { column: i / 2, point: i % 2 }).collect();
         let columns: Vec<ColumnAt> =
             (0..columns).map(|column| ColumnAt::new(u64::from(column) << log_size, log_size)).collect();
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             Ok(q.circle_eval_at_points(CircleEvalAtPoints {
                 columns: &columns,
                 samples: &samples,
@@ -213,14 +214,14 @@ fn at_points<Q: CircleOps + 'static>(log_size: u32, columns: u32) -> DeviceLine<
     })
 }
 
-fn inverse<Q: CircleOps + 'static>(log_size: u32) -> DeviceLine<Q> {
+fn inverse(log_size: u32) -> DeviceLine {
     let count = elements(log_size, 1);
     let bytes = 2.0 * M31_BYTES * count as f64;
     let size = Size { unit: "element", work: count as f64, bytes, resident: bytes };
-    DeviceLine::new(format!("circle.batch_inverse_m31/2^{log_size}"), size, move |q: &Q| {
+    DeviceLine::new(format!("circle.batch_inverse_m31/2^{log_size}"), size, move |q| {
         let values = column(q, count)?;
         let (mut inverses, mut first_zero) = (q.zeros(count)?, q.upload(&[u64::MAX])?);
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             Ok(q.batch_inverse_m31(BatchInverseM31 {
                 elements: values.view(),
                 inverses: inverses.view_mut(),

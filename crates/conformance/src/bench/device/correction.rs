@@ -1,6 +1,6 @@
 //! Device speed of corrections.
 
-use backend_api::{Buffer, ops::correction::CorrectionOps};
+use backend_api::{Buffer, Queue};
 use nn_ops::{
     CorrectionParams, EncoderPlan, ResidualStore, SimilarStates, TensorMut, TensorRef, TrainingState, TrainingStates,
     apply_correction,
@@ -8,7 +8,7 @@ use nn_ops::{
 
 use super::{DeviceLine, Extent, Size};
 
-pub(super) fn lines<Q: CorrectionOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     match extent {
         Extent::Full => {
             let mut all: Vec<_> = [1, 32, 256, 4096, 65_536].into_iter().map(|batch| encode(batch, 128)).collect();
@@ -21,17 +21,17 @@ pub(super) fn lines<Q: CorrectionOps + 'static>(extent: Extent) -> Vec<DeviceLin
 }
 
 /// Codes of trainings, with their features.
-fn encode<Q: CorrectionOps + 'static>(batch: usize, outputs: usize) -> DeviceLine<Q> {
+fn encode(batch: usize, outputs: usize) -> DeviceLine {
     let bytes = (4 * batch * (256 + 64 + 12 + 4 + outputs)) as f64;
     let size = Size { unit: "byte", work: bytes, bytes, resident: bytes };
-    DeviceLine::new(format!("nn.encode_state/{batch}x{outputs}"), size, move |q: &Q| {
+    DeviceLine::new(format!("nn.encode_state/{batch}x{outputs}"), size, move |q| {
         let mut training = TrainingState::new();
         (0..300).for_each(|i| training.record_step(i as f32, 1.0));
         let states = TrainingStates::new(q, &vec![training; batch])?;
         let plan = EncoderPlan::new(batch, outputs)?;
         let (weights, bias) = (q.upload(&vec![0.01f32; 64 * outputs])?, q.upload(&vec![0.5f32; outputs])?);
         let mut codes = q.zeros::<f32>(batch * outputs)?;
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             let weights = TensorRef::contiguous(weights.view(), &[64, outputs])?;
             let bias = TensorRef::contiguous(bias.view(), &[outputs])?;
             let codes = TensorMut::contiguous(codes.view_mut(), &[batch, outputs])?;
@@ -41,30 +41,28 @@ fn encode<Q: CorrectionOps + 'static>(batch: usize, outputs: usize) -> DeviceLin
 }
 
 /// The ten most similar of a full store of states.
-fn similar<Q: CorrectionOps + 'static>(states: usize, width: usize) -> DeviceLine<Q> {
+fn similar(states: usize, width: usize) -> DeviceLine {
     let bytes = (4 * states * (width + 1)) as f64;
     let size = Size { unit: "byte", work: bytes, bytes, resident: bytes };
-    DeviceLine::new(format!("nn.similar_states/{states}x{width}"), size, move |q: &Q| {
+    DeviceLine::new(format!("nn.similar_states/{states}x{width}"), size, move |q| {
         let mut store = ResidualStore::new(q, states, width)?;
         let features: Vec<f32> = (0..states * width).map(|i| (i * 7919 % 1000) as f32 - 500.0).collect();
         let (features, outcomes) = (q.upload(&features)?, q.zeros::<f32>(3 * states)?);
         let features = TensorRef::contiguous(features.view(), &[states, width])?;
         store.store(q, features, TensorRef::contiguous(outcomes.view(), &[states, 3])?)?;
         let (query, mut similar) = (q.upload(&vec![1.0f32; width])?, SimilarStates::new(q, 1, 10)?);
-        Ok(Box::new(move |q: &Q| {
-            Ok(store.similar(q, TensorRef::contiguous(query.view(), &[1, width])?, &mut similar)?)
-        }))
+        Ok(Box::new(move |q| Ok(store.similar(q, TensorRef::contiguous(query.view(), &[1, width])?, &mut similar)?)))
     })
 }
 
 /// Corrections of `count` predictions.
-fn correct<Q: CorrectionOps + 'static>(count: usize) -> DeviceLine<Q> {
+fn correct(count: usize) -> DeviceLine {
     let bytes = (16 * count) as f64;
     let size = Size { unit: "byte", work: bytes, bytes, resident: bytes };
-    DeviceLine::new(format!("nn.correction/{count}"), size, move |q: &Q| {
+    DeviceLine::new(format!("nn.correction/{count}"), size, move |q| {
         let upload = |x: f32| q.upload(&vec![x; count]);
         let (predictions, a, b, mut y) = (upload(2.0)?, upload(0.1)?, upload(0.2)?, upload(0.0)?);
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             let at = |x| TensorRef::contiguous(x, &[count]);
             let (predictions, a, b) = (at(predictions.view())?, at(a.view())?, at(b.view())?);
             let y = TensorMut::contiguous(y.view_mut(), &[count])?;

@@ -1,11 +1,10 @@
 //! Device speed of truncated decompositions. The work is that of the four products with the matrix, as on the processor.
 
-use backend_api::ops::linalg::LinalgOps;
 use nn_ops::{SvdOptions, SvdPlan, SvdPower, Tensor};
 
 use super::{DeviceLine, Extent, Size};
 
-pub(super) fn lines<Q: LinalgOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     match extent {
         Extent::Full => vec![truncated([1024, 256], 32), truncated([4096, 1024], 32)],
         Extent::Small => vec![truncated([66, 65], 1)],
@@ -13,15 +12,15 @@ pub(super) fn lines<Q: LinalgOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>
 }
 
 /// So many singular values and vectors, with one power iteration.
-fn truncated<Q: LinalgOps + 'static>([m, n]: [usize; 2], rank: usize) -> DeviceLine<Q> {
+fn truncated([m, n]: [usize; 2], rank: usize) -> DeviceLine {
     let options = SvdOptions { power: SvdPower::Given(1), ..SvdOptions::default() };
     let flops = 8.0 * (m * n * (rank + options.oversample)) as f64;
     let size = Size { unit: "flop", work: flops, bytes: 0.0, resident: (4 * m * n) as f64 };
-    DeviceLine::new(format!("nn.svd/{m}x{n}"), size, move |q: &Q| {
+    DeviceLine::new(format!("nn.svd/{m}x{n}"), size, move |q| {
         let plan = SvdPlan::new(m, n, rank, options)?;
         let values: Vec<f32> = (0..m * n).map(|i| (i * 7919 % 1009) as f32 / 1009.0 - 0.5).collect();
         let a = Tensor::from_values(q, &[m, n], &values)?;
         let (mut factors, mut workspace) = (plan.factors(q)?, plan.workspace(q)?);
-        Ok(Box::new(move |q: &Q| Ok(plan.run(q, a.at(), &mut factors, &mut workspace)?)))
+        Ok(Box::new(move |q| Ok(plan.run(q, a.at(), &mut factors, &mut workspace)?)))
     })
 }

@@ -11,10 +11,11 @@ use core_types::{
 };
 
 use super::{DeviceError, DeviceLine, Extent, Size, words};
+use runtime::{AnyBuf, AnyQueue};
 
 const NONCE: [u8; 16] = [7; 16];
 
-pub(super) fn lines<Q: FssOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     let (wide, narrow, all, dcf, few) = match extent {
         Extent::Full => (1 << 20, 1 << 22, 1 << 16, 1 << 18, 1 << 15),
         Extent::Small => (64, 64, 64, 64, 64),
@@ -57,7 +58,7 @@ impl Points {
 }
 
 /// Roots of both parties.
-fn roots<Q: Queue>(q: &Q, count: u32) -> Result<Q::Buf<Label>, DeviceError> {
+fn roots(q: &AnyQueue, count: u32) -> Result<AnyBuf<Label>, DeviceError> {
     let words = words(4 * padded(count), 1);
     let labels: Vec<_> =
         words.chunks(2).map(|pair| Label::new(u128::from(pair[0]) << 64 | u128::from(pair[1]))).collect();
@@ -65,16 +66,16 @@ fn roots<Q: Queue>(q: &Q, count: u32) -> Result<Q::Buf<Label>, DeviceError> {
 }
 
 /// CMP keys made on the device.
-struct CmpKeys<Q: Queue> {
+struct CmpKeys {
     params: CmpGenParams,
-    alphas: Q::Buf<u64>,
-    roots: Q::Buf<Label>,
-    corrections: Q::Buf<u128>,
-    leaves: Q::Buf<u128>,
+    alphas: AnyBuf<u64>,
+    roots: AnyBuf<Label>,
+    corrections: AnyBuf<u128>,
+    leaves: AnyBuf<u128>,
 }
 
-impl<Q: FssOps> CmpKeys<Q> {
-    fn new(q: &Q, bits: u32, count: u32) -> Result<Self, DeviceError> {
+impl CmpKeys {
+    fn new(q: &AnyQueue, bits: u32, count: u32) -> Result<Self, DeviceError> {
         let key = PrgKeys::from_nonce(NONCE).child;
         let mut keys = Self {
             params: CmpGenParams { key, bits, count, reserved: [0; 2] },
@@ -87,7 +88,7 @@ impl<Q: FssOps> CmpKeys<Q> {
         Ok(keys)
     }
 
-    fn generate(&mut self, q: &Q) -> Result<(), DeviceError> {
+    fn generate(&mut self, q: &AnyQueue) -> Result<(), DeviceError> {
         Ok(q.cmp_gen(CmpGen {
             params: &self.params,
             alphas: self.alphas.view(),
@@ -98,7 +99,7 @@ impl<Q: FssOps> CmpKeys<Q> {
     }
 
     /// Those of party 0.
-    fn view(&self) -> Result<fss::CmpKeys<'_, Q>, BackendError> {
+    fn view(&self) -> Result<fss::CmpKeys<'_, AnyQueue>, BackendError> {
         Ok(fss::CmpKeys {
             roots: self.roots.slice(0..padded(self.params.count))?,
             corrections: self.corrections.view(),
@@ -112,18 +113,18 @@ fn cmp_bytes(bits: u32, count: u32) -> f64 {
     f64::from(count) * (16.0 * f64::from(1 + cmp_levels(bits) + 2) + 8.0)
 }
 
-fn cmp_eval<Q: FssOps + 'static>(bits: u32, count: u32, at: Points) -> DeviceLine<Q> {
+fn cmp_eval(bits: u32, count: u32, at: Points) -> DeviceLine {
     let bytes = cmp_bytes(bits, count);
     let work = f64::from(count) * f64::from(at.points);
     let size = Size { unit: "evaluation", work, bytes, resident: bytes };
-    DeviceLine::new(at.line("cmp_eval_window", bits, count), size, move |q: &Q| {
+    DeviceLine::new(at.line("cmp_eval_window", bits, count), size, move |q| {
         let keys = CmpKeys::new(q, bits, count)?;
         let CmpGenParams { key, .. } = keys.params;
         let (points, window) = (at.points, at.window(bits, CMP_TABLE_BITS));
         let params = CmpWindowParams { key, bits, party: 0, count, points, window, reserved: [0; 3] };
         let (x_hat, offsets) = (q.upload(&words(count as usize, 3))?, q.upload(&at.offsets())?);
         let mut shares = q.zeros(points as usize * padded(count) / 32)?;
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             let (keys, x_hat, offsets) = (keys.view()?, x_hat.view(), offsets.view());
             Ok(q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets, shares: shares.view_mut() })?)
         }))
@@ -131,35 +132,35 @@ fn cmp_eval<Q: FssOps + 'static>(bits: u32, count: u32, at: Points) -> DeviceLin
 }
 
 /// Keys that are evaluated at every point; each writes a bit for each point.
-fn cmp_eval_all<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
+fn cmp_eval_all(bits: u32, count: u32) -> DeviceLine {
     let blocks = cmp_blocks(bits);
     let bytes = f64::from(count) * 16.0 * f64::from(1 + cmp_levels(bits) + 2 + blocks as u32);
     let size = Size { unit: "key", work: f64::from(count), bytes, resident: bytes };
-    DeviceLine::new(format!("pfss.cmp_eval_all({bits})/{count}"), size, move |q: &Q| {
+    DeviceLine::new(format!("pfss.cmp_eval_all({bits})/{count}"), size, move |q| {
         let keys = CmpKeys::new(q, bits, count)?;
         let CmpGenParams { key, .. } = keys.params;
         let params = CmpAllParams { key, bits, party: 0, count, first: 0, keys: count, reserved: [0; 3] };
         let mut units = q.zeros(blocks as usize * count as usize)?;
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             Ok(q.cmp_eval_all(CmpEvalAll { params: &params, keys: keys.view()?, units: units.view_mut() })?)
         }))
     })
 }
 
-fn cmp_gen<Q: FssOps + 'static>(bits: u32, count: u32) -> DeviceLine<Q> {
+fn cmp_gen(bits: u32, count: u32) -> DeviceLine {
     let size = Size { unit: "key pair", work: f64::from(count), bytes: 0.0, resident: cmp_bytes(bits, count) };
-    DeviceLine::new(format!("pfss.cmp_gen({bits})/{count}"), size, move |q: &Q| {
+    DeviceLine::new(format!("pfss.cmp_gen({bits})/{count}"), size, move |q| {
         let mut keys = CmpKeys::new(q, bits, count)?;
-        Ok(Box::new(move |q: &Q| keys.generate(q)))
+        Ok(Box::new(move |q| keys.generate(q)))
     })
 }
 
-fn dcf_eval<Q: FssOps + 'static>(bits: u32, count: u32, at: Points) -> DeviceLine<Q> {
+fn dcf_eval(bits: u32, count: u32, at: Points) -> DeviceLine {
     // a root, a correction and its word for each level, the last word and a masked input; and the results
     let resident = f64::from(count) * (16.0 + 24.0 * f64::from(bits) + 16.0 + 8.0 * f64::from(at.points));
     let work = f64::from(count) * f64::from(at.points);
     let size = Size { unit: "evaluation", work, bytes: 0.0, resident };
-    DeviceLine::new(at.line("dcf_eval_window", bits, count), size, move |q: &Q| {
+    DeviceLine::new(at.line("dcf_eval_window", bits, count), size, move |q| {
         let row = padded(count);
         let keys = PrgKeys::from_nonce(NONCE);
         let (party, points, len, width, window) = (0, at.points, 1, 64, at.window(bits, 0));
@@ -179,7 +180,7 @@ fn dcf_eval<Q: FssOps + 'static>(bits: u32, count: u32, at: Points) -> DeviceLin
         })?;
         let (x_hat, offsets) = (q.upload(&words(count as usize, 3))?, q.upload(&at.offsets())?);
         let mut shares = q.zeros(points as usize * count as usize)?;
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             let (roots, corrections) = (roots.slice(0..row)?, corrections.view());
             let keys = DcfKeys { roots, corrections, values: values.view(), last: last.view() };
             let (x_hat, offsets, shares) = (x_hat.view(), offsets.view(), shares.view_mut());

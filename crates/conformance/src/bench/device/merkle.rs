@@ -1,7 +1,7 @@
 //! Device speed of commitment trees: leaves of columns, leaves of one secure column, nodes.
 
 use backend_api::{
-    Buffer as _,
+    Buffer as _, Queue,
     ops::merkle::{MerkleLeaves, MerkleOps, MerkleSecureLeaves, MerkleTree},
 };
 use core_types::{
@@ -18,7 +18,7 @@ use super::{DeviceLine, Extent, Size, words};
 const M31_BYTES: f64 = 4.0;
 const DIGEST_BYTES: f64 = 32.0;
 
-pub(super) fn lines<Q: MerkleOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     let (log_leaves, columns) = match extent {
         Extent::Full => (19, 100),
         Extent::Small => (8, 20),
@@ -35,16 +35,16 @@ fn size(compressions: f64, resident: f64) -> Size {
     Size { unit: "compression", work: compressions, bytes: 0.0, resident }
 }
 
-fn leaves<Q: MerkleOps + 'static>(log_leaves: u32, columns: u32) -> DeviceLine<Q> {
+fn leaves(log_leaves: u32, columns: u32) -> DeviceLine {
     let count = f64::from(1u32 << log_leaves);
     let resident = (M31_BYTES * f64::from(columns) + DIGEST_BYTES) * count;
     let size = size(f64::from(columns.div_ceil(16)) * count, resident);
-    DeviceLine::new(format!("merkle.leaves/{columns}x2^{log_leaves}"), size, move |q: &Q| {
+    DeviceLine::new(format!("merkle.leaves/{columns}x2^{log_leaves}"), size, move |q| {
         let values = q.upload(&elements((columns as usize) << log_leaves))?;
         let mut leaves = q.zeros::<Digest>(1 << log_leaves)?;
         let places: Vec<_> = (0..columns).map(|i| ColumnAt::new(u64::from(i) << log_leaves, log_leaves)).collect();
         let params = MerkleLeavesParams { log_leaves };
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             Ok(q.merkle_leaves(MerkleLeaves {
                 params: &params,
                 columns: &places,
@@ -55,27 +55,27 @@ fn leaves<Q: MerkleOps + 'static>(log_leaves: u32, columns: u32) -> DeviceLine<Q
     })
 }
 
-fn secure_leaves<Q: MerkleOps + 'static>(log_size: u32, log_packed: u32) -> DeviceLine<Q> {
+fn secure_leaves(log_size: u32, log_packed: u32) -> DeviceLine {
     let (values, leaves) = (f64::from(1u32 << log_size), f64::from(1u32 << (log_size - log_packed)));
     let size = size(leaves, 4.0 * M31_BYTES * values + DIGEST_BYTES * leaves);
     let id = format!("merkle.secure_leaves/2^{log_size}, {} in a leaf", 1 << log_packed);
-    DeviceLine::new(id, size, move |q: &Q| {
+    DeviceLine::new(id, size, move |q| {
         let values = q.upload(&elements(4 << log_size))?;
         let mut leaves = q.zeros::<Digest>(1 << (log_size - log_packed))?;
         let params = MerkleSecureLeavesParams { log_size, log_packed };
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             let (values, leaves) = (values.view(), leaves.view_mut());
             Ok(q.merkle_secure_leaves(MerkleSecureLeaves { params: &params, values, leaves })?)
         }))
     })
 }
 
-fn tree<Q: MerkleOps + 'static>(log_leaves: u32) -> DeviceLine<Q> {
+fn tree(log_leaves: u32) -> DeviceLine {
     let leaves = f64::from(1u32 << log_leaves);
     let size = size(leaves - 1.0, 2.0 * DIGEST_BYTES * leaves);
-    DeviceLine::new(format!("merkle.tree/2^{log_leaves}"), size, move |q: &Q| {
+    DeviceLine::new(format!("merkle.tree/2^{log_leaves}"), size, move |q| {
         let mut nodes = q.zeros::<Digest>((2 << log_leaves) - 1)?;
         let params = MerkleTreeParams { log_leaves };
-        Ok(Box::new(move |q: &Q| Ok(q.merkle_tree(MerkleTree { params: &params, nodes: nodes.view_mut() })?)))
+        Ok(Box::new(move |q| Ok(q.merkle_tree(MerkleTree { params: &params, nodes: nodes.view_mut() })?)))
     })
 }

@@ -20,21 +20,19 @@ mod transfer;
 use core::{error::Error, fmt};
 use std::time::Instant;
 
-use backend_api::{
-    Queue, Register,
-    ops::{StarkOps, fss::FssOps, linalg::LinalgOps, recurrent::RecurrentOps, tensor::TensorOps},
-};
+use backend_api::Queue;
 
 use super::{Effort, Timing};
+use runtime::AnyQueue;
 
 /// Why a line is not measured: the backend refuses, or a plan does.
 pub type DeviceError = Box<dyn Error + Send + Sync>;
 
 /// Enqueues a line's work once.
-type Run<Q> = Box<dyn FnMut(&Q) -> Result<(), DeviceError>>;
+type Run = Box<dyn FnMut(&AnyQueue) -> Result<(), DeviceError>>;
 
 /// Puts a line's inputs on the device.
-type Prepare<Q> = Box<dyn FnOnce(&Q) -> Result<Run<Q>, DeviceError>>;
+type Prepare = Box<dyn FnOnce(&AnyQueue) -> Result<Run, DeviceError>>;
 
 /// Problem sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +58,7 @@ struct Size {
 }
 
 /// One op at one size.
-pub struct DeviceLine<Q> {
+pub struct DeviceLine {
     /// Short unique name: `nn.softmax/65536x1024`.
     pub id: String,
     /// The unit of work: `element-layer`, `evaluation`, `flop`, `byte`, `element`.
@@ -71,20 +69,20 @@ pub struct DeviceLine<Q> {
     pub bytes: f64,
     /// Bytes of all its buffers: runs of a line whose buffers fit a cache of the device find them there.
     pub resident: f64,
-    prepare: Prepare<Q>,
+    prepare: Prepare,
 }
 
-impl<Q> fmt::Debug for DeviceLine<Q> {
+impl fmt::Debug for DeviceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DeviceLine").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
-impl<Q: Queue> DeviceLine<Q> {
+impl DeviceLine {
     fn new(
         id: impl Into<String>,
         Size { unit, work, bytes, resident }: Size,
-        prepare: impl FnOnce(&Q) -> Result<Run<Q>, DeviceError> + 'static,
+        prepare: impl FnOnce(&AnyQueue) -> Result<Run, DeviceError> + 'static,
     ) -> Self {
         Self { id: id.into(), unit, work, bytes, resident, prepare: Box::new(prepare) }
     }
@@ -94,7 +92,7 @@ impl<Q: Queue> DeviceLine<Q> {
     ///
     /// # Errors
     /// What the backend or a plan reports.
-    pub fn measure(self, q: &Q, effort: Effort) -> Result<Timing, DeviceError> {
+    pub fn measure(self, q: &AnyQueue, effort: Effort) -> Result<Timing, DeviceError> {
         let mut run = (self.prepare)(q)?;
         run(q)?;
         q.finish()?;
@@ -126,9 +124,7 @@ const MAX_REPEATS: u32 = 1 << 12;
 
 /// Every line, the copy first.
 #[must_use]
-pub fn lines<Q: Register + StarkOps + FssOps + LinalgOps + RecurrentOps + TensorOps + 'static>(
-    extent: Extent,
-) -> Vec<DeviceLine<Q>> {
+pub fn lines(extent: Extent) -> Vec<DeviceLine> {
     let mut all = linalg::lines(extent);
     all.extend(factor::lines(extent));
     all.extend(tensor::lines(extent));

@@ -1,7 +1,7 @@
 //! Device speed of gathers at the queries.
 
 use backend_api::{
-    Buffer as _,
+    Buffer as _, Queue,
     ops::fri::{FriOps, OpenColumns, OpenGroups},
 };
 use core_types::{
@@ -17,7 +17,7 @@ use super::{DeviceLine, Extent, Size, words};
 /// Queries of a proof.
 const QUERIES: u32 = 70;
 
-pub(super) fn lines<Q: FriOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     let (log_size, columns) = match extent {
         Extent::Full => (20, 100),
         Extent::Small => (8, 4),
@@ -34,14 +34,14 @@ fn positions() -> Vec<u32> {
     words(QUERIES as usize, 3).into_iter().map(|word| (word >> 32) as u32).collect()
 }
 
-fn open_columns<Q: FriOps + 'static>(log_size: u32, count: usize) -> DeviceLine<Q> {
+fn open_columns(log_size: u32, count: usize) -> DeviceLine {
     let size = gathered(count * QUERIES as usize, count << log_size);
-    DeviceLine::new(format!("fri.open_columns/{QUERIES} of {count}x2^{log_size}"), size, move |q: &Q| {
+    DeviceLine::new(format!("fri.open_columns/{QUERIES} of {count}x2^{log_size}"), size, move |q| {
         let columns: Vec<_> = (0..count as u64).map(|column| ColumnAt::new(column << log_size, log_size)).collect();
         let (values, positions) = (q.zeros(count << log_size)?, q.upload(&positions())?);
         let mut opened = q.zeros::<M31>(count * QUERIES as usize)?;
         let params = OpenColumnsParams { log_from: log_size, log_leaves: log_size, queries: QUERIES };
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             Ok(q.open_columns(OpenColumns {
                 params: &params,
                 columns: &columns,
@@ -53,15 +53,15 @@ fn open_columns<Q: FriOps + 'static>(log_size: u32, count: usize) -> DeviceLine<
     })
 }
 
-fn open_groups<Q: FriOps + 'static>(log_size: u32) -> DeviceLine<Q> {
+fn open_groups(log_size: u32) -> DeviceLine {
     let log_group = 2;
     let count = (QUERIES as usize) << log_group;
     let size = gathered(4 * count, 4 << log_size);
-    DeviceLine::new(format!("fri.open_groups/{QUERIES} of 2^{log_size}"), size, move |q: &Q| {
+    DeviceLine::new(format!("fri.open_groups/{QUERIES} of 2^{log_size}"), size, move |q| {
         let (values, positions) = (q.zeros(4 << log_size)?, q.upload(&positions())?);
         let mut opened = q.zeros(count)?;
         let params = OpenGroupsParams { log_size, log_from: log_size, log_group, queries: QUERIES };
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             Ok(q.open_groups(OpenGroups {
                 params: &params,
                 values: values.view(),

@@ -1,9 +1,6 @@
 //! Device speed of ensembles of gated recurrent units.
 
-use backend_api::{
-    Buffer,
-    ops::{linalg::LinalgOps, recurrent::RecurrentOps},
-};
+use backend_api::{Buffer, Queue};
 use nn_ops::{
     GruInputs, GruMember, GruPlan, GruResults, GruWeights, NnError, OptimizerConfig, RssmHead, RssmPlan, RssmSpec,
     RssmTensors, RssmTrainer, RssmTraining, Tensor, TensorMut, TensorRef,
@@ -17,7 +14,7 @@ const MEMBERS: usize = 5;
 /// Elements of the second part of the combined state.
 const STOCHASTIC: usize = 32;
 
-pub(super) fn lines<Q: RecurrentOps + LinalgOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     match extent {
         Extent::Full => {
             let mut all: Vec<_> = [1, 32, 256, 4096].map(|batch| forward(batch, 10, 128, 256)).into();
@@ -36,17 +33,17 @@ fn member(input: usize, hidden: usize) -> Result<GruMember, NnError> {
 }
 
 /// Passes over a sequence, from states of zero.
-fn forward<Q: RecurrentOps + 'static>(batch: usize, steps: usize, input: usize, hidden: usize) -> DeviceLine<Q> {
+fn forward(batch: usize, steps: usize, input: usize, hidden: usize) -> DeviceLine {
     let flops = 2.0 * (MEMBERS * steps * batch) as f64 * ((input + hidden) * 3 * hidden) as f64;
     let weights = MEMBERS * (input + hidden + 1) * 3 * hidden;
     let floats = weights + steps * batch * input + MEMBERS * batch * hidden;
     let size = Size { unit: "flop", work: flops, bytes: 0.0, resident: 4.0 * floats as f64 };
-    DeviceLine::new(format!("nn.gru/{batch}x{steps}x{input}x{hidden}"), size, move |q: &Q| {
+    DeviceLine::new(format!("nn.gru/{batch}x{steps}x{input}x{hidden}"), size, move |q| {
         let weights = GruWeights::new(q, &vec![member(input, hidden)?; MEMBERS])?;
         let plan = GruPlan::new(&weights, batch, steps, GruInputs::Sequence)?;
         let x = q.upload(&vec![0.5f32; steps * batch * input])?;
         let mut last = q.zeros::<f32>(MEMBERS * batch * hidden)?;
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             let last = TensorMut::contiguous(last.view_mut(), &[MEMBERS, batch, hidden])?;
             let results = GruResults { states: None, last, saved: None };
             Ok(plan.forward(q, &weights, TensorRef::new(x.view(), *plan.inputs())?, None, results)?)
@@ -55,12 +52,12 @@ fn forward<Q: RecurrentOps + 'static>(batch: usize, steps: usize, input: usize, 
 }
 
 /// Roll-outs whose losses are fed back to each member.
-fn rollout<Q: RecurrentOps + 'static>(batch: usize, steps: usize, input: usize, hidden: usize) -> DeviceLine<Q> {
+fn rollout(batch: usize, steps: usize, input: usize, hidden: usize) -> DeviceLine {
     let flops = 2.0 * (MEMBERS * batch) as f64 * ((input + steps * hidden) * 3 * hidden) as f64;
     let weights = MEMBERS * (input + hidden + 1) * 3 * hidden;
     let floats = weights + batch * input + 2 * MEMBERS * batch * hidden;
     let size = Size { unit: "flop", work: flops, bytes: 0.0, resident: 4.0 * floats as f64 };
-    DeviceLine::new(format!("nn.rssm_rollout/{batch}x{steps}x{input}x{hidden}"), size, move |q: &Q| {
+    DeviceLine::new(format!("nn.rssm_rollout/{batch}x{steps}x{input}x{hidden}"), size, move |q| {
         let weights = GruWeights::new(q, &vec![member(input, hidden)?; MEMBERS])?;
         let spec = RssmSpec { batch, steps, stochastic: STOCHASTIC, ..RssmSpec::default() };
         let plan = RssmPlan::new(&weights, spec)?;
@@ -68,7 +65,7 @@ fn rollout<Q: RecurrentOps + 'static>(batch: usize, steps: usize, input: usize, 
         let of = |shape: &[usize]| Tensor::from_values(q, shape, &vec![0.01f32; shape.iter().product()]);
         let (head, x, first, losses) = (of(&[both])?, of(&[batch, input])?, of(&[MEMBERS, batch, hidden])?, of(&rows)?);
         let mut results = RssmTensors::new(q, &plan)?;
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             let head = RssmHead::new(head.at());
             Ok(plan.run(q, &weights, head, x.at(), first.at(), losses.at(), results.at_mut())?)
         }))
@@ -76,23 +73,18 @@ fn rollout<Q: RecurrentOps + 'static>(batch: usize, steps: usize, input: usize, 
 }
 
 /// Steps of training through time: three products with each weight, forward and for both gradients.
-fn train<Q: RecurrentOps + LinalgOps + 'static>(
-    batch: usize,
-    steps: usize,
-    input: usize,
-    hidden: usize,
-) -> DeviceLine<Q> {
+fn train(batch: usize, steps: usize, input: usize, hidden: usize) -> DeviceLine {
     let flops = 2.0 * (MEMBERS * steps * batch) as f64 * ((2 * input + 3 * hidden) * 3 * hidden) as f64;
     let weights = 4 * MEMBERS * (input + hidden + 1) * 3 * hidden;
     let floats = weights + 10 * MEMBERS * steps * batch * hidden;
     let size = Size { unit: "flop", work: flops, bytes: 0.0, resident: 4.0 * floats as f64 };
-    DeviceLine::new(format!("nn.bptt_step/{batch}x{steps}x{input}x{hidden}"), size, move |q: &Q| {
+    DeviceLine::new(format!("nn.bptt_step/{batch}x{steps}x{input}x{hidden}"), size, move |q| {
         let training = RssmTraining { batch, steps, stochastic: STOCHASTIC, ..RssmTraining::default() };
         let optimizer = OptimizerConfig { clip: Some(5.0), ..OptimizerConfig::adam(1e-3) };
         let (members, head) = (vec![member(input, hidden)?; MEMBERS], vec![0.01; hidden + STOCHASTIC]);
         let mut trainer = RssmTrainer::new(q, &members, &head, training, optimizer)?;
         let x = Tensor::from_values(q, &[steps, batch, input], &vec![0.5f32; steps * batch * input])?;
         let targets = Tensor::from_values(q, &[steps, batch], &vec![1.0f32; steps * batch])?;
-        Ok(Box::new(move |q: &Q| Ok(trainer.step(q, x.at(), targets.at())?)))
+        Ok(Box::new(move |q| Ok(trainer.step(q, x.at(), targets.at())?)))
     })
 }

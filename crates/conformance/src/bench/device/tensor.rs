@@ -1,14 +1,12 @@
 //! Device speed of a row added to rows, a transpose, sums over either axis, and rows by index.
 
-use backend_api::{
-    Queue,
-    ops::{linalg::ElementwiseOps, tensor::TensorOps},
-};
+use backend_api::ops::tensor::TensorOps;
 use nn_ops::{Binary, Indices, Reduction, Tensor, binary, copy, reduce};
 
 use super::{DeviceError, DeviceLine, Extent, Size, words};
+use runtime::AnyQueue;
 
-pub(super) fn lines<Q: ElementwiseOps + TensorOps + 'static>(extent: Extent) -> Vec<DeviceLine<Q>> {
+pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     let shape = match extent {
         Extent::Full => [65_536, 1024],
         Extent::Small => [8, 64],
@@ -17,7 +15,7 @@ pub(super) fn lines<Q: ElementwiseOps + TensorOps + 'static>(extent: Extent) -> 
 }
 
 /// Values in -4..4.
-fn input<Q: Queue>(q: &Q, shape: &[usize]) -> Result<Tensor<Q, f32>, DeviceError> {
+fn input(q: &AnyQueue, shape: &[usize]) -> Result<Tensor<AnyQueue, f32>, DeviceError> {
     let value = |word: u64| (word >> 40) as f32 / (1 << 21) as f32 - 4.0;
     let values: Vec<f32> = words(shape.iter().product(), 1).into_iter().map(value).collect();
     Ok(Tensor::from_values(q, shape, &values)?)
@@ -33,44 +31,44 @@ fn id(name: &str, [rows, columns]: [usize; 2]) -> String {
     format!("nn.{name}/{rows}x{columns}")
 }
 
-fn add_row<Q: ElementwiseOps + 'static>(shape: [usize; 2]) -> DeviceLine<Q> {
-    DeviceLine::new(id("add_row", shape), traffic(2.0, shape), move |q: &Q| {
+fn add_row(shape: [usize; 2]) -> DeviceLine {
+    DeviceLine::new(id("add_row", shape), traffic(2.0, shape), move |q| {
         let (x, row, mut y) = (input(q, &shape)?, input(q, &shape[1..])?, input(q, &shape)?);
-        Ok(Box::new(move |q: &Q| Ok(binary(q, Binary::Add, x.at(), row.at(), y.at_mut())?)))
+        Ok(Box::new(move |q| Ok(binary(q, Binary::Add, x.at(), row.at(), y.at_mut())?)))
     })
 }
 
-fn transpose<Q: TensorOps + 'static>(shape: [usize; 2]) -> DeviceLine<Q> {
-    DeviceLine::new(id("transpose", shape), traffic(2.0, shape), move |q: &Q| {
+fn transpose(shape: [usize; 2]) -> DeviceLine {
+    DeviceLine::new(id("transpose", shape), traffic(2.0, shape), move |q| {
         let (x, mut y) = (input(q, &shape)?, input(q, &[shape[1], shape[0]])?);
-        Ok(Box::new(move |q: &Q| Ok(copy(q, x.at().transposed()?, y.at_mut())?)))
+        Ok(Box::new(move |q| Ok(copy(q, x.at().transposed()?, y.at_mut())?)))
     })
 }
 
-fn sum<Q: TensorOps + 'static>(shape: [usize; 2], axis: usize) -> DeviceLine<Q> {
+fn sum(shape: [usize; 2], axis: usize) -> DeviceLine {
     let name = ["sum_columns", "sum_rows"][axis];
-    DeviceLine::new(id(name, shape), traffic(1.0, shape), move |q: &Q| {
+    DeviceLine::new(id(name, shape), traffic(1.0, shape), move |q| {
         let (x, mut y) = (input(q, &shape)?, input(q, &[shape[1 - axis]])?);
-        Ok(Box::new(move |q: &Q| Ok(reduce(q, Reduction::Sum, x.at(), &[axis], y.at_mut())?)))
+        Ok(Box::new(move |q| Ok(reduce(q, Reduction::Sum, x.at(), &[axis], y.at_mut())?)))
     })
 }
 
 /// Indices of as many rows as the table has, in no order.
-fn indices<Q: TensorOps>(q: &Q, rows: usize) -> Result<Indices<Q>, DeviceError> {
+fn indices(q: &AnyQueue, rows: usize) -> Result<Indices<AnyQueue>, DeviceError> {
     let named: Vec<u32> = words(rows, 2).into_iter().map(|word| (word >> 33) as u32 % rows as u32).collect();
     Ok(Indices::new(q, rows, &named)?)
 }
 
-fn gather<Q: TensorOps + 'static>(shape: [usize; 2]) -> DeviceLine<Q> {
-    DeviceLine::new(id("gather", shape), traffic(2.0, shape), move |q: &Q| {
+fn gather(shape: [usize; 2]) -> DeviceLine {
+    DeviceLine::new(id("gather", shape), traffic(2.0, shape), move |q| {
         let (indices, table, mut y) = (indices(q, shape[0])?, input(q, &shape)?, input(q, &shape)?);
-        Ok(Box::new(move |q: &Q| Ok(indices.gather(q, table.at(), y.at_mut())?)))
+        Ok(Box::new(move |q| Ok(indices.gather(q, table.at(), y.at_mut())?)))
     })
 }
 
-fn scatter_add<Q: TensorOps + 'static>(shape: [usize; 2]) -> DeviceLine<Q> {
-    DeviceLine::new(id("scatter_add", shape), traffic(3.0, shape), move |q: &Q| {
+fn scatter_add(shape: [usize; 2]) -> DeviceLine {
+    DeviceLine::new(id("scatter_add", shape), traffic(3.0, shape), move |q| {
         let (indices, g, mut table) = (indices(q, shape[0])?, input(q, &shape)?, input(q, &shape)?);
-        Ok(Box::new(move |q: &Q| Ok(indices.scatter_add(q, g.at(), table.at_mut())?)))
+        Ok(Box::new(move |q| Ok(indices.scatter_add(q, g.at(), table.at_mut())?)))
     })
 }

@@ -4,12 +4,12 @@ mod model;
 mod norm;
 mod softmax;
 
-use backend_api::{Buffer, Queue, Real, ops::linalg::RowOps};
+use backend_api::{Buffer, Queue, Real};
 
 use super::batches;
-use crate::{Failure, OpSpec};
+use crate::{Buf, Conditioned, Failure, OpSpec};
 
-pub(super) fn specs<Q: RowOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     let mut all = softmax::specs();
     all.extend(norm::specs());
     all
@@ -39,11 +39,11 @@ fn wide(x: &[f32]) -> Vec<f64> {
     x.iter().map(|&x| f64::from(x)).collect()
 }
 
-fn upload<Q: Queue, T: Real>(q: &Q, x: &[f32]) -> Result<Q::Buf<T>, Failure> {
+fn upload<T: Real>(q: &Conditioned, x: &[f32]) -> Result<Buf<T>, Failure> {
     Ok(q.upload(&x.iter().map(|&x| T::from_f32(x)).collect::<Vec<T>>())?)
 }
 
-fn download<Q: Queue, T: Real>(q: &Q, x: &Q::Buf<T>) -> Result<Vec<f32>, Failure> {
+fn download<T: Real>(q: &Conditioned, x: &Buf<T>) -> Result<Vec<f32>, Failure> {
     Ok(q.read(x.view())?.into_iter().map(Real::to_f32).collect())
 }
 

@@ -1,7 +1,7 @@
 //! Layer norm, of sums as well, and RMS norm with their gradients, for ordinary rows, extreme deviations and constant rows.
 
 use backend_api::{
-    BackendError, Buffer, Real,
+    BackendError, Buffer, Queue, Real,
     ops::linalg::{AddLayerNorm, LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward, RowOps},
 };
 use core_types::params::rows::NormParams;
@@ -10,7 +10,7 @@ use nn_ops::{Layout, NnError, NormPlan, NormSaved, TensorMut, TensorRef};
 
 use super::{HELD_LENGTHS, LENGTHS, TYPED_LENGTHS, batches, model, unless_near, values, wide};
 use crate::{
-    Case, Failure, OpSpec,
+    Buf, Case, Conditioned, Failure, OpSpec,
     short::{Short, floats},
 };
 
@@ -39,7 +39,7 @@ struct Gradients<R> {
     dbeta: Vec<R>,
 }
 
-pub(super) fn specs<Q: RowOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     let (layer, rms) = (Op { centred: true }, Op { centred: false });
     vec![
         OpSpec { op: "linalg.layer_norm", cases: forward(layer) }.refusing_short("layer_norm", short_layer_norm),
@@ -90,9 +90,9 @@ impl Op {
     }
 
     /// Runs the op and, given `g`, its backward pass.
-    fn run<Q: RowOps, T: Real>(
+    fn run<T: Real>(
         self,
-        q: &Q,
+        q: &Conditioned,
         input: &Inputs,
         g: Option<&[f32]>,
     ) -> Result<(Vec<f32>, Option<Gradients<f32>>), NnError> {
@@ -113,7 +113,7 @@ impl Op {
             true => plan.layer_norm(q, x, factors, addends, into, stats_into)?,
             false => plan.rms_norm(q, x, factors, into, stats_into)?,
         }
-        let host = |buf: &Q::Buf<T>| -> Result<Vec<f32>, NnError> {
+        let host = |buf: &Buf<T>| -> Result<Vec<f32>, NnError> {
             Ok(q.download(buf)?.into_iter().map(Real::to_f32).collect())
         };
         let Some(g) = g else { return Ok((host(&y)?, None)) };
@@ -158,32 +158,32 @@ impl Op {
     }
 }
 
-fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
-    let mut cases: Vec<Case<Q>> = Vec::new();
+fn forward(op: Op) -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
     for n in LENGTHS {
         for offset in [0.0, 2e2, 2e4] {
             // values() has a standard deviation of 2.3.
             cases.push(Case::new(format!("3 rows of {n} around {offset}"), move |q| {
-                close::<Q, f32>(q, op, &op.inputs(3, n, offset), 4e-5)
+                close::<f32>(q, op, &op.inputs(3, n, offset), 4e-5)
             }));
         }
     }
     cases.extend(batches().map(|rows| {
-        Case::new(format!("{rows} rows of 17"), move |q| close::<Q, f32>(q, op, &op.inputs(rows, 17, 0.0), 4e-5))
+        Case::new(format!("{rows} rows of 17"), move |q| close::<f32>(q, op, &op.inputs(rows, 17, 0.0), 4e-5))
     }));
-    let long = Case::new("a row of 65536", move |q| close::<Q, f32>(q, op, &op.inputs(1, 65_536, 0.0), 2e-5));
+    let long = Case::new("a row of 65536", move |q| close::<f32>(q, op, &op.inputs(1, 65_536, 0.0), 2e-5));
     cases.push(long.on_elements(65_536));
     cases.push(Case::new("a constant row gives beta", move |q| {
         let mut input = op.inputs(1, 17, 0.0);
         input.x.fill(if op.centred { 3.25e4 } else { 0.0 });
-        let (y, _) = op.run::<Q, f32>(q, &input, None)?;
+        let (y, _) = op.run::<f32>(q, &input, None)?;
         Failure::unless_equal(&input.beta, &y)
     }));
     let undefined = Case::new("a constant row without eps is an error with its number", move |q| {
         let mut input = op.inputs(3, 17, 0.0);
         input.eps = 0.0;
         input.x[17..].fill(0.0);
-        match op.run::<Q, f32>(q, &input, None) {
+        match op.run::<f32>(q, &input, None) {
             Err(NnError::Backend(BackendError::Undefined { index: 1, .. })) => Ok(()),
             Ok((y, _)) => Err(Failure::Broken(format!("got {y:?}"))),
             Err(error) => Err(error.into()),
@@ -193,7 +193,7 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
     cases.push(Case::new("NaN and infinity stay in their row", move |q| {
         let mut input = op.inputs(3, 17, 0.0);
         (input.x[3], input.x[20]) = (f32::NAN, f32::INFINITY);
-        let (y, _) = op.run::<Q, f32>(q, &input, None)?;
+        let (y, _) = op.run::<f32>(q, &input, None)?;
         match y[..17].iter().all(|y| y.is_nan()) && y[20].is_nan() && y[34..].iter().all(|y| y.is_finite()) {
             true => Ok(()),
             false => Err(Failure::Broken(format!("got {y:?}"))),
@@ -201,17 +201,17 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
     }));
     for (log, eps) in EXTREMES {
         cases.push(extreme_case(log, eps, move |q| {
-            EXTREME_LENGTHS.iter().try_for_each(|&n| close::<Q, f32>(q, op, &op.scaled(3, n, log, eps), 4e-5))
+            EXTREME_LENGTHS.iter().try_for_each(|&n| close::<f32>(q, op, &op.scaled(3, n, log, eps), 4e-5))
         }));
     }
     cases.push(Case::new("bf16 deviations of 2^120", move |q| {
-        EXTREME_LENGTHS.iter().try_for_each(|&n| close::<Q, bf16>(q, op, &op.scaled(3, n, 120, 1e-5), 4.0 * 1.6e-2))
+        EXTREME_LENGTHS.iter().try_for_each(|&n| close::<bf16>(q, op, &op.scaled(3, n, 120, 1e-5), 4.0 * 1.6e-2))
     }));
     cases.push(Case::new("one extreme row among others", move |q| {
         for n in EXTREME_LENGTHS {
             let mut input = op.inputs(6, n, 0.0);
             input.x[2 * n..3 * n].iter_mut().for_each(|x| *x *= 2f32.powi(120));
-            close::<Q, f32>(q, op, &input, 4e-5)?;
+            close::<f32>(q, op, &input, 4e-5)?;
         }
         Ok(())
     }));
@@ -219,20 +219,20 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
     let common = [(3e4, 1e-20), (0.0, 1e-30)];
     cases.extend([
         Case::new("constant rows of any size give beta", move |q| {
-            large.into_iter().chain(common).try_for_each(|row| constant_rows::<Q, f32>(q, op, row, 1e-6))
+            large.into_iter().chain(common).try_for_each(|row| constant_rows::<f32>(q, op, row, 1e-6))
         }),
         Case::new("constant rows of any size give beta, f16", move |q| {
-            common.into_iter().try_for_each(|row| constant_rows::<Q, f16>(q, op, row, 2e-3))
+            common.into_iter().try_for_each(|row| constant_rows::<f16>(q, op, row, 2e-3))
         }),
         Case::new("constant rows of any size give beta, bf16", move |q| {
-            common.into_iter().try_for_each(|row| constant_rows::<Q, bf16>(q, op, row, 1.6e-2))
+            common.into_iter().try_for_each(|row| constant_rows::<bf16>(q, op, row, 1.6e-2))
         }),
     ]);
     cases.push(Case::new("without gamma and beta", move |q| {
         for n in EXTREME_LENGTHS {
-            close::<Q, f32>(q, op, &op.plain(op.inputs(3, n, 0.0)), 4e-5)?;
-            close::<Q, f16>(q, op, &op.plain(op.inputs(3, n, 0.0)), 2e-3)?;
-            close::<Q, f32>(q, op, &op.plain(op.scaled(3, n, 120, 1e-5)), 4e-5)?;
+            close::<f32>(q, op, &op.plain(op.inputs(3, n, 0.0)), 4e-5)?;
+            close::<f16>(q, op, &op.plain(op.inputs(3, n, 0.0)), 2e-3)?;
+            close::<f32>(q, op, &op.plain(op.scaled(3, n, 120, 1e-5)), 4e-5)?;
         }
         Ok(())
     }));
@@ -242,13 +242,13 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         };
         cases.extend([
             Case::new(format!("f32 rows of {name} lengths"), move |q| {
-                of_lengths(&|input| close::<Q, f32>(q, op, input, 4e-5))
+                of_lengths(&|input| close::<f32>(q, op, input, 4e-5))
             }),
             Case::new(format!("f16 rows of {name} lengths"), move |q| {
-                of_lengths(&|input| close::<Q, f16>(q, op, input, 4.0 * 2e-3))
+                of_lengths(&|input| close::<f16>(q, op, input, 4.0 * 2e-3))
             }),
             Case::new(format!("bf16 rows of {name} lengths"), move |q| {
-                of_lengths(&|input| close::<Q, bf16>(q, op, input, 4.0 * 1.6e-2))
+                of_lengths(&|input| close::<bf16>(q, op, input, 4.0 * 1.6e-2))
             }),
         ]);
     }
@@ -256,83 +256,87 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
 }
 
 /// Holds the op to its model within `atol`; gamma is up to 4.
-fn close<Q: RowOps, T: Real>(q: &Q, op: Op, input: &Inputs, atol: f64) -> Result<(), Failure> {
-    let (y, _) = op.run::<Q, T>(q, input, None)?;
+fn close<T: Real>(q: &Conditioned, op: Op, input: &Inputs, atol: f64) -> Result<(), Failure> {
+    let (y, _) = op.run::<T>(q, input, None)?;
     let want = model::along(&wide(&input.x), input.n, 1, |x| op.model(input, x));
     Failure::unless_close(&want, &y, 0.0, atol)
 }
 
 /// A case of rows with deviations of `2^log`. Without eps, a norm waits to find out whether any row has no result.
-fn extreme_case<Q>(log: i32, eps: f32, check: impl Fn(&Q) -> Result<(), Failure> + Send + Sync + 'static) -> Case<Q> {
+fn extreme_case(
+    log: i32,
+    eps: f32,
+    check: impl Fn(&Conditioned) -> Result<(), Failure> + Send + Sync + 'static,
+) -> Case {
     let case = Case::new(format!("deviations of 2^{log}, eps {eps:e}"), check);
     if eps == 0.0 { case.that_waits() } else { case }
 }
 
 /// Rows of a single value, or of zeros if they are not centred: they give beta, whatever rounding leaves relative to
 /// eps.
-fn constant_rows<Q: RowOps, T: Real>(q: &Q, op: Op, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
+fn constant_rows<T: Real>(q: &Conditioned, op: Op, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
     for n in EXTREME_LENGTHS {
         let mut input = op.inputs(2, n, 0.0);
         input.eps = eps;
         input.x.fill(if op.centred { value } else { 0.0 });
-        let (y, _) = op.run::<Q, T>(q, &input, None)?;
+        let (y, _) = op.run::<T>(q, &input, None)?;
         Failure::unless_close(&wide(&[&input.beta[..], &input.beta].concat()), &y, 0.0, atol)?;
     }
     Ok(())
 }
 
 /// Layer norm of `x + r`, where r is of the size of x.
-fn sums<Q: RowOps + 'static>() -> Vec<Case<Q>> {
+fn sums() -> Vec<Case> {
     let layer = Op { centred: true };
-    let mut cases: Vec<Case<Q>> = Vec::new();
+    let mut cases: Vec<Case> = Vec::new();
     for n in LENGTHS {
         for offset in [0.0, 2e2, 2e4] {
             cases.push(Case::new(format!("3 rows of {n} around {offset}"), move |q| {
-                close_sum::<Q, f32>(q, &layer.inputs(3, n, offset), 0, 4e-5)
+                close_sum::<f32>(q, &layer.inputs(3, n, offset), 0, 4e-5)
             }));
         }
     }
     cases.extend(batches().map(|rows| {
-        Case::new(format!("{rows} rows of 17"), move |q| close_sum::<Q, f32>(q, &layer.inputs(rows, 17, 0.0), 0, 4e-5))
+        Case::new(format!("{rows} rows of 17"), move |q| close_sum::<f32>(q, &layer.inputs(rows, 17, 0.0), 0, 4e-5))
     }));
-    let long = Case::new("a row of 65536", move |q| close_sum::<Q, f32>(q, &layer.inputs(1, 65_536, 0.0), 0, 2e-5));
+    let long = Case::new("a row of 65536", move |q| close_sum::<f32>(q, &layer.inputs(1, 65_536, 0.0), 0, 2e-5));
     cases.push(long.on_elements(65_536));
     cases.push(Case::new("deviations of 2^120, and views that are not aligned", move |q| {
         for n in EXTREME_LENGTHS {
-            close_sum::<Q, f32>(q, &layer.scaled(3, n, 120, 1e-5), 0, 4e-5)?;
-            close_sum::<Q, f32>(q, &layer.inputs(6, n, 0.0), 1, 4e-5)?;
+            close_sum::<f32>(q, &layer.scaled(3, n, 120, 1e-5), 0, 4e-5)?;
+            close_sum::<f32>(q, &layer.inputs(6, n, 0.0), 1, 4e-5)?;
         }
         Ok(())
     }));
     cases.push(Case::new("bf16 deviations of 2^120", move |q| {
         let wide = |n| layer.scaled(3, n, 120, 1e-5);
-        EXTREME_LENGTHS.iter().try_for_each(|&n| close_sum::<Q, bf16>(q, &wide(n), 0, 4.0 * 1.6e-2))
+        EXTREME_LENGTHS.iter().try_for_each(|&n| close_sum::<bf16>(q, &wide(n), 0, 4.0 * 1.6e-2))
     }));
     let (common, large) = ([(3e4, 1e-20), (0.0, 1e-30)], (1e38, 1e-5));
     cases.extend([
         Case::new("constant sums give beta", move |q| {
-            common.into_iter().chain([large]).try_for_each(|row| constant_sums::<Q, f32>(q, layer, row, 1e-6))
+            common.into_iter().chain([large]).try_for_each(|row| constant_sums::<f32>(q, layer, row, 1e-6))
         }),
         Case::new("constant sums give beta, f16", move |q| {
-            common.into_iter().try_for_each(|row| constant_sums::<Q, f16>(q, layer, row, 2e-3))
+            common.into_iter().try_for_each(|row| constant_sums::<f16>(q, layer, row, 2e-3))
         }),
         Case::new("constant sums give beta, bf16", move |q| {
-            common.into_iter().try_for_each(|row| constant_sums::<Q, bf16>(q, layer, row, 1.6e-2))
+            common.into_iter().try_for_each(|row| constant_sums::<bf16>(q, layer, row, 1.6e-2))
         }),
     ]);
     cases.push(Case::new("deviations of 2^-83, eps 1e-38", move |q| {
         let narrow = |n| layer.scaled(3, n, -83, 1e-38);
-        EXTREME_LENGTHS.iter().try_for_each(|&n| close_sum::<Q, f32>(q, &narrow(n), 0, 4e-5))
+        EXTREME_LENGTHS.iter().try_for_each(|&n| close_sum::<f32>(q, &narrow(n), 0, 4e-5))
     }));
     cases.push(Case::new("without gamma and beta", move |q| {
         let plain = |n| layer.plain(layer.inputs(3, n, 0.0));
-        EXTREME_LENGTHS.iter().try_for_each(|&n| close_sum::<Q, f32>(q, &plain(n), 0, 4e-5))
+        EXTREME_LENGTHS.iter().try_for_each(|&n| close_sum::<f32>(q, &plain(n), 0, 4e-5))
     }));
     let undefined = Case::new("a constant sum without eps is an error with its number", move |q| {
         let mut input = layer.inputs(3, 17, 0.0);
         input.eps = 0.0;
         input.x[17..].fill(0.0);
-        match run_sum::<Q, f32>(q, &input, &input.x, 0) {
+        match run_sum::<f32>(q, &input, &input.x, 0) {
             Err(NnError::Backend(BackendError::Undefined { op: "add_layer_norm", index: 1, .. })) => Ok(()),
             Ok(got) => Err(Failure::Broken(format!("got {got:?}"))),
             Err(error) => Err(error.into()),
@@ -342,7 +346,7 @@ fn sums<Q: RowOps + 'static>() -> Vec<Case<Q>> {
     cases.push(Case::new("NaN and infinity stay in their row", move |q| {
         let mut input = layer.inputs(3, 17, 0.0);
         (input.x[3], input.x[20]) = (f32::NAN, f32::INFINITY);
-        let (_, y) = run_sum::<Q, f32>(q, &input, &values(53, 51), 0)?;
+        let (_, y) = run_sum::<f32>(q, &input, &values(53, 51), 0)?;
         match y[..17].iter().all(|y| y.is_nan()) && y[20].is_nan() && y[34..].iter().all(|y| y.is_finite()) {
             true => Ok(()),
             false => Err(Failure::Broken(format!("got {y:?}"))),
@@ -354,13 +358,13 @@ fn sums<Q: RowOps + 'static>() -> Vec<Case<Q>> {
         };
         cases.extend([
             Case::new(format!("f32 rows of {name} lengths"), move |q| {
-                of_lengths(&|input| close_sum::<Q, f32>(q, input, 0, 4e-5))
+                of_lengths(&|input| close_sum::<f32>(q, input, 0, 4e-5))
             }),
             Case::new(format!("f16 rows of {name} lengths"), move |q| {
-                of_lengths(&|input| close_sum::<Q, f16>(q, input, 0, 4.0 * 2e-3))
+                of_lengths(&|input| close_sum::<f16>(q, input, 0, 4.0 * 2e-3))
             }),
             Case::new(format!("bf16 rows of {name} lengths"), move |q| {
-                of_lengths(&|input| close_sum::<Q, bf16>(q, input, 0, 4.0 * 1.6e-2))
+                of_lengths(&|input| close_sum::<bf16>(q, input, 0, 4.0 * 1.6e-2))
             }),
         ]);
     }
@@ -368,23 +372,23 @@ fn sums<Q: RowOps + 'static>() -> Vec<Case<Q>> {
 }
 
 /// Rows of one value, and as much added to each element: they give beta, whatever rounding leaves relative to eps.
-fn constant_sums<Q: RowOps, T: Real>(q: &Q, layer: Op, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
+fn constant_sums<T: Real>(q: &Conditioned, layer: Op, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
     for n in EXTREME_LENGTHS {
         let mut input = layer.inputs(2, n, 0.0);
         input.eps = eps;
         input.x.fill(value);
-        let (_, y) = run_sum::<Q, T>(q, &input, &input.x, 0)?;
+        let (_, y) = run_sum::<T>(q, &input, &input.x, 0)?;
         Failure::unless_close(&wide(&[&input.beta[..], &input.beta].concat()), &y, 0.0, atol)?;
     }
     Ok(())
 }
 
 /// Holds the sum to its rounding and its norm to the model within `atol`, on views from element `skip` on.
-fn close_sum<Q: RowOps, T: Real>(q: &Q, input: &Inputs, skip: usize, atol: f64) -> Result<(), Failure> {
+fn close_sum<T: Real>(q: &Conditioned, input: &Inputs, skip: usize, atol: f64) -> Result<(), Failure> {
     // Thirds, so that sums are rounded; a power of two as large as x.
     let greatest = input.x.iter().fold(1.0, |greatest: f32, x| greatest.max(x.abs()));
     let r: Vec<f32> = values(53, input.x.len()).iter().map(|r| r / 12.0 * greatest).collect();
-    let (sum, y) = run_sum::<Q, T>(q, input, &r, skip)?;
+    let (sum, y) = run_sum::<T>(q, input, &r, skip)?;
     let exact = |x: &f32| f64::from(T::from_f32(*x).to_f32());
     let rounded = |(x, r)| T::from_f32((exact(x) + exact(r)) as f32).to_f32();
     Failure::unless_equal(&input.x.iter().zip(&r).map(rounded).collect::<Vec<f32>>(), &sum)?;
@@ -393,7 +397,7 @@ fn close_sum<Q: RowOps, T: Real>(q: &Q, input: &Inputs, skip: usize, atol: f64) 
 }
 
 /// The sum and its norm, on views from element `skip` on.
-fn run_sum<Q: RowOps, T: Real>(q: &Q, input: &Inputs, r: &[f32], skip: usize) -> Result<(Vec<f32>, Vec<f32>), NnError> {
+fn run_sum<T: Real>(q: &Conditioned, input: &Inputs, r: &[f32], skip: usize) -> Result<(Vec<f32>, Vec<f32>), NnError> {
     let shape = [input.rows, input.n];
     let plan = NormPlan::new(&shape, input.eps)?;
     let buf = |v: &[f32]| {
@@ -411,25 +415,25 @@ fn run_sum<Q: RowOps, T: Real>(q: &Q, input: &Inputs, r: &[f32], skip: usize) ->
     let into = TensorMut::contiguous(y.slice_mut(all)?, &shape)?;
     let stats_into = TensorMut::contiguous(stats.view_mut(), &[2, input.rows])?;
     plan.add_layer_norm(q, addends, gamma, beta, sum_into, into, stats_into)?;
-    let host = |buf: &Q::Buf<T>| -> Result<Vec<f32>, NnError> {
+    let host = |buf: &Buf<T>| -> Result<Vec<f32>, NnError> {
         Ok(q.download(buf)?.into_iter().skip(skip).map(Real::to_f32).collect())
     };
     Ok((host(&sum)?, host(&y)?))
 }
 
-fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
-    let mut cases: Vec<Case<Q>> = Vec::new();
+fn backward(op: Op) -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
     let shapes = [(3, 1), (3, 15), (3, 16), (3, 17), (63, 33), (64, 8), (65, 8), (200, 100), (2, 1000), (2, 20_000)];
     // No rows at all have a case of their own.
     for (rows, n) in shapes.into_iter().chain(batches().into_iter().skip(1).map(|rows| (rows, 5))) {
         cases.push(Case::new(format!("{rows} rows of {n}"), move |q| {
-            near::<Q, f32>(q, op, &op.inputs(rows, n, 0.0), 1e-5)
+            near::<f32>(q, op, &op.inputs(rows, n, 0.0), 1e-5)
         }));
     }
-    cases.push(Case::new("mean of 10^4 deviations", move |q| near::<Q, f32>(q, op, &op.inputs(70, 100, 2e4), 1e-5)));
+    cases.push(Case::new("mean of 10^4 deviations", move |q| near::<f32>(q, op, &op.inputs(70, 100, 2e4), 1e-5)));
     cases.push(Case::new("central differences", move |q| {
         let (input, g) = (op.inputs(1, 19, 0.0), values(52, 19));
-        let (_, got) = op.run::<Q, f32>(q, &input, Some(&g))?;
+        let (_, got) = op.run::<f32>(q, &input, Some(&g))?;
         let want = model::gradient(&wide(&input.x), &wide(&g), |x| op.model(&input, x));
         unless_near("dx", &want, &got.map(|got| got.dx).unwrap_or_default(), 1e-3)
     }));
@@ -440,15 +444,15 @@ fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
                 // dx is of the size of g over the deviation.
                 let g =
                     values(51, input.x.len()).iter().map(|g| g * 2f32.powi(log.clamp(-60, 112))).collect::<Vec<_>>();
-                near_for::<Q, f32>(q, op, &input, &g, 2e-5)
+                near_for::<f32>(q, op, &input, &g, 2e-5)
             })
         }));
     }
     cases.push(Case::new("without gamma and beta", move |q| {
-        EXTREME_LENGTHS.iter().try_for_each(|&n| near::<Q, f32>(q, op, &op.plain(op.inputs(70, n, 0.0)), 1e-5))
+        EXTREME_LENGTHS.iter().try_for_each(|&n| near::<f32>(q, op, &op.plain(op.inputs(70, n, 0.0)), 1e-5))
     }));
     cases.push(Case::new("no rows give zero sums", move |q| {
-        let (_, got) = op.run::<Q, f32>(q, &op.inputs(0, 5, 0.0), Some(&[]))?;
+        let (_, got) = op.run::<f32>(q, &op.inputs(0, 5, 0.0), Some(&[]))?;
         Failure::unless_equal(&[0.0; 5], &got.map(|got| got.dgamma).unwrap_or_default())
     }));
     for (name, rows, lengths) in [
@@ -461,13 +465,13 @@ fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         };
         cases.extend([
             Case::new(format!("{rows} f32 rows of {name}"), move |q| {
-                of_lengths(&|input| near::<Q, f32>(q, op, input, 1e-5))
+                of_lengths(&|input| near::<f32>(q, op, input, 1e-5))
             }),
             Case::new(format!("{rows} f16 rows of {name}"), move |q| {
-                of_lengths(&|input| near::<Q, f16>(q, op, input, 1e-2))
+                of_lengths(&|input| near::<f16>(q, op, input, 1e-2))
             }),
             Case::new(format!("{rows} bf16 rows of {name}"), move |q| {
-                of_lengths(&|input| near::<Q, bf16>(q, op, input, 5e-2))
+                of_lengths(&|input| near::<bf16>(q, op, input, 5e-2))
             }),
         ]);
     }
@@ -475,13 +479,13 @@ fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
 }
 
 /// Compares the gradients with their model, within a relative error in the Euclidean norm.
-fn near<Q: RowOps, T: Real>(q: &Q, op: Op, input: &Inputs, bound: f64) -> Result<(), Failure> {
-    near_for::<Q, T>(q, op, input, &values(51, input.x.len()), bound)
+fn near<T: Real>(q: &Conditioned, op: Op, input: &Inputs, bound: f64) -> Result<(), Failure> {
+    near_for::<T>(q, op, input, &values(51, input.x.len()), bound)
 }
 
 /// The same for the gradient g of the result.
-fn near_for<Q: RowOps, T: Real>(q: &Q, op: Op, input: &Inputs, g: &[f32], bound: f64) -> Result<(), Failure> {
-    let (_, got) = op.run::<Q, T>(q, input, Some(g))?;
+fn near_for<T: Real>(q: &Conditioned, op: Op, input: &Inputs, g: &[f32], bound: f64) -> Result<(), Failure> {
+    let (_, got) = op.run::<T>(q, input, Some(g))?;
     let Some(got) = got else { return Err(Failure::Broken("no gradients".to_owned())) };
     let want = op.model_gradients(input, g);
     unless_near("dx", &want.dx, &got.dx, bound)?;
@@ -492,7 +496,7 @@ fn near_for<Q: RowOps, T: Real>(q: &Q, op: Op, input: &Inputs, g: &[f32], bound:
 /// The parameters of ops whose views are too short.
 const SHORT: NormParams = NormParams { rows: 4, len: 6, eps: 1e-5 };
 
-fn short_layer_norm<Q: RowOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_layer_norm(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, gamma, beta) = (floats(q, 24)?, floats(q, 6)?, floats(q, 6)?);
     let (mut y, mut stats) = (floats(q, 24)?, floats(q, 8)?);
     let (x, gamma, beta) = (x.view(), Some(gamma.view()), Some(beta.view()));
@@ -500,7 +504,7 @@ fn short_layer_norm<Q: RowOps>(q: &Q, short: &mut Short) -> Result<(), BackendEr
     q.layer_norm(LayerNorm { params: &SHORT, x, gamma, beta, y, stats }.map(short)?)
 }
 
-fn short_add_layer_norm<Q: RowOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_add_layer_norm(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, r, gamma, beta) = (floats(q, 24)?, floats(q, 24)?, floats(q, 6)?, floats(q, 6)?);
     let (mut sum, mut y, mut stats) = (floats(q, 24)?, floats(q, 24)?, floats(q, 8)?);
     let (x, r, gamma, beta) = (x.view(), r.view(), Some(gamma.view()), Some(beta.view()));
@@ -508,14 +512,14 @@ fn short_add_layer_norm<Q: RowOps>(q: &Q, short: &mut Short) -> Result<(), Backe
     q.add_layer_norm(AddLayerNorm { params: &SHORT, x, r, gamma, beta, sum, y, stats }.map(short)?)
 }
 
-fn short_rms_norm<Q: RowOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_rms_norm(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, gamma) = (floats(q, 24)?, floats(q, 6)?);
     let (mut y, mut rstd) = (floats(q, 24)?, floats(q, 4)?);
     let (x, gamma, y, rstd) = (x.view(), Some(gamma.view()), y.view_mut(), rstd.view_mut());
     q.rms_norm(RmsNorm { params: &SHORT, x, gamma, y, rstd }.map(short)?)
 }
 
-fn short_layer_norm_backward<Q: RowOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_layer_norm_backward(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, gamma, stats, g) = (floats(q, 24)?, floats(q, 6)?, floats(q, 8)?, floats(q, 24)?);
     let (mut dx, mut dgamma, mut dbeta) = (floats(q, 24)?, floats(q, 6)?, floats(q, 6)?);
     let (x, gamma, stats, g) = (x.view(), Some(gamma.view()), stats.view(), g.view());
@@ -523,7 +527,7 @@ fn short_layer_norm_backward<Q: RowOps>(q: &Q, short: &mut Short) -> Result<(), 
     q.layer_norm_backward(LayerNormBackward { params: &SHORT, x, gamma, stats, g, dx, dgamma, dbeta }.map(short)?)
 }
 
-fn short_rms_norm_backward<Q: RowOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_rms_norm_backward(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, gamma, rstd, g) = (floats(q, 24)?, floats(q, 6)?, floats(q, 4)?, floats(q, 24)?);
     let (mut dx, mut dgamma) = (floats(q, 24)?, floats(q, 6)?);
     let (x, gamma, rstd, g) = (x.view(), Some(gamma.view()), rstd.view(), g.view());

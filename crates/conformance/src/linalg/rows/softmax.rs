@@ -1,7 +1,7 @@
 //! Softmax and log-softmax with masks and gradients, for rows with special values and for very many equal terms.
 
 use backend_api::{
-    BackendError, Buffer, Real,
+    BackendError, Buffer, Queue, Real,
     ops::linalg::{LogSoftmax, LogSoftmaxBackward, RowMask, RowOps, Softmax, SoftmaxBackward},
 };
 use core_types::params::rows::{AxisParams, SoftmaxParams};
@@ -10,7 +10,7 @@ use nn_ops::{Mask, SoftmaxPlan, TensorMut, TensorRef};
 
 use super::{HELD_LENGTHS, LENGTHS, TYPED_LENGTHS, batches, download, model, unless_near, upload, values, wide};
 use crate::{
-    Case, Failure, OpSpec,
+    Case, Conditioned, Failure, OpSpec,
     short::{Short, floats},
 };
 
@@ -23,7 +23,7 @@ struct Op {
 
 const OPS: [Op; 2] = [Op { log: false, model: model::softmax }, Op { log: true, model: model::log_softmax }];
 
-pub(super) fn specs<Q: RowOps + 'static>() -> Vec<OpSpec<Q>> {
+pub(super) fn specs() -> Vec<OpSpec> {
     let [softmax, log_softmax] = OPS;
     vec![
         OpSpec { op: "linalg.softmax", cases: forward(softmax) }.refusing_short("softmax", short_softmax),
@@ -38,41 +38,41 @@ pub(super) fn specs<Q: RowOps + 'static>() -> Vec<OpSpec<Q>> {
 
 impl Op {
     /// The op on host values; inputs and outputs pass through `T`.
-    fn run<Q: RowOps, T: Real>(
+    fn run<T: Real>(
         self,
-        q: &Q,
+        q: &Conditioned,
         shape: &[usize],
         axis: usize,
         x: &[f32],
-        mask: Mask<'_, Q>,
+        mask: Mask<'_, Conditioned>,
     ) -> Result<Vec<f32>, Failure> {
         let plan = SoftmaxPlan::new(shape, axis)?;
-        let (x, mut y) = (upload::<Q, T>(q, x)?, q.zeros::<T>(x.len())?);
+        let (x, mut y) = (upload::<T>(q, x)?, q.zeros::<T>(x.len())?);
         let (x, into) = (TensorRef::contiguous(x.view(), shape)?, TensorMut::contiguous(y.view_mut(), shape)?);
         match self.log {
             false => plan.softmax(q, x, mask, into),
             true => plan.log_softmax(q, x, mask, into),
         }?;
-        download::<Q, T>(q, &y)
+        download::<T>(q, &y)
     }
 
-    fn run_backward<Q: RowOps, T: Real>(
+    fn run_backward<T: Real>(
         self,
-        q: &Q,
+        q: &Conditioned,
         shape: &[usize],
         axis: usize,
         y: &[f32],
         g: &[f32],
     ) -> Result<Vec<f32>, Failure> {
         let plan = SoftmaxPlan::new(shape, axis)?;
-        let (y, g, mut dx) = (upload::<Q, T>(q, y)?, upload::<Q, T>(q, g)?, q.zeros::<T>(y.len())?);
+        let (y, g, mut dx) = (upload::<T>(q, y)?, upload::<T>(q, g)?, q.zeros::<T>(y.len())?);
         let (y, g) = (TensorRef::contiguous(y.view(), shape)?, TensorRef::contiguous(g.view(), shape)?);
         let into = TensorMut::contiguous(dx.view_mut(), shape)?;
         match self.log {
             false => plan.softmax_backward(q, y, g, into),
             true => plan.log_softmax_backward(q, y, g, into),
         }?;
-        download::<Q, T>(q, &dx)
+        download::<T>(q, &dx)
     }
 }
 
@@ -102,8 +102,8 @@ fn axis_lengths(shape: &[usize], axis: usize) -> (usize, usize) {
     (shape[axis], shape[axis + 1..].iter().product())
 }
 
-fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
-    let mut cases: Vec<Case<Q>> = LENGTHS.map(|n| rows_case(op, 3, n)).into();
+fn forward(op: Op) -> Vec<Case> {
+    let mut cases: Vec<Case> = LENGTHS.map(|n| rows_case(op, 3, n)).into();
     cases.extend(batches().map(|rows| rows_case(op, rows, 17)));
     cases.extend(SHAPES.map(|(shape, axis)| shape_case(op, shape, axis)));
     cases.push(rows_case(op, 1, 65_536).on_elements(65_536));
@@ -113,13 +113,13 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
     cases.push(Case::new("large offsets and dominated rows", move |q| {
         let x = [1e4f32, 1e4 + 1.0, 1e4 - 2.0, 0.0, 30.0, 0.5, -1e38, 1e38, 0.0, 1.0, 1.0, -80.0];
         let want = model::along(&wide(&x), 3, 1, op.model);
-        Failure::unless_close(&want, &op.run::<Q, f32>(q, &[4, 3], 1, &x, Mask::None)?, 5e-6, 1e-9)
+        Failure::unless_close(&want, &op.run::<f32>(q, &[4, 3], 1, &x, Mask::None)?, 5e-6, 1e-9)
     }));
     cases.push(Case::new("NaN, +inf and rows of -inf give NaN", move |q| {
         let (nan, inf) = (f32::NAN, f32::INFINITY);
         let x = [1.0, nan, 2.0, 1.0, inf, 2.0, -inf, -inf, -inf, -inf, nan, -inf, 0.0, -inf, 0.0];
         for (shape, axis) in [([5, 3], 1), ([1, 15], 1)] {
-            let y = op.run::<Q, f32>(q, &shape, axis, &x, Mask::None)?;
+            let y = op.run::<f32>(q, &shape, axis, &x, Mask::None)?;
             let bad = shape[1].min(12);
             if !y[..bad].iter().all(|y| y.is_nan()) || (shape[0] == 5 && y[12..].iter().any(|y| y.is_nan())) {
                 return Err(Failure::Broken(format!("got {y:?}")));
@@ -128,25 +128,25 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         Ok(())
     }));
     cases.extend([
-        Case::new("a row that begins with parts of -inf, f32", move |q| empty_parts::<Q, f32>(q, op, 5e-6)),
-        Case::new("a row that begins with parts of -inf, f16", move |q| empty_parts::<Q, f16>(q, op, 1.0 / 1024.0)),
-        Case::new("a row that begins with parts of -inf, bf16", move |q| empty_parts::<Q, bf16>(q, op, 1.0 / 128.0)),
+        Case::new("a row that begins with parts of -inf, f32", move |q| empty_parts::<f32>(q, op, 5e-6)),
+        Case::new("a row that begins with parts of -inf, f16", move |q| empty_parts::<f16>(q, op, 1.0 / 1024.0)),
+        Case::new("a row that begins with parts of -inf, bf16", move |q| empty_parts::<bf16>(q, op, 1.0 / 128.0)),
     ]);
-    cases.push(masked_case::<Q, f32>(op, "keep mask, last axis", &[6, 5, 17], 2, 5e-6));
-    cases.push(masked_case::<Q, f32>(op, "keep mask, last axis, aligned", &[6, 5, 20], 2, 5e-6));
-    cases.push(masked_case::<Q, f32>(op, "keep mask, last axis, long", &[2, 1, 1101], 2, 5e-6));
-    cases.push(masked_case::<Q, f32>(op, "keep mask, first axis", &[9, 5, 3], 0, 5e-6));
-    cases.push(causal_case::<Q, f32>(op, "", &[3, 4, 6], 2, 5e-6));
-    cases.push(causal_case::<Q, f32>(op, "", &[5, 7, 2], 1, 5e-6));
-    cases.push(causal_case::<Q, f32>(op, "", &[1, 3, 1100], 2, 5e-6));
-    cases.push(Case::new("a mask of -1e9 leaves out as -inf does", move |q: &Q| {
+    cases.push(masked_case::<f32>(op, "keep mask, last axis", &[6, 5, 17], 2, 5e-6));
+    cases.push(masked_case::<f32>(op, "keep mask, last axis, aligned", &[6, 5, 20], 2, 5e-6));
+    cases.push(masked_case::<f32>(op, "keep mask, last axis, long", &[2, 1, 1101], 2, 5e-6));
+    cases.push(masked_case::<f32>(op, "keep mask, first axis", &[9, 5, 3], 0, 5e-6));
+    cases.push(causal_case::<f32>(op, "", &[3, 4, 6], 2, 5e-6));
+    cases.push(causal_case::<f32>(op, "", &[5, 7, 2], 1, 5e-6));
+    cases.push(causal_case::<f32>(op, "", &[1, 3, 1100], 2, 5e-6));
+    cases.push(Case::new("a mask of -1e9 leaves out as -inf does", move |q| {
         let (x, shape) = (values(5, 4 * 33), [4, 33]);
         let masked = |low: f32| (0..33).map(|i| if i % 3 == 1 { low } else { 0.0 }).collect::<Vec<_>>();
         let mut results = Vec::new();
         for low in [-1e9, f32::NEG_INFINITY] {
             let addend = q.upload(&masked(low))?;
             let mask = Mask::Additive(TensorRef::contiguous(addend.view(), &[33])?);
-            let y = op.run::<Q, f32>(q, &shape, 1, &x, mask)?;
+            let y = op.run::<f32>(q, &shape, 1, &x, mask)?;
             results.push(y.into_iter().filter(|&y| y.is_finite() && y > -1e8).collect::<Vec<_>>());
         }
         let kept: Vec<f32> = results.swap_remove(1);
@@ -154,19 +154,19 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         Failure::unless_close(&wide(&kept), &near, 1e-7, 0.0)
     }));
     cases.extend([
-        Case::new("typed shapes, f32", move |q| typed::<Q, f32>(q, op, 5e-6)),
-        Case::new("typed shapes, f16", move |q| typed::<Q, f16>(q, op, 1.0 / 1024.0)),
-        Case::new("typed shapes, bf16", move |q| typed::<Q, bf16>(q, op, 1.0 / 128.0)),
+        Case::new("typed shapes, f32", move |q| typed::<f32>(q, op, 5e-6)),
+        Case::new("typed shapes, f16", move |q| typed::<f16>(q, op, 1.0 / 1024.0)),
+        Case::new("typed shapes, bf16", move |q| typed::<bf16>(q, op, 1.0 / 128.0)),
     ]);
     for (shape, axis) in [(&[3, 2, 20], 2), (&[2, 1, 1101], 2), (&[9, 5, 3], 0)] {
-        cases.push(masked_case::<Q, f16>(
+        cases.push(masked_case::<f16>(
             op,
             &format!("f16, keep mask, axis {axis} of {shape:?}"),
             shape,
             axis,
             1.0 / 1024.0,
         ));
-        cases.push(masked_case::<Q, bf16>(
+        cases.push(masked_case::<bf16>(
             op,
             &format!("bf16, keep mask, axis {axis} of {shape:?}"),
             shape,
@@ -175,16 +175,16 @@ fn forward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         ));
     }
     for (shape, axis) in [(&[3, 4, 6], 2), (&[5, 7, 2], 1), (&[1, 3, 1100], 2)] {
-        cases.push(causal_case::<Q, f16>(op, "f16, ", shape, axis, 1.0 / 1024.0));
-        cases.push(causal_case::<Q, bf16>(op, "bf16, ", shape, axis, 1.0 / 128.0));
+        cases.push(causal_case::<f16>(op, "f16, ", shape, axis, 1.0 / 1024.0));
+        cases.push(causal_case::<bf16>(op, "bf16, ", shape, axis, 1.0 / 128.0));
     }
     cases
 }
 
-fn rows_case<Q: RowOps + 'static>(op: Op, rows: usize, n: usize) -> Case<Q> {
+fn rows_case(op: Op, rows: usize, n: usize) -> Case {
     Case::new(format!("{rows} rows of {n}"), move |q| {
         let x = values(n as u64, rows * n);
-        let y = op.run::<Q, f32>(q, &[rows, n], 1, &x, Mask::None)?;
+        let y = op.run::<f32>(q, &[rows, n], 1, &x, Mask::None)?;
         Failure::unless_close(&model::along(&wide(&x), n, 1, op.model), &y, 5e-6, 1e-9)?;
         let sum = |row: &[f32]| row.iter().map(|&y| f64::from(y)).sum::<f64>();
         match y.chunks(n).map(sum).find(|sum| !op.log && (sum - 1.0).abs() > 1e-6) {
@@ -194,55 +194,55 @@ fn rows_case<Q: RowOps + 'static>(op: Op, rows: usize, n: usize) -> Case<Q> {
     })
 }
 
-fn shape_case<Q: RowOps + 'static>(op: Op, shape: &'static [usize], axis: usize) -> Case<Q> {
+fn shape_case(op: Op, shape: &'static [usize], axis: usize) -> Case {
     Case::new(format!("axis {axis} of {shape:?}"), move |q| {
         let (len, inner) = axis_lengths(shape, axis);
         let x = values(axis as u64, shape.iter().product());
-        let y = op.run::<Q, f32>(q, shape, axis, &x, Mask::None)?;
+        let y = op.run::<f32>(q, shape, axis, &x, Mask::None)?;
         Failure::unless_close(&model::along(&wide(&x), len, inner, op.model), &y, 5e-6, 1e-9)
     })
 }
 
 /// The first element along the axis is 0 and all others are -1: rounding errors of equal terms add up.
-fn repeated_case<Q: RowOps + 'static>(op: Op, shape: &'static [usize], axis: usize) -> Case<Q> {
+fn repeated_case(op: Op, shape: &'static [usize], axis: usize) -> Case {
     Case::new(format!("equal terms along axis {axis} of {shape:?}"), move |q| {
         let (len, inner) = axis_lengths(shape, axis);
         let at = |i: usize| if (i / inner).is_multiple_of(len) { 0.0 } else { -1.0 };
         let x: Vec<f32> = (0..shape.iter().product()).map(at).collect();
-        let y = op.run::<Q, f32>(q, shape, axis, &x, Mask::None)?;
+        let y = op.run::<f32>(q, shape, axis, &x, Mask::None)?;
         Failure::unless_close(&model::along(&wide(&x), len, inner, op.model), &y, 5e-6, 0.0)
     })
 }
 
 /// Equal gradients g for elements that each count fully: dx is g less n times g.
-fn repeated_gradient_case<Q: RowOps + 'static>(op: Op, shape: &'static [usize], axis: usize) -> Case<Q> {
+fn repeated_gradient_case(op: Op, shape: &'static [usize], axis: usize) -> Case {
     Case::new(format!("equal terms along axis {axis} of {shape:?}"), move |q| {
         let (len, _) = axis_lengths(shape, axis);
         let count: usize = shape.iter().product();
         let (y, g) = (if op.log { 0.0 } else { 1.0 }, 0.3f32);
-        let dx = op.run_backward::<Q, f32>(q, shape, axis, &vec![y; count], &vec![g; count])?;
+        let dx = op.run_backward::<f32>(q, shape, axis, &vec![y; count], &vec![g; count])?;
         let want = f64::from(g) - len as f64 * f64::from(g);
         Failure::unless_close(&vec![want; count], &dx, 5e-6, 0.0)
     })
 }
 
-fn typed<Q: RowOps, T: Real>(q: &Q, op: Op, rtol: f64) -> Result<(), Failure> {
+fn typed<T: Real>(q: &Conditioned, op: Op, rtol: f64) -> Result<(), Failure> {
     for (shape, axis) in typed_shapes() {
         let (len, inner) = axis_lengths(&shape, axis);
         let x = values(3, shape.iter().product());
-        let y = op.run::<Q, T>(q, &shape, axis, &x, Mask::None)?;
+        let y = op.run::<T>(q, &shape, axis, &x, Mask::None)?;
         Failure::unless_close(&model::along(&wide(&x), len, inner, op.model), &y, rtol, 1e-7)?;
     }
     Ok(())
 }
 
 /// A row whose sum is added up in parts, the first of which has no element above -inf.
-fn empty_parts<Q: RowOps, T: Real>(q: &Q, op: Op, rtol: f64) -> Result<(), Failure> {
+fn empty_parts<T: Real>(q: &Conditioned, op: Op, rtol: f64) -> Result<(), Failure> {
     const LEN: usize = 16_600;
     let mut x = values(14, LEN);
     x[..16_400].fill(f32::NEG_INFINITY);
     let want = model::along(&wide(&x), LEN, 1, op.model);
-    Failure::unless_close(&want, &op.run::<Q, T>(q, &[1, LEN], 1, &x, Mask::None)?, rtol, 1e-7)
+    Failure::unless_close(&want, &op.run::<T>(q, &[1, LEN], 1, &x, Mask::None)?, rtol, 1e-7)
 }
 
 /// The model with elements left out; a row with nothing left gives zeros, or -inf for the logarithm.
@@ -258,14 +258,8 @@ fn masked_model(op: Op, x: &[f32], keep: &[bool], len: usize, inner: usize) -> V
 
 /// A mask with random flags and one row left out entirely: as addends, and as flags with NaN in the elements that they
 /// leave out.
-fn masked_case<Q: RowOps + 'static, T: Real>(
-    op: Op,
-    name: &str,
-    shape: &'static [usize],
-    axis: usize,
-    rtol: f64,
-) -> Case<Q> {
-    Case::new(name, move |q: &Q| {
+fn masked_case<T: Real>(op: Op, name: &str, shape: &'static [usize], axis: usize, rtol: f64) -> Case {
+    Case::new(name, move |q| {
         let (len, inner) = axis_lengths(shape, axis);
         let count: usize = shape.iter().product();
         let mut x = values(11, count);
@@ -275,21 +269,15 @@ fn masked_case<Q: RowOps + 'static, T: Real>(
         let addend: Vec<f32> = keep.iter().map(|&keep| if keep { 0.0 } else { f32::NEG_INFINITY }).collect();
         let addend = q.upload(&addend)?;
         let mask = Mask::Additive(TensorRef::contiguous(addend.view(), shape)?);
-        Failure::unless_close(&want, &op.run::<Q, T>(q, shape, axis, &x, mask)?, rtol, 1e-7)?;
+        Failure::unless_close(&want, &op.run::<T>(q, shape, axis, &x, mask)?, rtol, 1e-7)?;
         x.iter_mut().zip(&keep).filter(|(_, keep)| !**keep).for_each(|(x, _)| *x = f32::NAN);
         let keep = q.upload(&keep)?;
         let mask = Mask::Keep(TensorRef::contiguous(keep.view(), shape)?);
-        Failure::unless_close(&want, &op.run::<Q, T>(q, shape, axis, &x, mask)?, rtol, 1e-7)
+        Failure::unless_close(&want, &op.run::<T>(q, shape, axis, &x, mask)?, rtol, 1e-7)
     })
 }
 
-fn causal_case<Q: RowOps + 'static, T: Real>(
-    op: Op,
-    width: &str,
-    shape: &'static [usize],
-    axis: usize,
-    rtol: f64,
-) -> Case<Q> {
+fn causal_case<T: Real>(op: Op, width: &str, shape: &'static [usize], axis: usize, rtol: f64) -> Case {
     Case::new(format!("{width}causal mask, axis {axis} of {shape:?}"), move |q| {
         let (len, inner) = axis_lengths(shape, axis);
         let queries = shape[axis - 1];
@@ -301,26 +289,26 @@ fn causal_case<Q: RowOps + 'static, T: Real>(
             };
             let keep: Vec<bool> = (0..x.len()).map(kept).collect();
             let want = masked_model(op, &x, &keep, len, inner);
-            let y = op.run::<Q, T>(q, shape, axis, &x, Mask::Causal { offset })?;
+            let y = op.run::<T>(q, shape, axis, &x, Mask::Causal { offset })?;
             Failure::unless_close(&want, &y, rtol, 1e-7)?;
         }
         Ok(())
     })
 }
 
-fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
-    let mut cases: Vec<Case<Q>> = LENGTHS.map(|n| gradient_case(op, &[3, n], 1)).into();
+fn backward(op: Op) -> Vec<Case> {
+    let mut cases: Vec<Case> = LENGTHS.map(|n| gradient_case(op, &[3, n], 1)).into();
     cases.extend(batches().map(|rows| gradient_case(op, &[rows, 17], 1)));
     cases.extend(SHAPES.map(|(shape, axis)| gradient_case(op, shape, axis)));
     cases.push(Case::new("central differences", move |q| {
         let (x, g) = (values(21, 2 * 19), values(22, 2 * 19));
-        let y = op.run::<Q, f32>(q, &[2, 19], 1, &x, Mask::None)?;
+        let y = op.run::<f32>(q, &[2, 19], 1, &x, Mask::None)?;
         let mut g_rows = g.chunks(19);
         let want = model::along(&wide(&x), 19, 1, |x| {
             let g = g_rows.next().unwrap_or_default();
             model::gradient(x, &wide(g), op.model)
         });
-        unless_near("dx", &want, &op.run_backward::<Q, f32>(q, &[2, 19], 1, &y, &g)?, 1e-3)
+        unless_near("dx", &want, &op.run_backward::<f32>(q, &[2, 19], 1, &y, &g)?, 1e-3)
     }));
     for (shape, axis) in LONG {
         cases.push(repeated_gradient_case(op, shape, axis).on_elements(65_536));
@@ -333,11 +321,11 @@ fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
             // Every third element along the axis is left out.
             let left_out = |i: usize| i / inner % len % 3 == 1;
             (0..count).filter(|&i| left_out(i)).for_each(|i| (y[i], g[i]) = (out, 0.0));
-            let want = op.run_backward::<Q, f32>(q, &shape, axis, &y, &g)?;
+            let want = op.run_backward::<f32>(q, &shape, axis, &y, &g)?;
             for (i, g) in g.iter_mut().enumerate().filter(|&(i, _)| left_out(i)) {
                 *g = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN][i % 3];
             }
-            let got = op.run_backward::<Q, f32>(q, &shape, axis, &y, &g)?;
+            let got = op.run_backward::<f32>(q, &shape, axis, &y, &g)?;
             Failure::unless_close(&wide(&want), &got, 1e-5, 1e-6)?;
             if (0..count).any(|i| left_out(i) && got[i] != 0.0) {
                 return Err(Failure::Broken(format!("got {got:?}")));
@@ -345,28 +333,26 @@ fn backward<Q: RowOps + 'static>(op: Op) -> Vec<Case<Q>> {
         }
         Ok(())
     }));
-    cases.push(Case::new("elements left out have no gradient beside one without bounds", move |q| {
-        no_gradient::<Q>(q, op)
-    }));
+    cases.push(Case::new("elements left out have no gradient beside one without bounds", move |q| no_gradient(q, op)));
     cases.push(Case::new("elements left out have no gradient", move |q| {
         let out = if op.log { f32::NEG_INFINITY } else { 0.0 };
         let live = if op.log { 0.5f32.ln() } else { 0.5 };
-        let dx = op.run_backward::<Q, f32>(q, &[2, 3], 1, &[out, out, out, live, out, live], &values(23, 6))?;
+        let dx = op.run_backward::<f32>(q, &[2, 3], 1, &[out, out, out, live, out, live], &values(23, 6))?;
         match dx[..3] == [0.0; 3] && dx[4] == 0.0 && dx[3] == -dx[5] {
             true => Ok(()),
             false => Err(Failure::Broken(format!("got {dx:?}"))),
         }
     }));
     cases.extend([
-        Case::new("typed shapes, f32", move |q| typed_gradients::<Q, f32>(q, op, 1e-5)),
-        Case::new("typed shapes, f16", move |q| typed_gradients::<Q, f16>(q, op, 1e-2)),
-        Case::new("typed shapes, bf16", move |q| typed_gradients::<Q, bf16>(q, op, 5e-2)),
+        Case::new("typed shapes, f32", move |q| typed_gradients::<f32>(q, op, 1e-5)),
+        Case::new("typed shapes, f16", move |q| typed_gradients::<f16>(q, op, 1e-2)),
+        Case::new("typed shapes, bf16", move |q| typed_gradients::<bf16>(q, op, 5e-2)),
     ]);
     cases
 }
 
 /// Gradients of a first row or column with a huge one, an infinite one or NaN at an element that counts.
-fn no_gradient<Q: RowOps>(q: &Q, op: Op) -> Result<(), Failure> {
+fn no_gradient(q: &Conditioned, op: Op) -> Result<(), Failure> {
     let out = if op.log { f32::NEG_INFINITY } else { 0.0 };
     for (shape, axis, inner) in [([4, 40], 1, 1), ([4, 1101], 1, 1), ([60, 2], 0, 2), ([60, 70], 0, 70)] {
         let (len, count) = (shape[axis], shape[0] * shape[1]);
@@ -375,10 +361,10 @@ fn no_gradient<Q: RowOps>(q: &Q, op: Op) -> Result<(), Failure> {
         (0..count).filter(|&i| left_out(i)).for_each(|i| (y[i], g[i]) = (out, f32::MAX));
         let mut first = vec![false; count];
         (0..len).for_each(|c| first[c * inner] = true);
-        let want = op.run_backward::<Q, f32>(q, &shape, axis, &y, &g)?;
+        let want = op.run_backward::<f32>(q, &shape, axis, &y, &g)?;
         for huge in [-f32::MAX, f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
             g[0] = huge;
-            let got = op.run_backward::<Q, f32>(q, &shape, axis, &y, &g)?;
+            let got = op.run_backward::<f32>(q, &shape, axis, &y, &g)?;
             let others = |all: &[f32]| (0..count).filter(|&i| !first[i]).map(|i| all[i]).collect::<Vec<_>>();
             Failure::unless_close(&wide(&others(&want)), &others(&got), 1e-5, 1e-6)?;
             if (0..count).any(|i| left_out(i) && got[i] != 0.0) {
@@ -389,17 +375,17 @@ fn no_gradient<Q: RowOps>(q: &Q, op: Op) -> Result<(), Failure> {
     Ok(())
 }
 
-fn gradient_case<Q: RowOps + 'static>(op: Op, shape: &'_ [usize], axis: usize) -> Case<Q> {
+fn gradient_case(op: Op, shape: &'_ [usize], axis: usize) -> Case {
     let shape = shape.to_vec();
-    Case::new(format!("axis {axis} of {shape:?}"), move |q| gradient::<Q, f32>(q, op, &shape, axis, 1e-5))
+    Case::new(format!("axis {axis} of {shape:?}"), move |q| gradient::<f32>(q, op, &shape, axis, 1e-5))
 }
 
-fn typed_gradients<Q: RowOps, T: Real>(q: &Q, op: Op, bound: f64) -> Result<(), Failure> {
-    typed_shapes().try_for_each(|(shape, axis)| gradient::<Q, T>(q, op, &shape, axis, bound))
+fn typed_gradients<T: Real>(q: &Conditioned, op: Op, bound: f64) -> Result<(), Failure> {
+    typed_shapes().try_for_each(|(shape, axis)| gradient::<T>(q, op, &shape, axis, bound))
 }
 
 /// The analytic gradient in f64 at the model's own output.
-fn gradient<Q: RowOps, T: Real>(q: &Q, op: Op, shape: &[usize], axis: usize, bound: f64) -> Result<(), Failure> {
+fn gradient<T: Real>(q: &Conditioned, op: Op, shape: &[usize], axis: usize, bound: f64) -> Result<(), Failure> {
     let (len, inner) = axis_lengths(shape, axis);
     let count: usize = shape.iter().product();
     let (x, g) = (wide(&values(31, count)), values(32, count));
@@ -419,32 +405,32 @@ fn gradient<Q: RowOps, T: Real>(q: &Q, op: Op, shape: &[usize], axis: usize, bou
         dx.chain(g.iter().copied()).collect()
     });
     let want: Vec<f64> = both.chunks(2 * len * inner).flat_map(|block| block[..len * inner].to_vec()).collect();
-    unless_near("dx", &want, &op.run_backward::<Q, T>(q, shape, axis, &y, &g)?, bound)
+    unless_near("dx", &want, &op.run_backward::<T>(q, shape, axis, &y, &g)?, bound)
 }
 
 /// Tensors of 2 x 3 x 4, of ops whose views are too short.
 const SHORT: SoftmaxParams =
     SoftmaxParams { axis: AxisParams { outer: 2, len: 3, inner: 4 }, mask_period: 1, causal_offset: 0 };
 
-fn short_softmax<Q: RowOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_softmax(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, keep, mut y) = (floats(q, 24)?, q.upload(&[true; 12])?, floats(q, 24)?);
     let (x, mask, y) = (x.view(), RowMask::Keep(keep.view()), y.view_mut());
     q.softmax(Softmax { params: &SHORT, x, mask, y }.map(short)?)
 }
 
-fn short_log_softmax<Q: RowOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_log_softmax(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (x, addend, mut y) = (floats(q, 24)?, floats(q, 12)?, floats(q, 24)?);
     let (x, mask, y) = (x.view(), RowMask::Additive(addend.view()), y.view_mut());
     q.log_softmax(LogSoftmax { params: &SHORT, x, mask, y }.map(short)?)
 }
 
-fn short_softmax_backward<Q: RowOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_softmax_backward(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (y, g, mut dx) = (floats(q, 24)?, floats(q, 24)?, floats(q, 24)?);
     let (y, g, dx) = (y.view(), g.view(), dx.view_mut());
     q.softmax_backward(SoftmaxBackward { params: &SHORT.axis, y, g, dx }.map(short)?)
 }
 
-fn short_log_softmax_backward<Q: RowOps>(q: &Q, short: &mut Short) -> Result<(), BackendError> {
+fn short_log_softmax_backward(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (y, g, mut dx) = (floats(q, 24)?, floats(q, 24)?, floats(q, 24)?);
     let (y, g, dx) = (y.view(), g.view(), dx.view_mut());
     q.log_softmax_backward(LogSoftmaxBackward { params: &SHORT.axis, y, g, dx }.map(short)?)

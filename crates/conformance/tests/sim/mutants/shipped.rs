@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use conformance::{Conditioned, OpSpec};
+use conformance::OpSpec;
 use cuda_backend::{AesKernel, AirKernel, CudaConfig, CudaQueue, KernelSource, ModuleText};
 use ptx::ast::{FunctionKind, Module};
 use serde_json::Value;
@@ -15,7 +15,7 @@ pub(super) struct Shipped {
     texts: &'static [(&'static str, &'static str)],
     /// How the names of the kernels begin that are altered: the others only take part in specifications.
     begins: &'static str,
-    pub(super) specs: fn() -> Vec<OpSpec<Conditioned<CudaQueue>>>,
+    pub(super) specs: fn() -> Vec<OpSpec>,
     /// The ways to evaluate keys that it has.
     pub(super) aes: &'static [AesKernel],
 }
@@ -61,32 +61,32 @@ pub(super) const TENSOR: Shipped = Shipped {
 };
 
 /// The specifications of single ops of the set, which launch no product.
-fn factor_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
+fn factor_specs() -> Vec<OpSpec> {
     let composed = ["factor.svd ", "factor.residual "];
-    let is_single = |spec: &OpSpec<_>| composed.iter().all(|prefix| !spec.op.starts_with(prefix));
+    let is_single = |spec: &OpSpec| composed.iter().all(|prefix| !spec.op.starts_with(prefix));
     conformance::factor::specs().into_iter().filter(is_single).collect()
 }
 
 /// The specifications of single ops: those of optimisers take many steps.
-fn optim_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
+fn optim_specs() -> Vec<OpSpec> {
     conformance::optim::specs().into_iter().filter(|spec| spec.op != "optim.optimizer").collect()
 }
 
 /// The specifications of single ops: those of plans launch kernels of other modules too.
-fn recurrent_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
+fn recurrent_specs() -> Vec<OpSpec> {
     let ops = ["gru_backward", "gru_forward", "rssm_loss", "rssm_rollout"];
-    let of_op = |spec: &OpSpec<_>| ops.iter().any(|op| spec.op.strip_prefix("recurrent.") == Some(op));
+    let of_op = |spec: &OpSpec| ops.iter().any(|op| spec.op.strip_prefix("recurrent.") == Some(op));
     conformance::recurrent::specs().into_iter().filter(of_op).collect()
 }
 
 /// The specifications of what the module `open` has.
-fn open_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
+fn open_specs() -> Vec<OpSpec> {
     let opens = ["fri.open_columns", "fri.open_groups"];
     conformance::fri::specs().into_iter().filter(|spec| opens.contains(&spec.op)).collect()
 }
 
 /// The specifications of what the module `deep` has: the op set deep, folds and last layers.
-fn deep_specs() -> Vec<OpSpec<Conditioned<CudaQueue>>> {
+fn deep_specs() -> Vec<OpSpec> {
     let folds = conformance::fri::specs().into_iter().filter(|spec| ["fri.fold", "fri.last_layer"].contains(&spec.op));
     conformance::deep::specs().into_iter().chain(folds).collect()
 }

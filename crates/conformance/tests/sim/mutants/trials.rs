@@ -9,6 +9,7 @@ use ptx::{
     ast::Module,
     mutate::{Mutation, mutations},
 };
+use runtime::AnyQueue;
 
 use super::shipped::{Shipped, restricted};
 
@@ -49,7 +50,7 @@ impl Trial {
                 spec.limit_elements(MAX_ELEMENTS);
                 spec.cases.into_iter().map(move |case| {
                     Self::new(format!("{} {}{way}", spec.op, case.name()), move |q: &CudaQueue| {
-                        on(q.clone()).hold(&case)
+                        on(AnyQueue::Cuda(q.clone())).hold(&case)
                     })
                 })
             })
