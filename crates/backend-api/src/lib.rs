@@ -31,8 +31,10 @@ pub use counted::{Counted, Submissions};
 pub use element::{Element, as_words, from_words, words_of};
 pub use error::BackendError;
 pub use fork::Fork;
+#[doc(hidden)]
+pub use half;
 pub use queue::{Mut, Queue, Ref};
-pub use real::{DType, Real};
+pub use real::{DType, Real, RealOp};
 pub use record::Record;
 pub use register::Register;
 pub use timed::Timed;

@@ -3,7 +3,7 @@
 use bytemuck::Pod;
 use half::{bf16, f16};
 
-use crate::Element;
+use crate::{BackendError, Element};
 
 /// Names of the floating-point element types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,6 +45,69 @@ pub trait Real: Element + Pod + PartialEq + core::fmt::Debug + sealed::Sealed {
 
     /// The nearest value, ties to even.
     fn from_f32(value: f32) -> Self;
+
+    /// Runs the form of `O` for this type on `q`.
+    ///
+    /// # Errors
+    /// What that form returns.
+    fn run<Q, O: RealOp<Q>>(q: &Q, op: O::Op<'_, Self>) -> Result<(), BackendError>;
+}
+
+/// An op of queue `Q` with a function for each element type.
+///
+/// The functions are not generic, so they are compiled in the crate that implements this trait, once, and not again in every
+/// crate that calls the op. [`real_op!`](crate::real_op) implements it.
+pub trait RealOp<Q> {
+    /// The op on elements of `T`.
+    type Op<'a, T: Real>;
+
+    /// Runs the op on f32.
+    ///
+    /// # Errors
+    /// What the op returns.
+    fn f32(q: &Q, op: Self::Op<'_, f32>) -> Result<(), BackendError>;
+
+    /// Runs the op on f16.
+    ///
+    /// # Errors
+    /// What the op returns.
+    fn f16(q: &Q, op: Self::Op<'_, f16>) -> Result<(), BackendError>;
+
+    /// Runs the op on bf16.
+    ///
+    /// # Errors
+    /// What the op returns.
+    fn bf16(q: &Q, op: Self::Op<'_, bf16>) -> Result<(), BackendError>;
+}
+
+/// A method of an op set, generic in the element type, that calls the generic function `$run(&queue, op)` compiled for each type
+/// in this crate.
+#[macro_export]
+macro_rules! real_op {
+    ($method:ident, $queue:ty, $module:ident::$record:ident, $run:expr) => {
+        fn $method<T: $crate::Real>(
+            &self,
+            op: $crate::ops::$module::$record<'_, Self, T>,
+        ) -> Result<(), $crate::BackendError> {
+            struct Forms;
+            impl $crate::RealOp<$queue> for Forms {
+                type Op<'a, T: $crate::Real> = $crate::ops::$module::$record<'a, $queue, T>;
+
+                fn f32(q: &$queue, op: Self::Op<'_, f32>) -> Result<(), $crate::BackendError> {
+                    ($run)(q, op)
+                }
+
+                fn f16(q: &$queue, op: Self::Op<'_, $crate::half::f16>) -> Result<(), $crate::BackendError> {
+                    ($run)(q, op)
+                }
+
+                fn bf16(q: &$queue, op: Self::Op<'_, $crate::half::bf16>) -> Result<(), $crate::BackendError> {
+                    ($run)(q, op)
+                }
+            }
+            T::run::<$queue, Forms>(self, op)
+        }
+    };
 }
 
 mod sealed {
@@ -66,6 +129,11 @@ impl Real for f32 {
     fn from_f32(value: f32) -> Self {
         value
     }
+
+    #[inline]
+    fn run<Q, O: RealOp<Q>>(q: &Q, op: O::Op<'_, Self>) -> Result<(), BackendError> {
+        O::f32(q, op)
+    }
 }
 
 impl Real for f16 {
@@ -80,6 +148,11 @@ impl Real for f16 {
     fn from_f32(value: f32) -> Self {
         f16::from_f32(value)
     }
+
+    #[inline]
+    fn run<Q, O: RealOp<Q>>(q: &Q, op: O::Op<'_, Self>) -> Result<(), BackendError> {
+        O::f16(q, op)
+    }
 }
 
 impl Real for bf16 {
@@ -93,5 +166,10 @@ impl Real for bf16 {
     #[inline]
     fn from_f32(value: f32) -> Self {
         bf16::from_f32(value)
+    }
+
+    #[inline]
+    fn run<Q, O: RealOp<Q>>(q: &Q, op: O::Op<'_, Self>) -> Result<(), BackendError> {
+        O::bf16(q, op)
     }
 }

@@ -29,6 +29,7 @@ mod share;
 mod simd;
 mod tensor;
 mod timed;
+mod typed;
 
 pub use buf::CpuBuf;
 pub use queue::{CpuConfig, CpuError, CpuQueue};

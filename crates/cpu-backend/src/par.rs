@@ -1,8 +1,10 @@
 //! Parallel loops whose results do not depend on the number of threads.
 
+use std::sync::{Mutex, PoisonError};
+
 use rayon::{
+    ThreadPool,
     iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator},
-    slice::ParallelSliceMut,
 };
 
 use backend_api::{BackendError, Queue, Reservation};
@@ -27,9 +29,7 @@ impl CpuQueue {
     /// runs on the calling thread. Choose chunks of at least 50 us or 64 KiB of work.
     pub(crate) fn for_chunks<T: Send>(&self, data: &mut [T], chunk_len: usize, body: impl Fn(usize, &mut [T]) + Sync) {
         match self.pool() {
-            Some(pool) if data.len() > chunk_len => {
-                pool.install(|| data.par_chunks_mut(chunk_len).enumerate().for_each(|(i, chunk)| body(i, chunk)));
-            }
+            Some(pool) if data.len() > chunk_len => in_turn(pool, data.chunks_mut(chunk_len).collect(), &body),
             _ => data.chunks_mut(chunk_len).enumerate().for_each(|(i, chunk)| body(i, chunk)),
         }
     }
@@ -39,9 +39,7 @@ impl CpuQueue {
     /// Bodies of different indices must not depend on each other's order.
     pub(crate) fn for_indices(&self, count: usize, per_job: usize, body: impl Fn(usize) + Sync) {
         match self.pool() {
-            Some(pool) if count > per_job => {
-                pool.install(|| (0..count).into_par_iter().with_min_len(per_job).for_each(&body));
-            }
+            Some(pool) if count > per_job => in_parallel(pool, count, per_job, &body),
             _ => (0..count).for_each(body),
         }
     }
@@ -49,10 +47,28 @@ impl CpuQueue {
     /// Runs `body(index, job)` for every job of a list that was cut independently of the number of threads.
     pub(crate) fn for_jobs<J: Send>(&self, jobs: Vec<J>, body: impl Fn(usize, J) + Sync) {
         match self.pool() {
-            Some(pool) if jobs.len() > 1 => {
-                pool.install(|| jobs.into_par_iter().enumerate().for_each(|(i, job)| body(i, job)));
-            }
+            Some(pool) if jobs.len() > 1 => in_turn(pool, jobs, &body),
             _ => jobs.into_iter().enumerate().for_each(|(i, job)| body(i, job)),
         }
     }
+}
+
+/// Runs `body(index, job)` for every job on the threads of `pool`.
+fn in_turn<J: Send>(pool: &ThreadPool, jobs: Vec<J>, body: &(dyn Fn(usize, J) + Sync)) {
+    let jobs: Vec<_> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
+    in_parallel(pool, jobs.len(), 1, &|index| {
+        // Each index is visited once, so the job is there and its lock is free.
+        let job = jobs[index].lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(job) = job {
+            body(index, job);
+        }
+    });
+}
+
+/// Runs `body(index)` for `0..count` on the threads of `pool`, at least `per_job` neighbouring indices on one thread.
+///
+/// The body is behind a pointer, so that rayon's scheduling is compiled once for all ops and not for each: it was a tenth of
+/// the code of this crate, and more in crates that use ops of several element types.
+fn in_parallel(pool: &ThreadPool, count: usize, per_job: usize, body: &(dyn Fn(usize) + Sync)) {
+    pool.install(|| (0..count).into_par_iter().with_min_len(per_job).for_each(body));
 }

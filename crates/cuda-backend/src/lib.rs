@@ -43,6 +43,7 @@ mod recording;
 mod sync;
 mod timed;
 mod track;
+mod typed;
 
 pub use aes::AesKernel;
 pub use air::AirKernel;

@@ -126,56 +126,6 @@ macro_rules! op_sets {
             }
         }
         $with! {
-            /// Maps over elements and sums over an axis.
-            ///
-            /// Every op returns [`BackendError::Length`] if a view does not have the length that the shape and the
-            /// other views imply.
-            linalg::ElementwiseOps: Queue {
-                activate<T>(Activate),
-                activate_backward<T>(ActivateBackward),
-                binary<T>(Binary),
-                axpby<T>(Axpby),
-                sum_axis<T>(SumAxis),
-                dropout<T>(Dropout),
-            }
-        }
-        $with! {
-            /// Matrix products.
-            ///
-            /// Every op returns [`BackendError::Length`] if strides would leave a view, and [`BackendError::OutOfMemory`] or
-            /// [`BackendError::BudgetExceeded`] for scratch memory.
-            linalg::GemmOps: Queue {
-                gemm<T>(Gemm),
-            }
-        }
-        $with! {
-            /// Ops along one axis: softmax and the normalisations, forward and backward.
-            ///
-            /// Statistics and exponentials are computed in f32 for every `T`. The order of each sum depends only on the
-            /// shape, and a row's result does not depend on the other rows. Every op returns [`BackendError::Length`]
-            /// if a view does not have the size of its shape.
-            linalg::RowOps: Queue {
-                softmax<T>(Softmax),
-                log_softmax<T>(LogSoftmax),
-                softmax_backward<T>(SoftmaxBackward),
-                log_softmax_backward<T>(LogSoftmaxBackward),
-                layer_norm<T>(LayerNorm),
-                add_layer_norm<T>(AddLayerNorm),
-                layer_norm_backward<T>(LayerNormBackward),
-                rms_norm<T>(RmsNorm),
-                rms_norm_backward<T>(RmsNormBackward),
-            }
-        }
-        $with! {
-            /// Losses, each with its gradient in the same pass.
-            ///
-            /// Every op returns [`BackendError::Length`] if the views do not match.
-            linalg::LossOps: Queue {
-                cross_entropy<T>(CrossEntropy),
-                cross_entropy_probs<T>(CrossEntropyProbs),
-            }
-        }
-        $with! {
             /// Device steps of corrections: features of trainings and their codes, rings of states, and what residuals come to.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
@@ -207,7 +157,70 @@ macro_rules! op_sets {
                 tall_product(TallProduct),
             }
         }
+        $crate::real_op_sets!($with);
+    };
+}
+
+/// Hands over, as [`op_sets!`] does, the op sets that have ops on floating-point elements.
+#[macro_export]
+macro_rules! real_op_sets {
+    ($with:ident $($queue:ident)?) => {
         $with! {
+            $([$queue])?
+            /// Maps over elements and sums over an axis.
+            ///
+            /// Every op returns [`BackendError::Length`] if a view does not have the length that the shape and the
+            /// other views imply.
+            linalg::ElementwiseOps: Queue {
+                activate<T>(Activate),
+                activate_backward<T>(ActivateBackward),
+                binary<T>(Binary),
+                axpby<T>(Axpby),
+                sum_axis<T>(SumAxis),
+                dropout<T>(Dropout),
+            }
+        }
+        $with! {
+            $([$queue])?
+            /// Matrix products.
+            ///
+            /// Every op returns [`BackendError::Length`] if strides would leave a view, and [`BackendError::OutOfMemory`] or
+            /// [`BackendError::BudgetExceeded`] for scratch memory.
+            linalg::GemmOps: Queue {
+                gemm<T>(Gemm),
+            }
+        }
+        $with! {
+            $([$queue])?
+            /// Ops along one axis: softmax and the normalisations, forward and backward.
+            ///
+            /// Statistics and exponentials are computed in f32 for every `T`. The order of each sum depends only on the
+            /// shape, and a row's result does not depend on the other rows. Every op returns [`BackendError::Length`]
+            /// if a view does not have the size of its shape.
+            linalg::RowOps: Queue {
+                softmax<T>(Softmax),
+                log_softmax<T>(LogSoftmax),
+                softmax_backward<T>(SoftmaxBackward),
+                log_softmax_backward<T>(LogSoftmaxBackward),
+                layer_norm<T>(LayerNorm),
+                add_layer_norm<T>(AddLayerNorm),
+                layer_norm_backward<T>(LayerNormBackward),
+                rms_norm<T>(RmsNorm),
+                rms_norm_backward<T>(RmsNormBackward),
+            }
+        }
+        $with! {
+            $([$queue])?
+            /// Losses, each with its gradient in the same pass.
+            ///
+            /// Every op returns [`BackendError::Length`] if the views do not match.
+            linalg::LossOps: Queue {
+                cross_entropy<T>(CrossEntropy),
+                cross_entropy_probs<T>(CrossEntropyProbs),
+            }
+        }
+        $with! {
+            $([$queue])?
             /// Device steps of optimisers, for all the tensors of a model at once.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length that the others imply, and
@@ -222,6 +235,7 @@ macro_rules! op_sets {
             }
         }
         $with! {
+            $([$queue])?
             /// Device steps of recurrent networks, in f32; the weights of passes forward and of roll-outs may be of 16 bits.
             ///
             /// A row's result does not depend on the other rows, down to its bits, nor on how steps are dealt to calls. Every op
@@ -236,6 +250,7 @@ macro_rules! op_sets {
             }
         }
         $with! {
+            $([$queue])?
             /// Maps, forms in place, copies between layouts, conversions, reductions and rows by index.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length that the shape and the other views
@@ -256,6 +271,38 @@ macro_rules! op_sets {
                 widen<T>(Widen),
             }
         }
+    };
+}
+
+/// Implements the op sets on floating-point elements for a queue, from traits of the same names that it defines: each op is
+/// compiled for each type in the crate of the queue ([`RealOp`](crate::RealOp)). Expands
+/// `real_op_sets!(compiled_by_type CpuQueue)`.
+#[macro_export]
+macro_rules! compiled_by_type {
+    ([$queue:ident] $(#[$doc:meta])* $module:ident::$set:ident: $super:ident {
+        $($method:ident $(<$t:ident>)? ($record:ident),)*
+    }) => {
+        #[doc = concat!("The ops of [`", stringify!($set), "`](backend_api::ops::", stringify!($module), "::", stringify!($set), "), generic in the element type.")]
+        pub(crate) trait $set: $crate::Queue {
+            $(
+                fn $method $(<$t: $crate::Real>)? (
+                    &self,
+                    op: $crate::ops::$module::$record<'_, Self $(, $t)?>,
+                ) -> Result<(), $crate::BackendError>;
+            )*
+        }
+
+        impl $crate::ops::$module::$set for $queue {
+            $($crate::compiled_by_type!(@method $queue $set $module $method $record $($t)?);)*
+        }
+    };
+    (@method $queue:ident $set:ident $module:ident $method:ident $record:ident) => {
+        fn $method(&self, op: $crate::ops::$module::$record<'_, Self>) -> Result<(), $crate::BackendError> {
+            $set::$method(self, op)
+        }
+    };
+    (@method $queue:ident $set:ident $module:ident $method:ident $record:ident $t:ident) => {
+        $crate::real_op!($method, $queue, $module::$record, <$queue as $set>::$method);
     };
 }
 

@@ -2,8 +2,10 @@
 
 use backend_api::{
     BackendError, Real,
-    ops::linalg::{self, Activate, ActivateBackward, Axpby, Dropout, ElementwiseOps, SumAxis},
+    ops::linalg::{self, Activate, ActivateBackward, Axpby, Dropout, SumAxis},
 };
+
+use crate::typed::ElementwiseOps;
 use core_types::params::{elementwise::DropoutParams, optim::StepState};
 
 use super::{

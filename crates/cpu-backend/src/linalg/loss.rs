@@ -2,8 +2,10 @@
 
 use backend_api::{
     BackendError, DType, Real,
-    ops::linalg::{CrossEntropy, CrossEntropyProbs, LossOps},
+    ops::linalg::{CrossEntropy, CrossEntropyProbs},
 };
+
+use crate::typed::LossOps;
 
 use super::{
     convert::in_f32,

@@ -7,8 +7,10 @@ mod tests;
 
 use backend_api::{
     BackendError, Real,
-    ops::optim::{AdamStep, AdvanceStep, OptimOps, ScaleLoss, SgdStep, SquareSums},
+    ops::optim::{AdamStep, AdvanceStep, ScaleLoss, SgdStep, SquareSums},
 };
+
+use crate::typed::OptimOps;
 
 use crate::CpuQueue;
 

@@ -15,8 +15,10 @@ mod tests;
 
 use backend_api::{
     BackendError, Real,
-    ops::recurrent::{GruBackward, GruForward, RecurrentOps, RssmLoss, RssmRollout},
+    ops::recurrent::{GruBackward, GruForward, RssmLoss, RssmRollout},
 };
+
+use crate::typed::RecurrentOps;
 
 use crate::CpuQueue;
 

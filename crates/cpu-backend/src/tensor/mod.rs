@@ -11,9 +11,11 @@ use backend_api::{
     BackendError, Real,
     ops::tensor::{
         ActivateInPlace, ArgMax, BinaryInPlace, CopyStrided, Fill, Gather, Map, MapInPlace, Narrow, Reduce, ScatterAdd,
-        Select, TensorOps, Widen,
+        Select, Widen,
     },
 };
+
+use crate::typed::TensorOps;
 use core_types::{
     float::clamp,
     params::tensor::{Beyond, Reduction},

@@ -2,8 +2,10 @@
 
 use backend_api::{
     BackendError, BufferRef as _, Real,
-    ops::optim::{AdamStep, AdvanceStep, OptimOps, ScaleLoss, SgdStep, SquareSums},
+    ops::optim::{AdamStep, AdvanceStep, ScaleLoss, SgdStep, SquareSums},
 };
+
+use crate::typed::OptimOps;
 
 use crate::{CudaQueue, launch::optim};
 

@@ -3,8 +3,10 @@
 
 use backend_api::{
     BackendError, Buffer, BufferMut, BufferRef, Queue, Real,
-    ops::recurrent::{GruBackward, GruForward, RecurrentOps, RssmLoss, RssmRollout},
+    ops::recurrent::{GruBackward, GruForward, RssmLoss, RssmRollout},
 };
+
+use crate::typed::RecurrentOps;
 use core_types::params::recurrent::{Feedback, GruParams};
 
 use crate::{

@@ -9,10 +9,12 @@ use backend_api::{
         linalg::{ElementwiseOps, SumAxis},
         tensor::{
             ActivateInPlace, ArgMax, BinaryInPlace, CopyStrided, Fill, Gather, Map, MapInPlace, Narrow, Reduce,
-            ScatterAdd, Select, TensorOps, Widen,
+            ScatterAdd, Select, Widen,
         },
     },
 };
+
+use crate::typed::TensorOps;
 use core_types::params::{
     elementwise::{BinaryParams, MAX_RANK, SumParams},
     rows::AxisParams,

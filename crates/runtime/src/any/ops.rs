@@ -66,31 +66,48 @@ impl MapViews<AnyQueue, CudaQueue> for OnCuda {
     }
 }
 
+/// Runs an op on the queue inside, within a span.
+macro_rules! forwarded {
+    ($queue:expr, $module:ident::$set:ident::$method:ident, $op:expr $(, $t:ident)?) => {
+        traced!(
+            $queue,
+            stringify!($method),
+            [
+                $(element = %<$t as Real>::DTYPE,)?
+                params = %Params(&$op),
+                views = %Views(&$op)
+            ],
+            match $queue {
+                AnyQueue::Cpu(q) => backend_api::ops::$module::$set::$method(q, $op.map(&mut OnCpu)?),
+                #[cfg(feature = "cuda")]
+                AnyQueue::Cuda(q) => backend_api::ops::$module::$set::$method(q, $op.map(&mut OnCuda)?),
+            }
+        )
+    };
+}
+
+/// An op set, each op of which is forwarded to the queue inside.
 macro_rules! forward {
     ($(#[$doc:meta])* $module:ident::$set:ident: $super:ident { $($method:ident $(<$t:ident>)? ($record:ident),)* }) => {
         impl backend_api::ops::$module::$set for AnyQueue {
-            $(
-                fn $method $(<$t: Real>)? (
-                    &self,
-                    op: backend_api::ops::$module::$record<'_, Self $(, $t)?>,
-                ) -> Result<(), BackendError> {
-                    traced!(
-                        self,
-                        stringify!($method),
-                        [
-                            $(element = %<$t as Real>::DTYPE,)?
-                            params = %Params(&op),
-                            views = %Views(&op)
-                        ],
-                        match self {
-                            Self::Cpu(q) => q.$method(op.map(&mut OnCpu)?),
-                            #[cfg(feature = "cuda")]
-                            Self::Cuda(q) => q.$method(op.map(&mut OnCuda)?),
-                        }
-                    )
-                }
-            )*
+            $(forward!(@method $module $set $method $record $($t)?);)*
         }
+    };
+    (@method $module:ident $set:ident $method:ident $record:ident) => {
+        fn $method(&self, op: backend_api::ops::$module::$record<'_, Self>) -> Result<(), BackendError> {
+            forwarded!(self, $module::$set::$method, op)
+        }
+    };
+    (@method $module:ident $set:ident $method:ident $record:ident $t:ident) => {
+        backend_api::real_op!($method, AnyQueue, $module::$record, {
+            fn run<$t: Real>(
+                q: &AnyQueue,
+                op: backend_api::ops::$module::$record<'_, AnyQueue, $t>,
+            ) -> Result<(), BackendError> {
+                forwarded!(q, $module::$set::$method, op, $t)
+            }
+            run
+        });
     };
 }
 

@@ -9,10 +9,9 @@ mod slot;
 mod tests;
 mod tiles;
 
-use backend_api::{
-    BackendError, Buffer, DType, Queue, Real, Reservation,
-    ops::linalg::{Gemm, GemmOps},
-};
+use backend_api::{BackendError, Buffer, DType, Queue, Real, Reservation, ops::linalg::Gemm};
+
+use crate::typed::GemmOps;
 use core_types::params::{
     elementwise::Activation,
     gemm::{BATCH_AXES, GemmParams, MatrixStrides},

@@ -14,9 +14,11 @@ use backend_api::{
     BackendError, Buffer, DType, Queue, Real, Reservation,
     ops::linalg::{
         AddLayerNorm, LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, RmsNorm, RmsNormBackward, RowMask,
-        RowOps, Softmax, SoftmaxBackward,
+        Softmax, SoftmaxBackward,
     },
 };
+
+use crate::typed::RowOps;
 use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxParams};
 
 use self::{norm::Rows, norm_backward::NormBackward};

@@ -2,8 +2,10 @@
 
 use backend_api::{
     BackendError, Buffer, BufferMut, Queue, Real,
-    ops::linalg::{Activate, ActivateBackward, Axpby, Binary, Dropout, ElementwiseOps, SumAxis},
+    ops::linalg::{Activate, ActivateBackward, Axpby, Binary, Dropout, SumAxis},
 };
+
+use crate::typed::ElementwiseOps;
 use core_types::params::elementwise::{BinaryParams, MAX_RANK, SumParams};
 
 use crate::{

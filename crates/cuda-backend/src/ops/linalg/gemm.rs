@@ -1,9 +1,8 @@
 //! Matrix products: the tiles that take a product, and the parts that its sums are cut into.
 
-use backend_api::{
-    BackendError, Buffer, Queue, Real,
-    ops::linalg::{Gemm, GemmOps},
-};
+use backend_api::{BackendError, Buffer, Queue, Real, ops::linalg::Gemm};
+
+use crate::typed::GemmOps;
 use core_types::params::gemm::{BATCH_AXES, GemmParams, MatrixStrides};
 
 use super::index_bound;

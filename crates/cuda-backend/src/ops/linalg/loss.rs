@@ -2,8 +2,10 @@
 
 use backend_api::{
     BackendError, BufferRef, Real,
-    ops::linalg::{CrossEntropy, CrossEntropyProbs, LossOps},
+    ops::linalg::{CrossEntropy, CrossEntropyProbs},
 };
+
+use crate::typed::LossOps;
 
 use super::index_bound;
 use crate::{CudaQueue, launch::linalg::loss};

@@ -4,9 +4,11 @@ use backend_api::{
     BackendError, Buffer, BufferMut, BufferRef, Queue, Real,
     ops::linalg::{
         AddLayerNorm, LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, RmsNorm, RmsNormBackward, RowMask,
-        RowOps, Softmax, SoftmaxBackward,
+        Softmax, SoftmaxBackward,
     },
 };
+
+use crate::typed::RowOps;
 use core_types::params::{
     elementwise::SumParams,
     rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxParams},
