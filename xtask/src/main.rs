@@ -4,6 +4,7 @@
 
 mod build_ptx;
 mod bundle;
+mod clock;
 mod constant_time;
 mod forwarders;
 mod fuzz;

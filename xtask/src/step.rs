@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result};
 use xshell::{Cmd, Shell};
 
-use crate::{progress, tally::Tally, times};
+use crate::{clock, progress, tally::Tally};
 
 /// Runs one command as one check, shown under its title with the time it took.
 pub(crate) fn check(title: &str, cmd: Cmd<'_>) -> Tally {
@@ -39,7 +39,7 @@ fn timed(title: &str, run: impl FnOnce() -> Result<(), String>) -> Tally {
             eprintln!("error: {error}");
         }
         let seconds = start.elapsed().as_secs_f64();
-        times::note(times::Kind::Check, title, seconds);
+        clock::note(clock::Kind::Check, title, seconds);
         eprintln!("== {title}: {} in {seconds:.1} s", if passed { "passed" } else { "FAILED" });
     });
     Tally::of(title, passed)
@@ -92,7 +92,7 @@ pub(crate) fn cargo_test(sh: &Shell, title: &str, args: &[&str]) -> Result<Tally
         tally += Tally::of(title, false);
     }
     let seconds = start.elapsed().as_secs_f64();
-    times::note(times::Kind::Check, title, seconds);
+    clock::note(clock::Kind::Check, title, seconds);
     eprintln!("== {title}: {tally} in {seconds:.1} s");
     Ok(tally)
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use super::{Extent, PROGRAM};
-use crate::{bundle, pool::on_every_core, progress, tally::Tally, times};
+use crate::{bundle, clock, pool::on_every_core, progress, tally::Tally, times};
 
 /// One run of the suite.
 struct Job {
@@ -114,7 +114,7 @@ impl Job {
         let suite = cmd!(sh, "{program} conformance --backend {backend} {arguments...} --events {events}");
         let suite = suite.env("TREFOIL_SIM", machine).env("TREFOIL_GPU_AIR", air);
         let output = progress::during(title, || suite.quiet().ignore_status().output())?;
-        times::note(times::Kind::Job, title, start.elapsed().as_secs_f64());
+        clock::note(clock::Kind::Job, title, start.elapsed().as_secs_f64());
         // A program that dies leaves a part of its events.
         if output.status.success() {
             times::note_events(backend, &events)?;

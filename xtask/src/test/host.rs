@@ -16,7 +16,7 @@ use cargo_metadata::Message;
 use xshell::Shell;
 
 use super::Extent;
-use crate::{mpi, pool::on_every_core, progress, step::cargo_test, tally::Tally, times};
+use crate::{clock, mpi, pool::on_every_core, progress, step::cargo_test, tally::Tally};
 
 /// Programs with a few tests of minutes that take turns at one simulated device, and what their names contain: each of them runs
 /// in a process of its own, and none unless everything is run.
@@ -58,7 +58,7 @@ pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
         return Ok(Tally::of(TITLE, false));
     };
     let seconds = start.elapsed().as_secs_f64();
-    times::note(times::Kind::Check, "test programs, build", seconds);
+    clock::note(clock::Kind::Check, "test programs, build", seconds);
     eprintln!("== {TITLE}: {} programs built in {seconds:.1} s", programs.len());
     // Those that hold most of the suite take longest: they start first.
     programs.sort_by_key(|program| Reverse(fs::metadata(&program.executable).map_or(0, |file| file.len())));
@@ -90,7 +90,7 @@ pub(super) fn run_folders(sh: &Shell, folders: &BTreeSet<&str>) -> Result<Tally>
         return Ok(Tally::of(TITLE, false));
     };
     let seconds = start.elapsed().as_secs_f64();
-    times::note(times::Kind::Check, "test programs, build", seconds);
+    clock::note(clock::Kind::Check, "test programs, build", seconds);
     let root = sh.current_dir();
     programs.retain(|program| folders.iter().any(|folder| program.folder == root.join(folder)));
     eprintln!("== {TITLE}: built in {seconds:.1} s, {} programs run", programs.len());
@@ -178,7 +178,7 @@ impl Program {
             tally += Tally::of(&format!("{}: {}", self.title, output.status), false);
         }
         let seconds = start.elapsed().as_secs_f64();
-        times::note(times::Kind::Program, &self.title, seconds);
+        clock::note(clock::Kind::Program, &self.title, seconds);
         progress::paused(|| println!("-- {}: {tally} in {seconds:.1} s\n{stdout}\n{stderr}", self.title));
         Ok(tally)
     }

@@ -17,8 +17,8 @@ pub(crate) use self::{
 };
 
 use crate::{
-    build_ptx, constant_time, forwarders, mpi, program::Program, step::cargo_test, stwo_plugin, suite, tally::Tally,
-    test_gpu, times,
+    build_ptx, clock, constant_time, forwarders, mpi, program::Program, step::cargo_test, stwo_plugin, suite,
+    tally::Tally, test_gpu,
 };
 
 /// How much is run.
@@ -123,7 +123,7 @@ pub(crate) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
             Tally::of(tier.name, false)
         });
         let seconds = start.elapsed().as_secs_f64();
-        times::note(times::Kind::Tier, tier.name, seconds);
+        clock::note(clock::Kind::Tier, tier.name, seconds);
         table.push(row(tier.name, &tally, seconds));
         table.extend(tally.skipped.iter().map(|why| format!("{:<14}skipped: {why}", "")));
         let left_out = tier.left_out.filter(|_| extent == Extent::Usual);

@@ -13,7 +13,7 @@ use anyhow::Result;
 use xshell::Shell;
 
 pub(crate) use self::{
-    record::{Kind, note, note_events, recorded},
+    record::{note_events, recorded},
     wrapper::{LOG, run as wrap_rustc},
 };
 use crate::tally::Tally;

@@ -1,10 +1,9 @@
-//! Times of the last runs of `test` and `ci`: collected while they run, kept in `times.json` of the target folder.
+//! Times of the last runs of `test` and `ci`, kept in `times.json` of the target folder.
 
 use std::{
     collections::BTreeMap,
     env, fs,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
     time::Instant,
 };
 
@@ -16,38 +15,10 @@ use super::{
     budgets::Budgets,
     table::{LARGEST, largest},
 };
-use crate::tally::Tally;
-
-/// What a time is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Kind {
-    /// A tier of `test`.
-    Tier,
-    /// A command under a title.
-    Check,
-    /// A run of a test program.
-    Program,
-    /// A run of the conformance suite.
-    Job,
-    /// The cases of ops whose names begin alike, on one backend.
-    OpGroup,
-}
-
-impl Kind {
-    const fn plural(self) -> &'static str {
-        match self {
-            Self::Tier => "tiers",
-            Self::Check => "checks",
-            Self::Program => "test programs",
-            Self::Job => "runs of the conformance suite",
-            Self::OpGroup => "op groups",
-        }
-    }
-}
-
-/// Seconds by name.
-type Times = BTreeMap<Kind, BTreeMap<String, f64>>;
+use crate::{
+    clock::{self, Kind, Times, note},
+    tally::Tally,
+};
 
 /// A finished task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -55,15 +26,6 @@ struct Run {
     seconds: f64,
     cores: usize,
     times: Times,
-}
-
-/// Times of the task under way.
-static TIMES: Mutex<Times> = Mutex::new(Times::new());
-
-/// Adds `seconds` to those of `name`.
-pub(crate) fn note(kind: Kind, name: &str, seconds: f64) {
-    let mut times = TIMES.lock().unwrap_or_else(PoisonError::into_inner);
-    *times.entry(kind).or_default().entry(name.to_owned()).or_default() += seconds;
 }
 
 /// Notes the cases in a file of events that `trefoil conformance --events` wrote, by op group.
@@ -104,7 +66,7 @@ pub(crate) fn recorded(
     let start = Instant::now();
     let mut tally = task(sh)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let times = std::mem::take(&mut *TIMES.lock().unwrap_or_else(PoisonError::into_inner));
+    let times = clock::take();
     let run = Run { seconds: start.elapsed().as_secs_f64(), cores, times };
     if shown {
         println!("{}\n", text(name, &run));

@@ -16,7 +16,7 @@ use self::{
     suite::Selection,
 };
 use super::{host, reference, row};
-use crate::{build_ptx, forwarders, mpi, suite as rules, tally::Tally, times};
+use crate::{build_ptx, clock, forwarders, mpi, suite as rules, tally::Tally};
 
 /// What the command is called in the record of times.
 pub(crate) const TASK: &str = "test --changed";
@@ -131,7 +131,7 @@ impl Report {
             Tally::of(name, false)
         });
         let seconds = start.elapsed().as_secs_f64();
-        times::note(times::Kind::Tier, name, seconds);
+        clock::note(clock::Kind::Tier, name, seconds);
         self.rows.push(row(name, &tally, seconds));
         self.sum += tally;
     }
