@@ -9,6 +9,8 @@ mod constant_time;
 mod forwarders;
 mod fuzz;
 mod mpi;
+mod mutants;
+mod nightly;
 mod outside;
 mod pool;
 mod program;
@@ -47,6 +49,18 @@ TASKS
                            and op groups of the conformance suite. --release and --tests measure a fresh build of
                            the program and of all test programs by crate in target/times; --lines counts
                            instantiated lines of LLVM code (`cargo install --locked cargo-llvm-lines`).
+    nightly [PART]         What takes an hour and more, all parts or one:
+                               advisories  known faults of dependencies (needs cargo-deny and the network)
+                               soaks       a thousand proofs and training steps without growth
+                               miri        unit tests under Miri (needs the nightly toolchain's miri and rust-src)
+                               asan        the C interface under the address sanitizer
+                               tsan        queues, pools and collectives under the thread sanitizer (needs rust-src)
+                               fuzz        every fuzz target for three minutes
+                               mutants     200 mutants, with the number of the day as the seed
+    mutants --seed N [--count N] [--package P]
+                           Small faults put into N (200) places of the libraries, or of library P: swapped operators,
+                           other constants, checks that are left out. Tests have to notice 90 % of them, without those
+                           that ci/mutants.toml lists as equivalent.
     tidy                   Repository rules: crate arrows, layers of modules, domain purity, documented unsafe, file length,
                            links.
     build-ptx [--check]    Compiles kernels-ptx and writes kernels-ptx/ptx, or compares with --check; then
@@ -106,6 +120,10 @@ fn main() -> ExitCode {
         Task::TestChanged { revision } => {
             with_shell(|sh| times::recorded(sh, test::CHANGED, false, |sh| test::run_changed(sh, revision)))
         }
+        Task::Mutants(options) => with_shell(|sh| mutants::run(sh, &options)),
+        Task::Nightly(part) => {
+            with_shell(|sh| times::recorded(sh, "nightly", part.is_none(), |sh| nightly::run(sh, part)))
+        }
         Task::Times(options) => with_shell(|sh| times::run(sh, options)),
         Task::Tidy => with_shell(suite::tidy),
         Task::ConstantTime => with_shell(constant_time::run),
@@ -137,7 +155,7 @@ fn main() -> ExitCode {
 }
 
 /// What the command line asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Task<'a> {
     Help,
     Test(test::Extent),
@@ -146,6 +164,8 @@ enum Task<'a> {
         revision: Option<&'a str>,
     },
     Times(times::Options),
+    Mutants(mutants::Options),
+    Nightly(Option<nightly::Part>),
     Tidy,
     ConstantTime,
     Mpi,
@@ -172,10 +192,19 @@ const TEST_GPU_FLAGS: [&str; 2] = ["--sanitize", "--allow-none"];
 
 impl<'a> Task<'a> {
     fn parse(args: &[&'a str]) -> Result<Self> {
-        if let ["times", flags @ ..] = args
-            && let Some(options) = times::Options::parse(flags)
-        {
-            return Ok(Self::Times(options));
+        match args {
+            ["times", flags @ ..] => {
+                if let Some(options) = times::Options::parse(flags) {
+                    return Ok(Self::Times(options));
+                }
+            }
+            ["mutants", flags @ ..] => return Ok(Self::Mutants(mutants::Options::parse(flags)?)),
+            ["nightly", part] => {
+                if let Some(part) = nightly::Part::named(part) {
+                    return Ok(Self::Nightly(Some(part)));
+                }
+            }
+            _ => {}
         }
         Ok(match args {
             [] | ["help" | "--help" | "-h"] => Self::Help,
@@ -185,6 +214,7 @@ impl<'a> Task<'a> {
             ["test", "--changed", revision] if !revision.starts_with('-') => {
                 Self::TestChanged { revision: Some(revision) }
             }
+            ["nightly"] => Self::Nightly(None),
             ["tidy"] => Self::Tidy,
             ["constant-time"] => Self::ConstantTime,
             ["mpi"] => Self::Mpi,

@@ -1,0 +1,201 @@
+//! `cargo xtask mutants`: small faults put into the libraries, which tests have to notice.
+//!
+//! All mutants of a run are compiled into one copy of the workspace, each behind a choice at run time, so that no crate is
+//! compiled for each mutant. A run without mutants records which test programs reach which mutants; only those are tried.
+
+mod build;
+mod choice;
+mod crates;
+mod find;
+mod known;
+mod plan;
+mod report;
+mod rewrite;
+mod site;
+mod tree;
+mod trial;
+
+use std::{
+    ops::AddAssign,
+    time::{Duration, SystemTime},
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use xshell::Shell;
+
+use self::{
+    build::{Built, Program, build},
+    crates::libraries,
+    known::Known,
+    plan::Plan,
+    report::{Verdict, is_enough, score, table},
+    tree::Tree,
+    trial::{Ending, Tester},
+};
+use crate::{pool::on_every_core, progress, tally::Tally};
+
+/// Mutants of a run when no number is given.
+const COUNT: usize = 200;
+
+/// Builds before giving up: each drops the mutants that the compiler rejects.
+const ROUNDS: usize = 60;
+
+/// Which mutants are tried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    seed: u64,
+    count: usize,
+    /// The only library with mutants.
+    package: Option<String>,
+}
+
+impl Options {
+    /// Reads `--seed N [--count N] [--package P]`.
+    pub(crate) fn parse(arguments: &[&str]) -> Result<Self> {
+        let (mut seed, mut count, mut package) = (None, COUNT, None);
+        for pair in arguments.chunks(2) {
+            let &[flag, value] = pair else { bail!("expected a value after `{}`", pair.join(" ")) };
+            let number = || value.parse::<u64>().with_context(|| format!("{flag} takes a whole number, got `{value}`"));
+            match flag {
+                "--seed" => seed = Some(number()?),
+                "--count" => count = usize::try_from(number()?)?,
+                "--package" => package = Some(value.to_owned()),
+                _ => bail!("unknown flag `{flag}`"),
+            }
+        }
+        Ok(Self { seed: seed.context("expected --seed N")?, count, package })
+    }
+
+    /// A seed for each day, so that nights try different mutants.
+    pub(crate) fn of_today() -> Self {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Self { seed: since.as_secs() / 86_400, count: COUNT, package: None }
+    }
+}
+
+/// What the threads of a pool return.
+struct All<T>(Vec<T>);
+
+impl<T> Default for All<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> AddAssign for All<T> {
+    fn add_assign(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+}
+
+/// Tries the mutants; one check for the share that is killed, one for the list of equivalent mutants.
+pub(crate) fn run(sh: &Shell, options: &Options) -> Result<Tally> {
+    let root = sh.current_dir();
+    let Options { seed, count, package } = options;
+    println!("mutants: seed {seed}, {count} mutants");
+    let known = Known::read(&root)?;
+    let stale = known.stale(&root);
+    stale.iter().for_each(|line| println!("{line}"));
+    let mut tally = Tally::of("the mutants of ci/mutants.toml are in the sources", stale.is_empty());
+
+    let mut plan = Plan::new(libraries(&root, package.as_deref())?, *seed, *count);
+    for library in plan.libraries() {
+        let sites: usize = library.sources.iter().map(|source| source.sites.len()).sum();
+        println!(
+            "{:<16}{sites:>7} sites, {} in constants, patterns and types left out",
+            library.name, library.left_out
+        );
+    }
+    let tree = Tree::copy(sh, &plan.files())?;
+    let programs = compile(&mut plan, &tree)?;
+    println!("{} test programs; {} mutants did not compile and were replaced", programs.len(), plan.dropped);
+
+    let testers = progress::during("test programs without mutants", || baseline(programs))?;
+    let results = on_every_core(plan.ids(), |id| Ok(All(vec![try_one(&plan, &testers, &known, id)?])))?.0;
+    let (killed, of) = score(&results);
+    println!("\n{}\n{killed} of {of} killed", table(&results));
+    tally += Tally::of("tests notice 90 % of the mutants", is_enough((killed, of)));
+    Ok(tally)
+}
+
+/// Compiles the copy, with other mutants in place of those that do not compile.
+fn compile(plan: &mut Plan, tree: &Tree) -> Result<Vec<Program>> {
+    for round in 1..=ROUNDS {
+        let files = plan.write(tree)?;
+        let title = format!("mutants, build {round}");
+        match progress::during(&title, || build(tree, &plan.packages()))? {
+            Built::Programs(programs) => return Ok(programs),
+            Built::Faults(faults, error) => plan.drop_faults(&faults, &error, &files)?,
+        }
+    }
+    bail!("the mutants do not compile after {ROUNDS} builds")
+}
+
+/// Runs every program without mutants. One that does not pass is left out: it would kill every mutant.
+fn baseline(programs: Vec<Program>) -> Result<Vec<Tester>> {
+    let scratch = tempfile::tempdir()?;
+    let testers = on_every_core(programs, |program| {
+        let title = program.title.clone();
+        let tester = Tester::new(program, scratch.path())?;
+        if tester.is_none() {
+            progress::paused(|| println!("left out: {title} fails without mutants"));
+        }
+        Ok(All(tester.into_iter().collect()))
+    })?;
+    let mut testers = testers.0;
+    ensure!(!testers.is_empty(), "no test program passes without mutants");
+    testers.sort_by_key(|tester| tester.time);
+    let time: Duration = testers.iter().map(|tester| tester.time).sum();
+    println!("{} test programs pass without mutants, in {:.1} s together", testers.len(), time.as_secs_f64());
+    Ok(testers)
+}
+
+/// Runs the programs that reach a mutant, those of its own crate first and quick ones before slow ones, until one fails.
+fn try_one(plan: &Plan, testers: &[Tester], known: &Known, id: u32) -> Result<report::Result> {
+    let (library, source, candidate) = plan.mutant(id);
+    let reaching = |own: bool| {
+        testers.iter().filter(move |tester| {
+            let is_own = tester.program.package == library.folder();
+            is_own == own && tester.reached.contains(&id)
+        })
+    };
+    let mut verdict = Verdict::NotReached;
+    let mut by = String::new();
+    for tester in reaching(true).chain(reaching(false)) {
+        verdict = match tester.try_mutant(id)? {
+            Ending::Passed => Verdict::Survived,
+            Ending::Failed => Verdict::Killed,
+            Ending::TimedOut => Verdict::TimedOut,
+        };
+        if verdict != Verdict::Survived {
+            by = format!(" by {}", tester.program.title);
+            break;
+        }
+    }
+    let lines = candidate.site.lines(&source.text);
+    let [original, mutated] = &lines;
+    let place = format!("{}:{} in {}", source.path, candidate.site.line, candidate.site.function);
+    let survived = matches!(verdict, Verdict::Survived | Verdict::NotReached);
+    if let Some(reason) =
+        known.reason(&source.path, &candidate.site.function, &lines).filter(|_| survived).map(str::to_owned)
+    {
+        verdict = Verdict::Equivalent;
+        by = format!(": {reason}");
+    }
+    progress::paused(|| println!("{verdict:?}{by}: {place}: `{original}` -> `{mutated}`"));
+    Ok(report::Result { library: library.name.clone(), verdict })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_read_and_a_seed_is_required() {
+        let options = Options::parse(&["--count", "3", "--seed", "9", "--package", "ptx"]).unwrap();
+        assert_eq!(options, Options { seed: 9, count: 3, package: Some("ptx".into()) });
+        for bad in [&["--count", "3"][..], &["--seed"], &["--seed", "x"], &["--seed", "1", "--fast", "2"]] {
+            assert!(Options::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+}
