@@ -21,7 +21,6 @@ use super::tree::Tree;
 pub(super) struct Program {
     /// The folder of its package, below `crates`, and its target.
     pub(super) title: String,
-    pub(super) package: String,
     pub(super) executable: PathBuf,
     /// Where cargo would start it.
     pub(super) folder: PathBuf,
@@ -64,9 +63,8 @@ pub(super) fn build(tree: &Tree, packages: &BTreeSet<String>) -> Result<Built> {
             Message::CompilerArtifact(artifact) if artifact.profile.test => {
                 let Some(executable) = artifact.executable else { continue };
                 let folder = artifact.manifest_path.parent().context("a manifest stands in a folder")?;
-                let package = folder.file_name().unwrap_or_default().to_owned();
-                let title = format!("{package} {}", artifact.target.name);
-                programs.push(Program { title, package, executable: executable.into(), folder: folder.into() });
+                let title = format!("{} {}", folder.file_name().unwrap_or_default(), artifact.target.name);
+                programs.push(Program { title, executable: executable.into(), folder: folder.into() });
             }
             Message::CompilerMessage(message) if message.message.level == DiagnosticLevel::Error => {
                 collect(&message.message, &mut faults);

@@ -38,13 +38,6 @@ pub(super) struct Library {
     pub(super) left_out: usize,
 }
 
-impl Library {
-    /// Name of the package's folder, which is the package of a test program.
-    pub(super) fn folder(&self) -> &str {
-        self.root_file.split('/').rev().nth(2).unwrap_or_default()
-    }
-}
-
 /// Reads the libraries in the workspace at `root`, or the one called `only`.
 pub(super) fn libraries(root: &Path, only: Option<&str>) -> Result<Vec<Library>> {
     let metadata = MetadataCommand::new()

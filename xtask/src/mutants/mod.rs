@@ -16,6 +16,7 @@ mod tree;
 mod trial;
 
 use std::{
+    collections::BTreeMap,
     ops::AddAssign,
     time::{Duration, SystemTime},
 };
@@ -107,23 +108,48 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<Tally> {
         );
     }
     let tree = Tree::copy(sh, &plan.files())?;
-    let programs = compile(&mut plan, &tree)?;
-    println!("{} test programs; {} mutants did not compile and were replaced", programs.len(), plan.dropped);
-
-    let testers = progress::during("test programs without mutants", || baseline(programs))?;
-    let results = on_every_core(plan.ids(), |id| Ok(All(vec![try_one(&plan, &testers, &known, id)?])))?.0;
+    let results = try_all(&mut plan, &tree, &known)?;
     let (killed, of) = score(&results);
     println!("\n{}\n{killed} of {of} killed", table(&results));
     tally += Tally::of("tests notice 90 % of the mutants", is_enough((killed, of)));
     Ok(tally)
 }
 
-/// Compiles the copy, with other mutants in place of those that do not compile.
+/// Tries all mutants on the tests of their own crates, then those that survive on the tests of direct dependents.
+fn try_all(plan: &mut Plan, tree: &Tree, known: &Known) -> Result<Vec<report::Result>> {
+    let programs = compile(plan, tree)?;
+    println!("{} mutants did not compile and were replaced", plan.dropped);
+    let testers = baseline(programs)?;
+    let trial = |testers: &[Tester], ids: Vec<u32>| -> Result<Vec<(u32, Verdict)>> {
+        let run = |id| Ok(All(vec![(id, try_one(plan, testers, id)?)]));
+        Ok(progress::during("mutants", || on_every_core(ids, run))?.0)
+    };
+    let mut trials: BTreeMap<u32, Verdict> = trial(&testers, plan.ids())?.into_iter().collect();
+    let survivors: Vec<u32> = trials.iter().filter(|(_, verdict)| verdict.survived()).map(|(&id, _)| id).collect();
+    let dependents = plan.dependents(&survivors);
+    if !dependents.is_empty() {
+        println!("{} mutants survive the tests of their own crates", survivors.len());
+        let title = "test programs of dependents, build";
+        let programs = match progress::during(title, || build(tree, &dependents))? {
+            Built::Programs(programs) => programs,
+            Built::Faults(_, error) => bail!("the test programs of dependents do not compile\n{error}"),
+        };
+        for (id, later) in trial(&baseline(programs)?, survivors)? {
+            // A place that a dependent does not reach may be one that own tests reach.
+            if later != Verdict::NotReached {
+                trials.insert(id, later);
+            }
+        }
+    }
+    Ok(trials.into_iter().map(|(id, verdict)| conclude(plan, known, id, verdict)).collect())
+}
+
+/// Compiles the test programs of all libraries with mutants, with other mutants in place of those that do not compile.
 fn compile(plan: &mut Plan, tree: &Tree) -> Result<Vec<Program>> {
     for round in 1..=ROUNDS {
         let files = plan.write(tree)?;
         let title = format!("mutants, build {round}");
-        match progress::during(&title, || build(tree, &plan.packages()))? {
+        match progress::during(&title, || build(tree, &plan.mutated()))? {
             Built::Programs(programs) => return Ok(programs),
             Built::Faults(faults, error) => plan.drop_faults(&faults, &error, &files)?,
         }
@@ -150,40 +176,38 @@ fn baseline(programs: Vec<Program>) -> Result<Vec<Tester>> {
     Ok(testers)
 }
 
-/// Runs the programs that reach a mutant, those of its own crate first and quick ones before slow ones, until one fails.
-fn try_one(plan: &Plan, testers: &[Tester], known: &Known, id: u32) -> Result<report::Result> {
-    let (library, source, candidate) = plan.mutant(id);
-    let reaching = |own: bool| {
-        testers.iter().filter(move |tester| {
-            let is_own = tester.program.package == library.folder();
-            is_own == own && tester.reached.contains(&id)
-        })
-    };
+/// Runs the programs that reach a mutant, quick ones first, until one fails.
+fn try_one(plan: &Plan, testers: &[Tester], id: u32) -> Result<Verdict> {
     let mut verdict = Verdict::NotReached;
-    let mut by = String::new();
-    for tester in reaching(true).chain(reaching(false)) {
+    for tester in testers.iter().filter(|tester| tester.reached.contains(&id)) {
         verdict = match tester.try_mutant(id)? {
             Ending::Passed => Verdict::Survived,
             Ending::Failed => Verdict::Killed,
             Ending::TimedOut => Verdict::TimedOut,
         };
         if verdict != Verdict::Survived {
-            by = format!(" by {}", tester.program.title);
-            break;
+            progress::paused(|| println!("{verdict:?} by {}: {}", tester.program.title, plan.describe(id)));
+            return Ok(verdict);
         }
     }
+    progress::paused(|| println!("{verdict:?}: {}", plan.describe(id)));
+    Ok(verdict)
+}
+
+/// The end of a mutant; prints it if it survived.
+fn conclude(plan: &Plan, known: &Known, id: u32, mut verdict: Verdict) -> report::Result {
+    let (library, source, candidate) = plan.mutant(id);
     let lines = candidate.site.lines(&source.text);
-    let [original, mutated] = &lines;
-    let place = format!("{}:{} in {}", source.path, candidate.site.line, candidate.site.function);
-    let survived = matches!(verdict, Verdict::Survived | Verdict::NotReached);
-    if let Some(reason) =
-        known.reason(&source.path, &candidate.site.function, &lines).filter(|_| survived).map(str::to_owned)
-    {
-        verdict = Verdict::Equivalent;
-        by = format!(": {reason}");
+    if verdict.survived() {
+        match known.reason(&source.path, &candidate.site.function, &lines) {
+            Some(reason) => {
+                verdict = Verdict::Equivalent;
+                println!("equivalent: {}: {reason}", plan.describe(id));
+            }
+            None => println!("survivor ({verdict:?}): {}", plan.describe(id)),
+        }
     }
-    progress::paused(|| println!("{verdict:?}{by}: {place}: `{original}` -> `{mutated}`"));
-    Ok(report::Result { library: library.name.clone(), verdict })
+    report::Result { library: library.name.clone(), verdict }
 }
 
 #[cfg(test)]

@@ -67,15 +67,25 @@ impl Plan {
         (library, &library.sources[candidate.file], candidate)
     }
 
+    /// File, line, function and text of a mutant.
+    pub(super) fn describe(&self, id: u32) -> String {
+        let (_, source, Candidate { site, .. }) = self.mutant(id);
+        let [original, mutated] = site.lines(&source.text);
+        format!("{}:{} in {}: `{original}` -> `{mutated}`", source.path, site.line, site.function)
+    }
+
     pub(super) fn libraries(&self) -> &[Library] {
         &self.libraries
     }
 
-    /// The libraries with mutants and what depends on them in one step.
-    pub(super) fn packages(&self) -> BTreeSet<String> {
-        let mutated: BTreeSet<usize> = self.chosen.values().map(|candidate| candidate.library).collect();
-        let mutated = mutated.into_iter().map(|library| &self.libraries[library]);
-        let names = mutated.flat_map(|library| library.dependents.iter().chain([&library.name]));
+    /// Names of the libraries with mutants.
+    pub(super) fn mutated(&self) -> BTreeSet<String> {
+        self.chosen.values().map(|candidate| self.libraries[candidate.library].name.clone()).collect()
+    }
+
+    /// Packages that depend in one step on a library with one of the mutants `ids`.
+    pub(super) fn dependents(&self, ids: &[u32]) -> BTreeSet<String> {
+        let names = ids.iter().flat_map(|&id| &self.mutant(id).0.dependents);
         // The workspace's tasks test the sources as they are.
         names.filter(|name| *name != "xtask").cloned().collect()
     }

@@ -17,6 +17,13 @@ pub(super) enum Verdict {
     Equivalent,
 }
 
+impl Verdict {
+    /// Whether no test noticed the mutant.
+    pub(super) const fn survived(self) -> bool {
+        matches!(self, Self::Survived | Self::NotReached)
+    }
+}
+
 /// A mutant with its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Result {

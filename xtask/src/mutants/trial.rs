@@ -114,7 +114,7 @@ mod tests {
         let executable = folder.join("script");
         fs::write(&executable, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&executable, fs::Permissions::from_mode(0o755)).unwrap();
-        Program { title: "a b".into(), package: "a".into(), executable, folder: folder.into() }
+        Program { title: "a b".into(), executable, folder: folder.into() }
     }
 
     #[test]
