@@ -15,8 +15,12 @@ mod site;
 mod tree;
 mod trial;
 
+#[cfg(test)]
+mod end_to_end;
+
 use std::{
     collections::BTreeMap,
+    env,
     ops::AddAssign,
     time::{Duration, SystemTime},
 };
@@ -107,7 +111,8 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<Tally> {
             library.name, library.left_out
         );
     }
-    let tree = Tree::copy(sh, &plan.files())?;
+    let target = root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
+    let tree = Tree::copy(sh, &target, &plan.files())?;
     let results = try_all(&mut plan, &tree, &known)?;
     let (killed, of) = score(&results);
     println!("\n{}\n{killed} of {of} killed", table(&results));

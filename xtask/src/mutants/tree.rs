@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeSet,
-    env, fs,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -23,10 +23,9 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Makes the copy, or updates it: equal files keep their times, so that cargo compiles only what changed.
-    pub(super) fn copy(sh: &Shell, rewritten: &BTreeSet<String>) -> Result<Self> {
+    /// Makes the copy below `target`, or updates it: equal files keep their times, so that cargo compiles only what changed.
+    pub(super) fn copy(sh: &Shell, target: &Path, rewritten: &BTreeSet<String>) -> Result<Self> {
         let from = sh.current_dir();
-        let target = from.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
         let tree = Self { root: target.join(TREE), target: target.join(BUILD) };
         let list = cmd!(sh, "git ls-files -z --cached --others --exclude-standard").quiet().read()?;
         let files: BTreeSet<&str> = list.split('\0').filter(|path| !path.is_empty()).collect();
