@@ -37,19 +37,19 @@ cargo xtask TASK
 TASKS
     test [--all]           The tests this machine can run, tier by tier, with a table at the end: repository rules,
                            generated files, the kernels' PTX, the workspace's tests, the conformance suite on cpu, on
-                           the simulated device and on a GPU where there is one. Without a flag the quick tier (10 min
-                           on two cores from scratch); --all is the full one of CI, and adds slow tests, which the
-                           table names: faults put into kernels, exhaustive field sweeps, constant time, the
-                           plug-in for stwo's prover, more orders of the simulated device.
-    test --changed [REV]   The tests that the changes since REV can reach (4 min after a change in one domain crate,
-                           in a target folder that built the workspace before). REV is by default where the branch
-                           left main; untracked files count. Ends with a list of what it left out and why.
+                           the simulated device and on a GPU where there is one. Without a flag the quick tier (budget
+                           10 min on two cores, from scratch). --all is the full tier of CI (20 min): it adds
+                           slow tests, which the table names: faults put into kernels, exhaustive field sweeps,
+                           constant time, the plug-in for stwo's prover, more orders of the simulated device.
+    test --changed [REV]   The tests that the changes since REV can reach (budget 4 min for a change in one domain
+                           crate, in a target folder that built the workspace before). REV is by default where the
+                           branch left main; untracked files count. Ends with a list of what it left out and why.
     times [--release] [--tests] [--lines]
                            The largest times of the last runs of `test` and `ci`: tiers, checks, test programs, runs
                            and op groups of the conformance suite. --release and --tests measure a fresh build of
                            the program and of all test programs by crate in target/times; --lines counts
                            instantiated lines of LLVM code (`cargo install --locked cargo-llvm-lines`).
-    nightly [PART]         What takes an hour and more, all parts or one:
+    nightly [PART]         The nightly tier (hours), all parts or one:
                                advisories  known faults of dependencies (needs cargo-deny and the network)
                                soaks       a thousand proofs and training steps without growth
                                miri        unit tests under Miri (needs the nightly toolchain's miri and rust-src)

@@ -100,7 +100,6 @@ fn tests(sh: &Shell, packages: &Packages, reach: &Reach, selection: &Selection, 
     } else {
         report.left_out.push(format!("mpi: none of {} depends on the change", RANKS.join(", ")));
     }
-    // The host tier built the program.
     report.add("conformance", || selection.run(sh));
     report.left_out.extend(selection.left_out());
 }

@@ -57,11 +57,18 @@ impl Selection {
         }
     }
 
-    /// Runs the selection; the program has to be built.
+    /// Builds the program, which the test programs need too, and runs the selection.
     pub(super) fn run(&self, sh: &Shell) -> Result<Tally> {
+        if self.backends.is_empty() && self.groups.is_empty() {
+            return Ok(Tally::default());
+        }
+        let mut tally = PROGRAM.build(sh);
+        if !tally.failed.is_empty() {
+            return Ok(tally);
+        }
         let program = PROGRAM.path();
         let groups: Vec<_> = self.rest().map(|(backend, group)| (sh.clone(), backend, group)).collect();
-        let mut tally = on_every_core(groups, |(sh, backend, group)| {
+        tally += on_every_core(groups, |(sh, backend, group)| {
             let title = format!("conformance on {backend}, op group {group}");
             let filter = format!("{group}.");
             Ok(check_quietly(&title, cmd!(sh, "{program} conformance {filter} --backend {backend}")))
