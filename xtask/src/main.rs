@@ -57,10 +57,10 @@ TASKS
                                tsan        queues, pools and collectives under the thread sanitizer (needs rust-src)
                                fuzz        every fuzz target for three minutes
                                mutants     200 mutants, with the number of the day as the seed
-    mutants --seed N [--count N] [--package P]
+    mutants --seed N [--count N] [--package P] [--own]
                            Small faults put into N (200) places of the libraries, or of library P: swapped operators,
                            other constants, checks that are left out. Tests have to notice 90 % of them, without those
-                           that ci/mutants.toml lists as equivalent.
+                           that ci/mutants.toml lists as equivalent. --own leaves out the tests of dependents.
     tidy                   Repository rules: crate arrows, layers of modules, domain purity, documented unsafe, file length,
                            links.
     build-ptx [--check]    Compiles kernels-ptx and writes kernels-ptx/ptx, or compares with --check; then

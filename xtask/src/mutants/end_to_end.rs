@@ -87,7 +87,7 @@ fn verdicts() -> BTreeMap<(String, String), Verdict> {
     let tree = Tree::copy(&sh, &root.join("target"), &plan.files()).unwrap();
     let known = Known::read(root).unwrap();
     assert_eq!(known.stale(root), Vec::<String>::new());
-    let results = try_all(&mut plan, &tree, &known).unwrap();
+    let results = try_all(&mut plan, &tree, &known, false).unwrap();
     let ids = plan.ids();
     assert_eq!(results.len(), ids.len());
     let mutant = |(id, result): (u32, super::report::Result)| {

@@ -19,7 +19,7 @@ mod trial;
 mod end_to_end;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     env,
     ops::AddAssign,
     time::{Duration, SystemTime},
@@ -52,29 +52,35 @@ pub(crate) struct Options {
     count: usize,
     /// The only library with mutants.
     package: Option<String>,
+    /// Whether only the tests of a mutant's own crate run.
+    own: bool,
 }
 
 impl Options {
-    /// Reads `--seed N [--count N] [--package P]`.
+    /// Reads `--seed N [--count N] [--package P] [--own]`.
     pub(crate) fn parse(arguments: &[&str]) -> Result<Self> {
-        let (mut seed, mut count, mut package) = (None, COUNT, None);
-        for pair in arguments.chunks(2) {
-            let &[flag, value] = pair else { bail!("expected a value after `{}`", pair.join(" ")) };
-            let number = || value.parse::<u64>().with_context(|| format!("{flag} takes a whole number, got `{value}`"));
+        let (mut seed, mut count, mut package, mut own) = (None, COUNT, None, false);
+        let mut arguments = arguments.iter();
+        while let Some(&flag) = arguments.next() {
+            let mut value = || arguments.next().copied().with_context(|| format!("expected a value after `{flag}`"));
+            let number = |value: &str| {
+                value.parse::<u64>().with_context(|| format!("{flag} takes a whole number, got `{value}`"))
+            };
             match flag {
-                "--seed" => seed = Some(number()?),
-                "--count" => count = usize::try_from(number()?)?,
-                "--package" => package = Some(value.to_owned()),
+                "--seed" => seed = Some(number(value()?)?),
+                "--count" => count = usize::try_from(number(value()?)?)?,
+                "--package" => package = Some(value()?.to_owned()),
+                "--own" => own = true,
                 _ => bail!("unknown flag `{flag}`"),
             }
         }
-        Ok(Self { seed: seed.context("expected --seed N")?, count, package })
+        Ok(Self { seed: seed.context("expected --seed N")?, count, package, own })
     }
 
     /// A seed for each day, so that nights try different mutants.
     pub(crate) fn of_today() -> Self {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Self { seed: since.as_secs() / 86_400, count: COUNT, package: None }
+        Self { seed: since.as_secs() / 86_400, count: COUNT, package: None, own: false }
     }
 }
 
@@ -96,7 +102,7 @@ impl<T> AddAssign for All<T> {
 /// Tries the mutants; one check for the share that is killed, one for the list of equivalent mutants.
 pub(crate) fn run(sh: &Shell, options: &Options) -> Result<Tally> {
     let root = sh.current_dir();
-    let Options { seed, count, package } = options;
+    let Options { seed, count, package, own } = options;
     println!("mutants: seed {seed}, {count} mutants");
     let known = Known::read(&root)?;
     let stale = known.stale(&root);
@@ -113,15 +119,15 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<Tally> {
     }
     let target = root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
     let tree = Tree::copy(sh, &target, &plan.files())?;
-    let results = try_all(&mut plan, &tree, &known)?;
+    let results = try_all(&mut plan, &tree, &known, *own)?;
     let (killed, of) = score(&results);
     println!("\n{}\n{killed} of {of} killed", table(&results));
     tally += Tally::of("tests notice 90 % of the mutants", is_enough((killed, of)));
     Ok(tally)
 }
 
-/// Tries all mutants on the tests of their own crates, then those that survive on the tests of direct dependents.
-fn try_all(plan: &mut Plan, tree: &Tree, known: &Known) -> Result<Vec<report::Result>> {
+/// Tries all mutants on the tests of their own crates, then, unless `own`, the survivors on the tests of direct dependents.
+fn try_all(plan: &mut Plan, tree: &Tree, known: &Known, own: bool) -> Result<Vec<report::Result>> {
     let programs = compile(plan, tree)?;
     println!("{} mutants did not compile and were replaced", plan.dropped);
     let testers = baseline(programs)?;
@@ -131,7 +137,7 @@ fn try_all(plan: &mut Plan, tree: &Tree, known: &Known) -> Result<Vec<report::Re
     };
     let mut trials: BTreeMap<u32, Verdict> = trial(&testers, plan.ids())?.into_iter().collect();
     let survivors: Vec<u32> = trials.iter().filter(|(_, verdict)| verdict.survived()).map(|(&id, _)| id).collect();
-    let dependents = plan.dependents(&survivors);
+    let dependents = if own { BTreeSet::new() } else { plan.dependents(&survivors) };
     if !dependents.is_empty() {
         println!("{} mutants survive the tests of their own crates", survivors.len());
         let title = "test programs of dependents, build";
@@ -222,8 +228,9 @@ mod tests {
     #[test]
     fn flags_are_read_and_a_seed_is_required() {
         let options = Options::parse(&["--count", "3", "--seed", "9", "--package", "ptx"]).unwrap();
-        assert_eq!(options, Options { seed: 9, count: 3, package: Some("ptx".into()) });
-        for bad in [&["--count", "3"][..], &["--seed"], &["--seed", "x"], &["--seed", "1", "--fast", "2"]] {
+        assert_eq!(options, Options { seed: 9, count: 3, package: Some("ptx".into()), own: false });
+        assert!(Options::parse(&["--own", "--seed", "9"]).unwrap().own);
+        for bad in [&["--count", "3"][..], &["--seed"], &["--seed", "x"], &["--seed", "1", "--fast"]] {
             assert!(Options::parse(bad).is_err(), "{bad:?}");
         }
     }
