@@ -4,10 +4,13 @@
 
 mod build_ptx;
 mod bundle;
+mod clock;
 mod constant_time;
 mod forwarders;
 mod fuzz;
 mod mpi;
+mod mutants;
+mod nightly;
 mod outside;
 mod pool;
 mod program;
@@ -19,6 +22,7 @@ mod tally;
 mod test;
 mod test_gpu;
 mod tidy;
+mod times;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -33,9 +37,30 @@ cargo xtask TASK
 TASKS
     test [--all]           The tests this machine can run, tier by tier, with a table at the end: repository rules,
                            generated files, the kernels' PTX, the workspace's tests, the conformance suite on cpu, on
-                           the simulated device and on a GPU where there is one. --all adds what takes longer, which
-                           the table names: faults put into kernels, exhaustive field sweeps, constant time, the
-                           plug-in for stwo's prover, more orders of the simulated device.
+                           the simulated device and on a GPU where there is one. Without a flag the quick tier (budget
+                           10 min on two cores, from scratch). --all is the full tier of CI (20 min): it adds
+                           slow tests, which the table names: faults put into kernels, exhaustive field sweeps,
+                           constant time, the plug-in for stwo's prover, more orders of the simulated device.
+    test --changed [REV]   The tests that the changes since REV can reach (budget 4 min for a change in one domain
+                           crate, in a target folder that built the workspace before). REV is by default where the
+                           branch left main; untracked files count. Ends with a list of what it left out and why.
+    times [--release] [--tests] [--lines]
+                           The largest times of the last runs of `test` and `ci`: tiers, checks, test programs, runs
+                           and op groups of the conformance suite. --release and --tests measure a fresh build of
+                           the program and of all test programs by crate in target/times; --lines counts
+                           instantiated lines of LLVM code (`cargo install --locked cargo-llvm-lines`).
+    nightly [PART]         The nightly tier (hours), all parts or one:
+                               advisories  known faults of dependencies (needs cargo-deny and the network)
+                               soaks       a thousand proofs and training steps without growth
+                               miri        unit tests under Miri (needs the nightly toolchain's miri and rust-src)
+                               asan        the C interface under the address sanitizer
+                               tsan        queues, pools and collectives under the thread sanitizer (needs rust-src)
+                               fuzz        every fuzz target for three minutes
+                               mutants     200 mutants, with the number of the day as the seed
+    mutants --seed N [--count N] [--package P] [--own]
+                           Small faults put into N (200) places of the libraries, or of library P: swapped operators,
+                           other constants, checks that are left out. Tests have to notice 90 % of them, without those
+                           that ci/mutants.toml lists as equivalent. --own leaves out the tests of dependents.
     tidy                   Repository rules: crate arrows, layers of modules, domain purity, documented unsafe, file length,
                            links.
     build-ptx [--check]    Compiles kernels-ptx and writes kernels-ptx/ptx, or compares with --check; then
@@ -64,13 +89,17 @@ TASKS
 
 Each task ends with a line for every failed check and one line `N passed, N failed, N skipped`. A step that cannot
 run here is one line that says `skipped` and why, and is counted. With CI=true a missing cargo-fuzz, valgrind or MPI
-is a failure.
+is a failure, and so is a time that exceeds its budget in ci/time-budgets.toml by more than 20 %.
 
 EXIT STATUS
     0 nothing failed, 1 something failed, 2 usage.
 ";
 
 fn main() -> ExitCode {
+    // A measured build: cargo runs this program in place of rustc.
+    if let Some(log) = std::env::var_os(times::LOG) {
+        return times::wrap_rustc(&log, std::env::args_os().skip(1));
+    }
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let task = match Task::parse(&args) {
@@ -85,7 +114,17 @@ fn main() -> ExitCode {
             println!("{HELP}");
             return ExitCode::SUCCESS;
         }
-        Task::Test(extent) => with_shell(|sh| test::run(sh, extent)),
+        Task::Test(extent) => {
+            with_shell(|sh| times::recorded(sh, extent.task(), extent == test::Extent::All, |sh| test::run(sh, extent)))
+        }
+        Task::TestChanged { revision } => {
+            with_shell(|sh| times::recorded(sh, test::CHANGED, false, |sh| test::run_changed(sh, revision)))
+        }
+        Task::Mutants(options) => with_shell(|sh| mutants::run(sh, &options)),
+        Task::Nightly(part) => {
+            with_shell(|sh| times::recorded(sh, "nightly", part.is_none(), |sh| nightly::run(sh, part)))
+        }
+        Task::Times(options) => with_shell(|sh| times::run(sh, options)),
         Task::Tidy => with_shell(suite::tidy),
         Task::ConstantTime => with_shell(constant_time::run),
         Task::Mpi => with_shell(mpi::run),
@@ -97,7 +136,7 @@ fn main() -> ExitCode {
             with_shell(|sh| test_gpu::run(sh, Program::Release, sanitize, allow_none))
         }
         Task::BundleGpu => with_shell(bundle::run),
-        Task::Ci => with_shell(suite::ci),
+        Task::Ci => with_shell(|sh| times::recorded(sh, "ci", true, suite::ci)),
         Task::BuildPtx { check } => with_shell(|sh| build_ptx::run(sh, check)),
     };
     match outcome {
@@ -116,31 +155,66 @@ fn main() -> ExitCode {
 }
 
 /// What the command line asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Task {
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Task<'a> {
     Help,
     Test(test::Extent),
+    /// The tests that the changes since a revision reach.
+    TestChanged {
+        revision: Option<&'a str>,
+    },
+    Times(times::Options),
+    Mutants(mutants::Options),
+    Nightly(Option<nightly::Part>),
     Tidy,
     ConstantTime,
     Mpi,
     Outside,
     Reference,
-    Fuzz { seconds: u32 },
-    Forwarders { check: bool },
-    TestGpu { sanitize: bool, allow_none: bool },
+    Fuzz {
+        seconds: u32,
+    },
+    Forwarders {
+        check: bool,
+    },
+    TestGpu {
+        sanitize: bool,
+        allow_none: bool,
+    },
     BundleGpu,
     Ci,
-    BuildPtx { check: bool },
+    BuildPtx {
+        check: bool,
+    },
 }
 
 const TEST_GPU_FLAGS: [&str; 2] = ["--sanitize", "--allow-none"];
 
-impl Task {
-    fn parse(args: &[&str]) -> Result<Self> {
+impl<'a> Task<'a> {
+    fn parse(args: &[&'a str]) -> Result<Self> {
+        match args {
+            ["times", flags @ ..] => {
+                if let Some(options) = times::Options::parse(flags) {
+                    return Ok(Self::Times(options));
+                }
+            }
+            ["mutants", flags @ ..] => return Ok(Self::Mutants(mutants::Options::parse(flags)?)),
+            ["nightly", part] => {
+                if let Some(part) = nightly::Part::named(part) {
+                    return Ok(Self::Nightly(Some(part)));
+                }
+            }
+            _ => {}
+        }
         Ok(match args {
             [] | ["help" | "--help" | "-h"] => Self::Help,
             ["test"] => Self::Test(test::Extent::Usual),
             ["test", "--all"] => Self::Test(test::Extent::All),
+            ["test", "--changed"] => Self::TestChanged { revision: None },
+            ["test", "--changed", revision] if !revision.starts_with('-') => {
+                Self::TestChanged { revision: Some(revision) }
+            }
+            ["nightly"] => Self::Nightly(None),
             ["tidy"] => Self::Tidy,
             ["constant-time"] => Self::ConstantTime,
             ["mpi"] => Self::Mpi,
@@ -187,11 +261,23 @@ mod tests {
         assert_eq!(Task::parse(&["fuzz", "--seconds", "3"]).unwrap(), Task::Fuzz { seconds: 3 });
         assert_eq!(Task::parse(&["test"]).unwrap(), Task::Test(test::Extent::Usual));
         assert_eq!(Task::parse(&["test", "--all"]).unwrap(), Task::Test(test::Extent::All));
+        let changed = |revision| Task::TestChanged { revision };
+        assert_eq!(Task::parse(&["test", "--changed"]).unwrap(), changed(None));
+        assert_eq!(Task::parse(&["test", "--changed", "HEAD~1"]).unwrap(), changed(Some("HEAD~1")));
+        let times = times::Options { release: true, ..times::Options::default() };
+        assert_eq!(Task::parse(&["times", "--release"]).unwrap(), Task::Times(times));
         assert_eq!(Task::parse(&["constant-time"]).unwrap(), Task::ConstantTime);
         assert_eq!(Task::parse(&["mpi"]).unwrap(), Task::Mpi);
         let test_gpu = Task::TestGpu { sanitize: false, allow_none: true };
         assert_eq!(Task::parse(&["test-gpu", "--allow-none"]).unwrap(), test_gpu);
-        for bad in [&["fuzz", "--seconds", "x"][..], &["tests"], &["test", "extra"], &["test-gpu", "--none"]] {
+        for bad in [
+            &["fuzz", "--seconds", "x"][..],
+            &["tests"],
+            &["test", "extra"],
+            &["test", "--changed", "--all"],
+            &["times", "--slow"],
+            &["test-gpu", "--none"],
+        ] {
             assert!(Task::parse(bad).is_err(), "{bad:?}");
         }
     }

@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result};
 use xshell::{Cmd, Shell};
 
-use crate::{progress, tally::Tally};
+use crate::{clock, progress, tally::Tally};
 
 /// Runs one command as one check, shown under its title with the time it took.
 pub(crate) fn check(title: &str, cmd: Cmd<'_>) -> Tally {
@@ -39,6 +39,7 @@ fn timed(title: &str, run: impl FnOnce() -> Result<(), String>) -> Tally {
             eprintln!("error: {error}");
         }
         let seconds = start.elapsed().as_secs_f64();
+        clock::note(clock::Kind::Check, title, seconds);
         eprintln!("== {title}: {} in {seconds:.1} s", if passed { "passed" } else { "FAILED" });
     });
     Tally::of(title, passed)
@@ -50,9 +51,14 @@ pub(crate) fn skip(title: &str, why: &str) -> Tally {
     Tally::skipped(format!("{title}: {why}"))
 }
 
+/// Whether continuous integration runs this program.
+pub(crate) fn is_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|value| value == "true")
+}
+
 /// Says that a step cannot run because a tool is missing. Continuous integration has every tool: there it fails.
 pub(crate) fn missing_tool(title: &str, why: &str) -> Tally {
-    if std::env::var_os("CI").is_some_and(|value| value == "true") {
+    if is_ci() {
         println!("FAILED: {title}: {why}");
         return Tally::of(title, false);
     }
@@ -85,6 +91,8 @@ pub(crate) fn cargo_test(sh: &Shell, title: &str, args: &[&str]) -> Result<Tally
     if !status.success() && tally.failed.is_empty() {
         tally += Tally::of(title, false);
     }
-    eprintln!("== {title}: {tally} in {:.1} s", start.elapsed().as_secs_f64());
+    let seconds = start.elapsed().as_secs_f64();
+    clock::note(clock::Kind::Check, title, seconds);
+    eprintln!("== {title}: {tally} in {seconds:.1} s");
     Ok(tally)
 }

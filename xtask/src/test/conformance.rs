@@ -1,13 +1,13 @@
 //! What the `trefoil` program does by itself on the processor and the simulated device: the conformance suite, and the bundle
 //! for GPU machines.
 
-use std::time::Instant;
+use std::{collections::BTreeSet, time::Instant};
 
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use super::{Extent, PROGRAM};
-use crate::{bundle, pool::on_every_core, progress, tally::Tally};
+use crate::{bundle, clock, pool::on_every_core, progress, tally::Tally, times};
 
 /// One run of the suite.
 struct Job {
@@ -73,6 +73,13 @@ const fn sim(title: &'static str, machine: &'static str, arguments: &'static [&'
     Job { title, backend: "sim", machine, air: "", arguments }
 }
 
+/// The usual jobs of some backends; the program has to be built.
+pub(super) fn run_on(sh: &Shell, backends: &BTreeSet<&str>) -> Result<Tally> {
+    let jobs = ON_SIM.iter().chain(&ON_CPU).filter(|job| backends.contains(job.backend));
+    let jobs: Vec<_> = jobs.map(|job| (job, sh.clone())).collect();
+    on_every_core(jobs, |(job, sh)| job.run(&sh))
+}
+
 /// As many at a time as there are cores, what takes longest first: a process has one simulated driver.
 pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     let mut tally = PROGRAM.build(sh);
@@ -102,9 +109,16 @@ impl Job {
         let &Self { title, backend, machine, air, arguments } = self;
         progress::paused(|| eprintln!("== {title}"));
         let (start, program) = (Instant::now(), PROGRAM.path());
-        let suite = cmd!(sh, "{program} conformance --backend {backend} {arguments...}");
+        let scratch = sh.create_temp_dir()?;
+        let events = scratch.path().join("events.jsonl");
+        let suite = cmd!(sh, "{program} conformance --backend {backend} {arguments...} --events {events}");
         let suite = suite.env("TREFOIL_SIM", machine).env("TREFOIL_GPU_AIR", air);
         let output = progress::during(title, || suite.quiet().ignore_status().output())?;
+        clock::note(clock::Kind::Job, title, start.elapsed().as_secs_f64());
+        // A program that dies leaves a part of its events.
+        if output.status.success() {
+            times::note_events(backend, &events)?;
+        }
         let lines = String::from_utf8_lossy(&output.stdout);
         let mut tally = Tally::default();
         lines.lines().filter_map(|line| summary(title, line)).for_each(|counts| tally += counts);

@@ -3,6 +3,7 @@
 
 use std::{
     cmp::Reverse,
+    collections::BTreeSet,
     fs,
     io::BufReader,
     path::PathBuf,
@@ -15,7 +16,7 @@ use cargo_metadata::Message;
 use xshell::Shell;
 
 use super::Extent;
-use crate::{mpi, pool::on_every_core, progress, step::cargo_test, tally::Tally};
+use crate::{clock, mpi, pool::on_every_core, progress, step::cargo_test, tally::Tally};
 
 /// Programs with a few tests of minutes that take turns at one simulated device, and what their names contain: each of them runs
 /// in a process of its own, and none unless everything is run.
@@ -56,7 +57,9 @@ pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     let Some(mut programs) = progress::during("test programs, build", || build(sh))? else {
         return Ok(Tally::of(TITLE, false));
     };
-    eprintln!("== {TITLE}: {} programs built in {:.1} s", programs.len(), start.elapsed().as_secs_f64());
+    let seconds = start.elapsed().as_secs_f64();
+    clock::note(clock::Kind::Check, "test programs, build", seconds);
+    eprintln!("== {TITLE}: {} programs built in {seconds:.1} s", programs.len());
     // Those that hold most of the suite take longest: they start first.
     programs.sort_by_key(|program| Reverse(fs::metadata(&program.executable).map_or(0, |file| file.len())));
     let mut slow = Vec::new();
@@ -72,6 +75,38 @@ pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     eprintln!("== {TITLE}: {tally} in {:.1} s", start.elapsed().as_secs_f64());
     let examples = ["--workspace", "--doc", "--no-fail-fast"];
     tally += cargo_test(sh, "examples of the documentation", &[&examples, mpi::features(sh)].concat())?;
+    Ok(tally)
+}
+
+/// The test programs and examples of the packages in `folders`, without the slow tests of [`APART`].
+///
+/// Everything is built: a build of some packages would unify other features and compile dependencies again, and what the change
+/// does not reach is fresh in a folder that built the workspace before.
+pub(super) fn run_folders(sh: &Shell, folders: &BTreeSet<&str>) -> Result<Tally> {
+    const TITLE: &str = "tests of what depends on the change";
+    eprintln!("== {TITLE}");
+    let start = Instant::now();
+    let Some(mut programs) = progress::during("test programs, build", || build(sh))? else {
+        return Ok(Tally::of(TITLE, false));
+    };
+    let seconds = start.elapsed().as_secs_f64();
+    clock::note(clock::Kind::Check, "test programs, build", seconds);
+    let root = sh.current_dir();
+    programs.retain(|program| folders.iter().any(|folder| program.folder == root.join(folder)));
+    eprintln!("== {TITLE}: built in {seconds:.1} s, {} programs run", programs.len());
+    programs.sort_by_key(|program| Reverse(fs::metadata(&program.executable).map_or(0, |file| file.len())));
+    for program in &mut programs {
+        if let Some((_, apart)) = APART.into_iter().find(|(title, _)| *title == program.title) {
+            program.tests = Tests::Without(apart);
+        }
+    }
+    let mut tally = on_every_core(programs, |program| program.run())?;
+    // The names of examples begin with the paths of their files.
+    let paths: Vec<String> = folders.iter().map(|folder| format!("{folder}/")).collect();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let examples = ["--workspace", "--doc", "--no-fail-fast"];
+    let arguments = [&examples, mpi::features(sh), &["--"], &paths].concat();
+    tally += cargo_test(sh, "examples of the documentation", &arguments)?;
     Ok(tally)
 }
 
@@ -143,6 +178,7 @@ impl Program {
             tally += Tally::of(&format!("{}: {}", self.title, output.status), false);
         }
         let seconds = start.elapsed().as_secs_f64();
+        clock::note(clock::Kind::Program, &self.title, seconds);
         progress::paused(|| println!("-- {}: {tally} in {seconds:.1} s\n{stdout}\n{stderr}", self.title));
         Ok(tally)
     }

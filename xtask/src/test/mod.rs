@@ -1,5 +1,6 @@
 //! The tests this machine can run, tier by tier.
 
+mod changed;
 mod conformance;
 mod demo;
 mod host;
@@ -10,11 +11,14 @@ use std::time::Instant;
 use anyhow::Result;
 use xshell::Shell;
 
-pub(crate) use reference::{PyTorch, run as reference};
+pub(crate) use self::{
+    changed::{TASK as CHANGED, run as run_changed},
+    reference::{PyTorch, run as reference},
+};
 
 use crate::{
-    build_ptx, constant_time, forwarders, mpi, program::Program, step::cargo_test, stwo_plugin, suite, tally::Tally,
-    test_gpu,
+    build_ptx, clock, constant_time, forwarders, mpi, program::Program, step::cargo_test, stwo_plugin, suite,
+    tally::Tally, test_gpu,
 };
 
 /// How much is run.
@@ -24,6 +28,16 @@ pub(crate) enum Extent {
     Usual,
     /// Every tier, whole.
     All,
+}
+
+impl Extent {
+    /// The task as one would type it.
+    pub(crate) const fn task(self) -> &'static str {
+        match self {
+            Self::Usual => "test",
+            Self::All => "test --all",
+        }
+    }
 }
 
 /// The program that the tiers run. The release build would be a second one of every crate.
@@ -93,6 +107,12 @@ const TIERS: [Tier; 11] = [
     whole("gpu", |sh, _| test_gpu::run(sh, PROGRAM, false, true)),
 ];
 
+/// Names of the tiers, in their order.
+#[cfg(test)]
+pub(crate) fn tier_names() -> impl Iterator<Item = &'static str> {
+    TIERS.iter().map(|tier| tier.name)
+}
+
 /// Runs every tier and prints a table of what each ran, what it could not run, and what it left out.
 pub(crate) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     let (mut sum, mut table, start) = (Tally::default(), Vec::new(), Instant::now());
@@ -102,21 +122,22 @@ pub(crate) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
             println!("FAILED: {}: {error:#}", tier.name);
             Tally::of(tier.name, false)
         });
-        table.push(row(tier.name, &tally, start));
+        let seconds = start.elapsed().as_secs_f64();
+        clock::note(clock::Kind::Tier, tier.name, seconds);
+        table.push(row(tier.name, &tally, seconds));
         table.extend(tally.skipped.iter().map(|why| format!("{:<14}skipped: {why}", "")));
         let left_out = tier.left_out.filter(|_| extent == Extent::Usual);
         table.extend(left_out.map(|what| format!("{:<14}only by --all: {what}", "")));
         sum += tally;
     }
-    table.push(row("sum", &sum, start));
+    table.push(row("sum", &sum, start.elapsed().as_secs_f64()));
     println!("\n{:<14}{:>8}{:>8}{:>9}{:>12}\n{}\n", "tier", "passed", "failed", "skipped", "time", table.join("\n"));
     Ok(sum)
 }
 
 /// A line of the table.
-fn row(name: &str, tally: &Tally, start: Instant) -> String {
+fn row(name: &str, tally: &Tally, seconds: f64) -> String {
     let (passed, failed, skipped) = (tally.passed, tally.failed.len(), tally.skipped.len());
-    let seconds = start.elapsed().as_secs_f64();
     format!("{name:<14}{passed:>8}{failed:>8}{skipped:>9}{seconds:>10.1} s")
 }
 

@@ -6,7 +6,7 @@ mod facts;
 mod ops;
 mod packages;
 mod rules;
-mod source;
+pub(crate) mod source;
 mod text;
 mod visit;
 

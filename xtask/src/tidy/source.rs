@@ -12,18 +12,18 @@ use super::visit::is_test_only;
 const SKIPPED: &[&str] = &["target", ".git", "corpus", "artifacts", "coverage"];
 
 /// One text file of the repository.
-pub(super) struct File {
+pub(crate) struct File {
     /// Path below the root, with `/` as the separator.
-    pub(super) path: String,
-    pub(super) text: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
     /// The parsed file, for Rust.
-    pub(super) ast: Option<syn::File>,
+    pub(crate) ast: Option<syn::File>,
     /// Whether the whole file is test code: below `tests/`, `benches/`, `examples/`, or a `#[cfg(test)]` module.
-    pub(super) test_only: bool,
+    pub(crate) test_only: bool,
 }
 
 /// Reads and parses every `.rs` and `.md` file below `root`, sorted by path.
-pub(super) fn read(root: &Path) -> Result<Vec<File>> {
+pub(crate) fn read(root: &Path) -> Result<Vec<File>> {
     let mut files = Vec::new();
     let walk = WalkDir::new(root).sort_by_file_name().into_iter();
     for entry in walk.filter_entry(|entry| !SKIPPED.iter().any(|name| entry.file_name() == *name)) {

@@ -28,7 +28,7 @@ pub(super) fn facts(ast: &syn::File, text: &str, test_only: bool) -> Vec<Fact> {
 }
 
 /// Whether an item with these attributes is compiled for tests only.
-pub(super) fn is_test_only(attrs: &[Attribute]) -> bool {
+pub(crate) fn is_test_only(attrs: &[Attribute]) -> bool {
     attrs.iter().any(|attr| match &attr.meta {
         Meta::Path(path) => path.is_ident("test"),
         Meta::List(list) => list.path.is_ident("cfg") && list.tokens.to_string() == "test",

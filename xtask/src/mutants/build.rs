@@ -1,0 +1,91 @@
+//! The test programs of the copy, and which mutants do not compile.
+
+use std::{
+    collections::BTreeSet,
+    io::BufReader,
+    ops::Range,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+
+use anyhow::{Context, Result};
+use cargo_metadata::{
+    Message,
+    diagnostic::{Diagnostic, DiagnosticLevel, DiagnosticSpan},
+};
+
+use super::tree::Tree;
+
+/// A compiled test program.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    /// The folder of its package, below `crates`, and its target.
+    pub(super) title: String,
+    pub(super) executable: PathBuf,
+    /// Where cargo would start it.
+    pub(super) folder: PathBuf,
+}
+
+/// A place that an error of the compiler names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// Path below the root of the copy.
+    pub(super) file: String,
+    /// Bytes of the file.
+    pub(super) bytes: Range<usize>,
+}
+
+/// The end of a build.
+#[derive(Clone, Debug)]
+pub(super) enum Built {
+    Programs(Vec<Program>),
+    /// The places of all errors, and the first error as the compiler prints it.
+    Faults(Vec<Fault>, String),
+}
+
+/// Compiles the test programs of `packages`.
+pub(super) fn build(tree: &Tree, packages: &BTreeSet<String>) -> Result<Built> {
+    let mut child = Command::new("cargo")
+        .args(["test", "--no-run", "--quiet", "--message-format", "json"])
+        .args(packages.iter().flat_map(|package| ["--package", package]))
+        .current_dir(&tree.root)
+        .env("CARGO_TARGET_DIR", &tree.target)
+        // A mutant may break a lint that is denied.
+        .env("RUSTFLAGS", "--cap-lints=allow")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .context("cannot start cargo test")?;
+    let stdout = child.stdout.take().context("standard output of cargo test is piped")?;
+    let (mut programs, mut faults, mut error) = (Vec::new(), Vec::new(), None);
+    for message in Message::parse_stream(BufReader::new(stdout)) {
+        match message.context("cannot read the messages of cargo")? {
+            Message::CompilerArtifact(artifact) if artifact.profile.test => {
+                let Some(executable) = artifact.executable else { continue };
+                let folder = artifact.manifest_path.parent().context("a manifest stands in a folder")?;
+                let title = format!("{} {}", folder.file_name().unwrap_or_default(), artifact.target.name);
+                programs.push(Program { title, executable: executable.into(), folder: folder.into() });
+            }
+            Message::CompilerMessage(message) if message.message.level == DiagnosticLevel::Error => {
+                collect(&message.message, &mut faults);
+                error = error.or(message.message.rendered);
+            }
+            _ => {}
+        }
+    }
+    let status = child.wait().context("cannot wait for cargo test")?;
+    if status.success() {
+        return Ok(Built::Programs(programs));
+    }
+    Ok(Built::Faults(faults, error.unwrap_or_else(|| format!("cargo test --no-run: {status}"))))
+}
+
+/// Places of a diagnostic and of its notes.
+fn collect(diagnostic: &Diagnostic, faults: &mut Vec<Fault>) {
+    faults.extend(diagnostic.spans.iter().map(fault));
+    diagnostic.children.iter().for_each(|child| collect(child, faults));
+}
+
+fn fault(span: &DiagnosticSpan) -> Fault {
+    Fault { file: span.file_name.clone(), bytes: span.byte_start as usize..span.byte_end as usize }
+}

@@ -1,0 +1,128 @@
+//! The libraries that get mutants, with their sites.
+
+use std::{collections::BTreeSet, path::Path};
+
+use anyhow::{Context, Result, ensure};
+use cargo_metadata::{Metadata, MetadataCommand, Package};
+use syn::Item;
+
+use super::{
+    find::{is_compiled, sites},
+    site::Site,
+};
+use crate::tidy::source::{File, read};
+
+/// Libraries without mutants: the suite that tests others, what it is compared with, generated code, and MPI, which few machines
+/// have.
+const EXCLUDED: [&str; 6] = ["conformance", "yardstick", "device-trials", "cuda-loader", "collective-mpi", "trefoil"];
+
+/// A source file with its sites.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    /// Path below the root, with `/` as the separator.
+    pub(super) path: String,
+    pub(super) text: String,
+    pub(super) sites: Vec<Site>,
+}
+
+/// A library of the workspace.
+#[derive(Clone, Debug)]
+pub(super) struct Library {
+    pub(super) name: String,
+    /// The file at the root of its modules, below the root of the workspace.
+    pub(super) root_file: String,
+    pub(super) sources: Vec<Source>,
+    /// Packages that depend on it in one step, tests included.
+    pub(super) dependents: BTreeSet<String>,
+    /// Sites that cannot carry a choice at run time.
+    pub(super) left_out: usize,
+}
+
+/// Reads the libraries in the workspace at `root`, or the one called `only`.
+pub(super) fn libraries(root: &Path, only: Option<&str>) -> Result<Vec<Library>> {
+    let metadata = MetadataCommand::new()
+        .current_dir(root)
+        .no_deps()
+        .exec()
+        .context("cargo metadata does not read the workspace")?;
+    let files = read(root)?;
+    let foreign: BTreeSet<String> = files.iter().flat_map(foreign_modules).collect();
+    let mut libraries = Vec::new();
+    for package in &metadata.packages {
+        let name = package.name.as_str();
+        let wanted = only.map_or(!EXCLUDED.contains(&name), |only| only == name);
+        let Some(target) = package.targets.iter().find(|target| target.is_lib() || target.is_rlib()) else { continue };
+        if !wanted {
+            continue;
+        }
+        let root_file = below(&metadata, target.src_path.as_str())?;
+        let (folder, _) = root_file.rsplit_once('/').context("the root file of a library has a folder")?;
+        let (mut sources, mut left_out) = (Vec::new(), 0);
+        for file in files.iter().filter(|file| file.path.starts_with(&format!("{folder}/")) && !file.test_only) {
+            let Some(ast) = file.ast.as_ref().filter(|_| !is_foreign(&file.path, &foreign)) else { continue };
+            let (sites, others) = sites(ast);
+            left_out += others;
+            sources.push(Source { path: file.path.clone(), text: file.text.clone(), sites });
+        }
+        let dependents = dependents(&metadata, name);
+        libraries.push(Library { name: name.to_owned(), root_file, sources, dependents, left_out });
+    }
+    ensure!(!libraries.is_empty(), "the workspace has no library `{}`", only.unwrap_or_default());
+    Ok(libraries)
+}
+
+/// A path below the root of the workspace.
+fn below(metadata: &Metadata, path: &str) -> Result<String> {
+    let path = Path::new(path).strip_prefix(&metadata.workspace_root)?;
+    Ok(path.to_string_lossy().replace('\\', "/"))
+}
+
+fn dependents(metadata: &Metadata, name: &str) -> BTreeSet<String> {
+    let depends =
+        |package: &&Package| package.dependencies.iter().any(|other| other.name == name && other.path.is_some());
+    metadata.packages.iter().filter(depends).map(|package| package.name.to_string()).collect()
+}
+
+/// Paths without extension of the modules in other files that `file` declares for other platforms or features.
+fn foreign_modules(file: &File) -> Vec<String> {
+    let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+    let folder = match name {
+        "lib.rs" | "main.rs" | "mod.rs" => folder.to_owned(),
+        other => format!("{folder}/{}", other.trim_end_matches(".rs")),
+    };
+    let items = file.ast.iter().flat_map(|ast| &ast.items);
+    let modules = items.filter_map(|item| match item {
+        Item::Mod(module) if module.content.is_none() && !is_compiled(&module.attrs) => Some(&module.ident),
+        _ => None,
+    });
+    modules.map(|name| format!("{folder}/{name}")).collect()
+}
+
+fn is_foreign(path: &str, foreign: &BTreeSet<String>) -> bool {
+    let stem = path.trim_end_matches(".rs").trim_end_matches("/mod");
+    stem.match_indices('/').map(|(at, _)| &stem[..at]).chain([stem]).any(|part| foreign.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_other_platforms_hold_no_sites() {
+        let foreign = BTreeSet::from(["crates/a/src/windows".to_owned()]);
+        assert!(is_foreign("crates/a/src/windows.rs", &foreign));
+        assert!(is_foreign("crates/a/src/windows/mod.rs", &foreign));
+        assert!(is_foreign("crates/a/src/windows/deep/b.rs", &foreign));
+        assert!(!is_foreign("crates/a/src/windows_too.rs", &foreign));
+    }
+
+    #[test]
+    fn a_library_has_sites_and_dependents() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let [library] = libraries(root, Some("stark-verifier")).unwrap().try_into().unwrap();
+        assert_eq!(library.root_file, "crates/stark-verifier/src/lib.rs");
+        assert!(library.dependents.contains("stark"));
+        assert!(library.sources.iter().map(|source| source.sites.len()).sum::<usize>() > 100);
+        assert!(libraries(root, Some("nothing")).is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! `cargo xtask nightly`: what is too slow for continuous integration of every change, each part runnable by hand.
+
+mod advisories;
+mod miri;
+mod sanitizers;
+
+use std::time::Instant;
+
+use anyhow::Result;
+use xshell::Shell;
+
+use crate::{clock, fuzz, mpi, mutants, step::cargo_test, tally::Tally};
+
+/// A part of the nightly tier.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part {
+    pub(crate) name: &'static str,
+    run: fn(&Shell) -> Result<Tally>,
+}
+
+/// Seconds for each fuzz target.
+const FUZZ_SECONDS: u32 = 180;
+
+/// The parts in the order in which they run, the quickest first. The help of the program lists them.
+pub(crate) const PARTS: [Part; 7] = [
+    Part { name: "advisories", run: |sh| Ok(advisories::run(sh)) },
+    Part { name: "soaks", run: soaks },
+    Part { name: "miri", run: |sh| Ok(miri::run(sh)) },
+    Part { name: "asan", run: sanitizers::address },
+    Part { name: "tsan", run: sanitizers::thread },
+    Part { name: "fuzz", run: |sh| fuzz::run(sh, FUZZ_SECONDS) },
+    Part { name: "mutants", run: |sh| mutants::run(sh, &mutants::Options::of_today()) },
+];
+
+impl PartialEq for Part {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Part {}
+
+impl Part {
+    /// The part called `name`.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        PARTS.into_iter().find(|part| part.name == name)
+    }
+}
+
+/// Runs one part or all, and prints a line for each.
+pub(crate) fn run(sh: &Shell, part: Option<Part>) -> Result<Tally> {
+    let parts = part.map_or_else(|| PARTS.to_vec(), |part| vec![part]);
+    let (mut sum, mut lines) = (Tally::default(), Vec::new());
+    for Part { name, run } in parts {
+        let start = Instant::now();
+        let tally = run(sh).unwrap_or_else(|error| {
+            println!("FAILED: {name}: {error:#}");
+            Tally::of(name, false)
+        });
+        let seconds = start.elapsed().as_secs_f64();
+        clock::note(clock::Kind::Tier, name, seconds);
+        lines.push(format!("{name:<12}{tally} in {seconds:.1} s"));
+        lines.extend(tally.skipped.iter().map(|why| format!("{:<12}skipped: {why}", "")));
+        sum += tally;
+    }
+    println!("\n{}\n", lines.join("\n"));
+    Ok(sum)
+}
+
+/// A thousand proofs and a thousand training steps without growth, from the programs that the tier `host` builds.
+fn soaks(sh: &Shell) -> Result<Tally> {
+    let features = mpi::features(sh);
+    let mut tally = Tally::default();
+    for (title, arguments, filter) in [
+        ("soak of proofs", ["--workspace", "--test", "soak"], &[][..]),
+        ("soak of training", ["--workspace", "--test", "plans"], &["--", "soak::"]),
+    ] {
+        tally += cargo_test(sh, title, &[&arguments, features, filter].concat())?;
+    }
+    Ok(tally)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_found_by_name() {
+        assert_eq!(Part::named("tsan").map(|part| part.name), Some("tsan"));
+        assert!(Part::named("rules").is_none());
+    }
+}

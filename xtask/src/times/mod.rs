@@ -1,0 +1,75 @@
+//! `cargo xtask times`: where the time of builds and of test runs goes.
+
+mod budgets;
+mod build;
+mod cpu;
+mod lines;
+mod record;
+mod table;
+mod unit;
+mod wrapper;
+
+use anyhow::Result;
+use xshell::Shell;
+
+pub(crate) use self::{
+    record::{note_events, recorded},
+    wrapper::{LOG, run as wrap_rustc},
+};
+use crate::tally::Tally;
+
+/// What the task measures, besides the recorded times that it always prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// A fresh release build of the program.
+    pub(crate) release: bool,
+    /// A fresh build of all test programs.
+    pub(crate) tests: bool,
+    /// Lines of LLVM code of the program and of some libraries.
+    pub(crate) lines: bool,
+}
+
+impl Options {
+    /// Reads flags; `None` for an unknown one.
+    pub(crate) fn parse(flags: &[&str]) -> Option<Self> {
+        let mut options = Self::default();
+        for flag in flags {
+            match *flag {
+                "--release" => options.release = true,
+                "--tests" => options.tests = true,
+                "--lines" => options.lines = true,
+                _ => return None,
+            }
+        }
+        Some(options)
+    }
+}
+
+/// Measures what `options` select, then prints the times that the last runs of `test` and `ci` recorded.
+pub(crate) fn run(sh: &Shell, options: Options) -> Result<Tally> {
+    let mut tally = Tally::default();
+    if options.release {
+        tally += build::measure(sh, build::RELEASE)?;
+    }
+    if options.tests {
+        tally += build::measure(sh, build::TESTS)?;
+    }
+    if options.lines {
+        tally += lines::count(sh)?;
+    }
+    tally += record::show(sh)?;
+    Ok(tally)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_select_measurements_and_unknown_ones_are_rejected() {
+        let both = Options { release: true, lines: true, ..Options::default() };
+        assert_eq!(Options::parse(&["--lines", "--release"]), Some(both));
+        assert_eq!(Options::parse(&[]), Some(Options::default()));
+        assert_eq!(Options::parse(&["--tests", "--slow"]), None);
+    }
+}
