@@ -69,6 +69,7 @@ const ARROWS: &[Arrow] = &[
     Arrow { package: "ptx", normal: &[], dev: &[] },
     Arrow { package: "cuda-loader", normal: &[], dev: &[] },
     Arrow { package: "device-trials", normal: &[], dev: &[] },
+    Arrow { package: "test-process", normal: &[], dev: &[] },
     Arrow { package: "yardstick", normal: &[], dev: &[] },
     Arrow { package: "cuda-sim", normal: &["ptx", "cuda-loader"], dev: &["core-types", "device-trials"] },
     Arrow {
