@@ -1,5 +1,4 @@
 //! Results of the tensor op set do not depend on the number of threads.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::num::NonZeroUsize;
 
