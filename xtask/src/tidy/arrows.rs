@@ -67,7 +67,7 @@ const ARROWS: &[Arrow] = &[
     Arrow { package: "collective", normal: &["backend-api"], dev: &["core-types", "cpu-backend"] },
     Arrow { package: "collective-mpi", normal: &["backend-api", "collective"], dev: &["core-types", "runtime"] },
     Arrow { package: "ptx", normal: &[], dev: &[] },
-    Arrow { package: "cuda-loader", normal: &[], dev: &[] },
+    Arrow { package: "cuda-loader", normal: &[], dev: &["test-process"] },
     Arrow { package: "device-trials", normal: &[], dev: &[] },
     Arrow { package: "test-process", normal: &[], dev: &[] },
     Arrow { package: "yardstick", normal: &[], dev: &[] },

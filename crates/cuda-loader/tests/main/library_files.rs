@@ -1,6 +1,4 @@
 //! Files that are no driver library are refused with a reason, and kill nobody.
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use std::{
     path::{Path, PathBuf},
@@ -8,9 +6,10 @@ use std::{
 };
 
 use cuda_loader::{Source, Unavailable, open};
+use test_process::{LIMIT, output};
 
-/// Set for the child processes of this file: each can open one library only.
-const CHILD_ARGUMENT: &str = "opens_what_it_is_told";
+/// The test that child processes run: each can open one library only.
+const CHILD_TEST: &str = "library_files::opens_what_it_is_told";
 
 /// A library that every Linux process has and that is no driver.
 fn foreign_library() -> PathBuf {
@@ -24,11 +23,9 @@ fn verdict(library: &Path) -> String {
     let dir = tempfile::tempdir().unwrap();
     let request = dir.path().join("request");
     std::fs::write(&request, library.to_str().unwrap()).unwrap();
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args([CHILD_ARGUMENT, "--exact", "--nocapture", "--test-threads=1"])
-        .current_dir(dir.path())
-        .output()
-        .unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args([CHILD_TEST, "--exact", "--nocapture", "--test-threads=1"]).current_dir(dir.path());
+    let output = output(&mut child, LIMIT);
     assert!(output.status.success(), "{output:?}");
     std::fs::read_to_string(dir.path().join("answer")).unwrap()
 }
