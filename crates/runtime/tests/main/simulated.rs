@@ -1,5 +1,6 @@
-//! The simulated driver as a choice of the user, in a process of its own: the driver of a process is chosen once.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+//! The simulated driver as a choice of the user.
+//!
+//! A process chooses its driver once: no other test of the program may choose one.
 
 use std::thread;
 

@@ -1,5 +1,4 @@
 //! What a subscriber sees of the calls on a queue.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::sync::{Arc, Mutex};
 
