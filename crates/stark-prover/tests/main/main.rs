@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
-#[path = "../../../stark-verifier/tests/proofs/common/airs.rs"]
+#[path = "../../../stark-verifier/tests/main/common/airs.rs"]
 mod airs;
 mod claimed_sums;
 mod graphs;
