@@ -12,13 +12,13 @@
 pub(crate) mod airs;
 #[path = "../../../../vectors/stwo/src/blake2s.rs"]
 pub(crate) mod blake2s;
-#[path = "../../../stark-airs/tests/airs/check.rs"]
+#[path = "../../../stark-airs/tests/main/check.rs"]
 pub(crate) mod check;
 #[path = "../../../../vectors/stwo/src/components.rs"]
 pub(crate) mod components;
-#[path = "../../../stark-air/tests/recorded/interpreter.rs"]
+#[path = "../../../stark-air/tests/main/interpreter.rs"]
 pub(crate) mod interpreter;
-#[path = "../../../stark-airs/tests/airs/rows.rs"]
+#[path = "../../../stark-airs/tests/main/rows.rs"]
 pub(crate) mod rows;
 #[path = "../../../../vectors/stwo/src/shipped.rs"]
 pub(crate) mod shipped;
@@ -26,5 +26,5 @@ pub(crate) mod shipped;
 pub(crate) mod stated;
 #[path = "../../../../vectors/stwo/src/statement.rs"]
 pub(crate) mod statement;
-#[path = "../../../stark-prover/tests/proofs/traces.rs"]
+#[path = "../../../stark-prover/tests/main/traces.rs"]
 pub(crate) mod traces;
