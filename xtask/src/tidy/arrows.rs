@@ -75,7 +75,7 @@ const ARROWS: &[Arrow] = &[
     Arrow {
         package: "cuda-backend",
         normal: &["core-types", "backend-api", "collective", "cuda-loader"],
-        dev: &["cpu-backend", "cuda-sim", "ptx"],
+        dev: &["cpu-backend", "cuda-sim", "ptx", "test-process"],
     },
     Arrow { package: "pfss", normal: &["core-types", "backend-api"], dev: &["runtime", "cuda-sim"] },
     Arrow {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::support::{Machine, PTX, config, manifest, open, scale, stray};
+use crate::device::support::{Machine, PTX, config, manifest, open, scale, stray};
 use backend_api::{BackendError, Buffer, Fork, Queue};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue, KernelSource, ModuleOutcome, ModuleText};
 
@@ -114,7 +114,10 @@ fn a_lost_device_names_the_launches_in_flight_and_stays_lost() {
         // At most the one call that learned of it.
         assert!(machine.counters().calls_after_sticky.len() <= 1);
         // Its context is gone with all holders, so the device can be opened anew.
-        assert_eq!(crate::support::program(Allocator::StreamOrdered).unwrap(), crate::support::expected());
+        assert_eq!(
+            crate::device::support::program(Allocator::StreamOrdered).unwrap(),
+            crate::device::support::expected()
+        );
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use crate::support::{Machine, add, expected, open, program, scale};
+use crate::device::support::{Machine, add, expected, open, program, scale};
 use backend_api::{Buffer, Fork, Queue, Record};
 use cuda_backend::{Allocator, CudaBuf, CudaQueue};
 use cuda_loader::{

@@ -6,7 +6,7 @@ use backend_api::{BackendError, Buffer as _, Collective as _, CollectiveError, F
 use cuda_backend::{Allocator, CudaQueue, PeerRank};
 
 use super::{on_ranks, open, open_with};
-use crate::support::{Machine, scale};
+use crate::device::support::{Machine, scale};
 
 /// Ranges of these lengths, one after the other.
 fn shares(lens: &[usize]) -> Vec<Range<usize>> {

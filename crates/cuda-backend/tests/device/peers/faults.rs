@@ -8,7 +8,7 @@ use cuda_backend::PeerRank;
 use cuda_sim::driver::Report;
 
 use super::{on_ranks, open};
-use crate::support::Machine;
+use crate::device::support::Machine;
 
 type Outcome = Result<Vec<u32>, CollectiveError>;
 

@@ -1,6 +1,5 @@
 //! The circle op set on the simulated driver: every op equals the processor's bit for bit, whatever the order of blocks
 //! and warps, with all checkers on; views begin at odd words, and words around them stay as they were.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod blocks;
 

@@ -1,8 +1,6 @@
 //! The linalg op set on the simulated device, through the kernels that ship: against f64 models, under several orders
 //! of turns, with every checker on.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod elementwise;
 mod gemm;
 mod gemm_large;

@@ -1,8 +1,6 @@
 //! The function-secret-sharing kernels, as they ship, on the executor: bit for bit what the processor computes, under
 //! every order of turns and with every checker on.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 mod batch;
 mod bitsliced;
 mod device;
@@ -14,10 +12,10 @@ use backend_api::ops::fss::{FssOps, PackBits, UnpackBits};
 use core_types::{cmp::cmp_blocks, params::fss::PackParams};
 use cuda_sim::exec::Options;
 
-use crate::{
-    batch::{CPU, CmpBatch, DcfBatch, words},
-    device::{Call, schedules},
-};
+pub(crate) use batch::words;
+
+use batch::{CPU, CmpBatch, DcfBatch};
+use device::{Call, schedules};
 
 /// Keys, bits and points around the edges of warps, blocks, truth tables and trees without levels.
 const BATCHES: [(usize, u32, usize); 11] = [
