@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::samples::{COMPILED, WITHOUT_FLAGS, text};
+use crate::text::samples::{COMPILED, WITHOUT_FLAGS, text};
 use ptx::{ParseErrorKind, Table, lint, mutate::mutations, parse, print, rewrite::prepare};
 
 const FEATURES: &str = include_str!("../data/features.ptx");
