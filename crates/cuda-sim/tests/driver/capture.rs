@@ -8,7 +8,7 @@ use cuda_loader::{
     },
 };
 
-use crate::bench::{Bench, ok, scale, status};
+use crate::driver::bench::{Bench, ok, scale, status};
 
 fn end(stream: CUstream) -> (Status, CUgraph) {
     let mut graph = CUgraph::NULL;
@@ -115,7 +115,7 @@ fn calls_that_a_capture_cannot_hold_invalidate_it() {
         (
             "module",
             |_, _| {
-                let text = std::ffi::CString::new(crate::bench::KERNELS).unwrap();
+                let text = std::ffi::CString::new(crate::driver::bench::KERNELS).unwrap();
                 status!(cuModuleLoadData(&mut ffi::CUmodule::default(), text.as_ptr().cast()))
             },
             Status::STREAM_CAPTURE_UNSUPPORTED,

@@ -7,7 +7,7 @@ use cuda_loader::{
 };
 use cuda_sim::driver::Report;
 
-use crate::bench::{Bench, ok, status};
+use crate::driver::bench::{Bench, ok, status};
 
 /// Calls a function of NCCL.
 macro_rules! nccl {

@@ -8,7 +8,7 @@ use cuda_loader::{
     ffi::{self, CUstream},
 };
 
-use crate::bench::{Bench, ok, scale, status};
+use crate::driver::bench::{Bench, ok, scale, status};
 
 /// Uploads 8 words from pinned memory and changes that memory before anything has waited; what arrived.
 fn reuse_early(spec: &str) -> Vec<u32> {

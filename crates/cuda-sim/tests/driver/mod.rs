@@ -1,7 +1,6 @@
 //! The simulated driver, called as a program calls a real one.
 //!
 //! Each test takes its turn with the driver of the process by a session of its own.
-#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 mod bench;
 mod capture;

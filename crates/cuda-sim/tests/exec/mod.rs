@@ -1,6 +1,5 @@
 //! Proof of the executor: every operation against scalar references, and programs that must or must not pass each
 //! checker.
-#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 #![allow(clippy::precedence, reason = "shifts and masks stand as in the definitions they are taken from")]
 
 mod copies;
