@@ -77,7 +77,7 @@ const ARROWS: &[Arrow] = &[
         normal: &["core-types", "backend-api", "collective", "cuda-loader"],
         dev: &["cpu-backend", "cuda-sim", "ptx", "test-process"],
     },
-    Arrow { package: "pfss", normal: &["core-types", "backend-api"], dev: &["runtime", "cuda-sim"] },
+    Arrow { package: "pfss", normal: &["core-types", "backend-api"], dev: &["runtime", "cuda-sim", "test-process"] },
     Arrow {
         package: "stark",
         normal: &["core-types", "stark-air", "stark-airs", "stark-prover", "stark-verifier"],

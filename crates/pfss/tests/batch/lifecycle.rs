@@ -18,7 +18,10 @@ use pfss::{
 
 use runtime::AnyQueue;
 
-use crate::common::{Sim, cases, cpu, flat, flushed, relu, sum};
+use crate::{
+    batch::common::{cases, flat, flushed, relu, sum},
+    common::queues::{Sim, cpu},
+};
 
 fn wrong(expected: State, got: State) -> BatchError {
     BatchError::State { expected, got }

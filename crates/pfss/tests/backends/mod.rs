@@ -1,6 +1,5 @@
 //! Keys and shares are the same bit for bit on the processor, on the shipped kernels, which the simulated driver runs,
 //! and in an implementation of their own in Python.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod golden;
 mod play;
@@ -10,11 +9,9 @@ use pfss::{
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
 };
 use play::Questions;
-use runtime::{AnyQueue, Choice, Domain, Settings};
+use runtime::AnyQueue;
 
-fn open(choice: Choice) -> AnyQueue {
-    runtime::open_with(&Settings::default(), Some(Domain::Pfss), Some(choice)).unwrap().0
-}
+use crate::common::queues::{Sim, cpu};
 
 /// Two pieces, a bit over all bits of `x` and one over two classes of them.
 fn suf(preds: PredProgram, coeffs: CoeffMode, bools: BoolMode) -> Gate {
@@ -81,7 +78,8 @@ fn evaluate(q: &AnyQueue, bundle: KeyBundle, x_hat: &[u64]) -> Vec<u64> {
 
 /// Deals and evaluates on both backends, and compares everything bit for bit.
 fn assert_equal(gates: &[Gate], counts: &[usize]) {
-    let (cpu, sim) = (open(Choice::Cpu), open(Choice::Sim));
+    let (machine, cpu) = (Sim::new(""), cpu(None));
+    let sim = machine.queue(None);
     for gate in gates {
         for &count in counts {
             let ring = gate.ring();

@@ -1,6 +1,5 @@
 //! Super-batches: the same shares however jobs are grouped, cut and streamed, limits and budgets that hold, planners,
 //! and nothing but errors where something fails.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod budgets;
 mod common;
