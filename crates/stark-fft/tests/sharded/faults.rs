@@ -8,7 +8,10 @@ use cuda_sim::driver::Rule;
 use runtime::{AnyQueue, Choice};
 use stark_fft::{BitReversed, FftError, ShardTwiddles, ShardedCfftPlan, ShardedColumns, ShardedLdePlan};
 
-use crate::{Rank, columns, devices, domain, on_ranks, open, shard};
+use crate::{
+    common::domain,
+    sharded::{Rank, columns, devices, on_ranks, open, shard},
+};
 
 const LOG_SIZE: u32 = 8;
 

@@ -1,21 +1,18 @@
 //! Transforms of columns that ranks share beside those of one device.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod faults;
 mod transforms;
 
 use core::num::NonZeroUsize;
-use std::{sync::OnceLock, thread};
+use std::thread;
 
 use backend_api::{Queue as _, Ranks as _};
 use collective::{Local, Staged};
-use cuda_sim::driver::{self, Simulation};
+use cuda_sim::driver::Simulation;
 use runtime::{AnyQueue, Choice, Settings};
-use stark_fft::{CanonicDomain, HostColumns, M31, Representation, Shard};
+use stark_fft::{HostColumns, M31, Representation, Shard};
 
-fn domain(log_size: u32) -> CanonicDomain {
-    CanonicDomain::new(log_size).unwrap()
-}
+use crate::common::{domain, simulate};
 
 fn columns<R: Representation>(log_size: u32, count: u32) -> HostColumns<R> {
     let word = |i: u32| M31::from_u32((i ^ count).wrapping_mul(0x9e37_79b9).rotate_left(9).wrapping_mul(0x85eb_ca6b));
@@ -27,13 +24,9 @@ fn open(choice: Choice, cuda_device: u32, mem_limit_bytes: Option<u64>) -> AnyQu
     runtime::open_with(&settings, None, Some(choice)).unwrap().0
 }
 
-/// Four devices with these checks, in place of what `runtime` installs the first time.
+/// Four devices with these checks.
 fn devices(checks: &str) -> Simulation {
-    static INSTALLED: OnceLock<()> = OnceLock::new();
-    let first = driver::simulate("").unwrap();
-    INSTALLED.get_or_init(|| drop(open(Choice::Sim, 0, None)));
-    drop(first);
-    driver::simulate(&format!("devices=4;checks={checks}")).unwrap()
+    simulate(&format!("devices=4;checks={checks}"))
 }
 
 type Rank = Staged<Local>;
