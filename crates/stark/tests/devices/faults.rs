@@ -14,7 +14,10 @@ use runtime::Choice;
 use stark::{CollectiveError, M31, PcsConfig, Protocol, ProveError, ProverError, StatementProof, StatementProver};
 use stark_airs::StateMachine;
 
-use crate::{bytes::config, configs, devices, on_ranks, open, watched::Failing, wide};
+use crate::{
+    common::configs,
+    devices::{bytes::config, devices, on_ranks, open, watched::Failing, wide},
+};
 
 type Proven = Result<StatementProof, ProveError>;
 

@@ -11,10 +11,13 @@ use stark::{
 use stark_airs::StateMachine;
 
 use crate::{
-    bytes::{Sizes, config},
-    configs, open, simulate,
-    watched::Poisoned,
-    wide,
+    common::{configs, simulate},
+    devices::{
+        bytes::{Sizes, config},
+        open,
+        watched::Poisoned,
+        wide,
+    },
 };
 
 type Proven = Result<StatementProof, ProveError>;

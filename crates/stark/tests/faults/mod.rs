@@ -1,17 +1,18 @@
 //! Whatever is refused during a proof, there is the right proof or a typed error, nothing stays allocated, and the next proof is right.
-#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
 mod pair;
 
-use std::{collections::BTreeMap, sync::OnceLock};
+use std::collections::BTreeMap;
 
 use backend_api::{BackendError, Queue as _};
-use cuda_sim::driver::{self, Leak, Report, Rule, Simulation};
+use cuda_sim::driver::{Leak, Report, Rule, Simulation};
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use stark::{
     M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, StatementProof, StatementProver,
 };
 use stark_airs::StateMachine;
+
+use crate::common::simulate;
 
 type Prover<'s> = StatementProver<'s, AnyQueue, StateMachine>;
 type Proven = Result<StatementProof, ProveError>;
@@ -19,15 +20,6 @@ type Proven = Result<StatementProof, ProveError>;
 fn open(choice: Choice, mem_limit_bytes: Option<u64>) -> AnyQueue {
     let settings = Settings { mem_limit_bytes, ..Settings::default() };
     runtime::open_with(&settings, Some(Domain::Stark), Some(choice)).unwrap().0
-}
-
-fn simulate() -> Simulation {
-    // `runtime` installs its own machine the first time; later ones replace it.
-    static INSTALLED: OnceLock<()> = OnceLock::new();
-    let first = driver::simulate("").unwrap();
-    INSTALLED.get_or_init(|| drop(open(Choice::Sim, None)));
-    drop(first);
-    driver::simulate("").unwrap()
 }
 
 fn machine() -> StateMachine {
@@ -203,7 +195,7 @@ fn is_refusal(error: &ProveError, code: i32) -> bool {
 
 #[test]
 fn whatever_call_is_refused_there_is_a_prover_or_a_typed_error() {
-    let (session, machine) = (simulate(), machine());
+    let (session, machine) = (simulate(""), machine());
     let q = open(Choice::Cpu, None);
     let expected = new(&q, &machine).unwrap().prove(&q, &machine.trace());
     for residency in [Residency::Full, Residency::Blocks(2)] {
@@ -263,7 +255,7 @@ fn whatever_call_is_refused_coefficients_on_the_host_make_the_right_proof_or_a_t
 
 #[test]
 fn coefficients_that_cannot_be_pinned_are_copied_through_memory_that_is() {
-    let (session, machine) = (simulate(), machine());
+    let (session, machine) = (simulate(""), machine());
     let q = open(Choice::Sim, None);
     let expected = new(&q, &machine).unwrap().prove(&q, &machine.trace()).unwrap();
     let live = q.budget().live_bytes();
@@ -281,7 +273,7 @@ fn coefficients_that_cannot_be_pinned_are_copied_through_memory_that_is() {
 }
 
 fn refuse_each_call(residency: Residency, ways: &[Way]) {
-    let (session, machine) = (simulate(), machine());
+    let (session, machine) = (simulate(""), machine());
     let mut refused = BTreeMap::new();
     for &way in ways {
         let mut proving = Proving::new(&session, &machine, residency);
@@ -346,7 +338,7 @@ fn a_device_that_is_lost_during_a_proof_makes_none_and_keeps_nothing() {
         (Way::WitnessGraph(2), "fail=700@cuGraphLaunch:1"),
     ]);
     for (way, rule) in cases {
-        let session = simulate();
+        let session = simulate("");
         let mut proving = Proving::new(&session, &machine, Residency::Full);
         let (proven, mut graph) = proving.prove_under(way, rule);
         for proven in [proven, proving.replayed(way, &mut graph), proving.prove(Way::OpByOp, &mut graph)] {

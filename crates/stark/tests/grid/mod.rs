@@ -1,24 +1,15 @@
 //! Proofs over a grid of heights and parameters are those of stwo's prover, by their digests.
-#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
 #[path = "../../../../vectors/stwo/src/fingerprint.rs"]
 #[allow(missing_docs, unreachable_pub, reason = "written for a program of its own")]
 mod fingerprint;
 mod shipped;
-mod stated;
-#[path = "../../../../vectors/stwo/src/statement.rs"]
-#[allow(
-    dead_code,
-    missing_docs,
-    missing_debug_implementations,
-    unreachable_pub,
-    reason = "written for a program of its own"
-)]
-mod statement;
+pub(crate) mod stated;
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
-use runtime::{AnyQueue, Choice, Domain, Settings};
+use cuda_sim::driver::Simulation;
+use runtime::AnyQueue;
 use sha2::{Digest as _, Sha256};
 use stark::{
     Columns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, StatementProof, StatementProver,
@@ -26,9 +17,13 @@ use stark::{
 };
 
 use crate::{
-    fingerprint::Fingerprint,
-    shipped::{Use, with},
-    statement::Statement,
+    common::simulated,
+    grid::{
+        fingerprint::Fingerprint,
+        shipped::{Use, with},
+    },
+    // `fingerprint` imports the module from here.
+    statement::{self, Statement},
 };
 
 type Line = Fingerprint<PcsConfig>;
@@ -126,12 +121,12 @@ fn processor() -> AnyQueue {
 }
 
 /// A simulated device, and the lines of at most `2^log_rows` rows that it proves in about a second each.
-fn simulated(log_rows: u32) -> (AnyQueue, Vec<Line>) {
-    let q = runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(Choice::Sim)).unwrap().0;
+fn simulated_lines(log_rows: u32) -> (Simulation, AnyQueue, Vec<Line>) {
+    let (machine, q) = simulated();
     let mut lines = grid();
     lines.retain(|line| is_small(line) && height(line) <= log_rows);
     assert_eq!(lines.iter().map(height).collect::<BTreeSet<_>>(), (1..=log_rows).collect());
-    (q, lines)
+    (machine, q, lines)
 }
 
 #[test]
@@ -141,7 +136,7 @@ fn proofs_over_the_grid_are_those_of_stwo() {
 
 #[test]
 fn proofs_over_the_grid_on_the_simulated_device_are_those_of_stwo() {
-    let (q, lines) = simulated(12);
+    let (_machine, q, lines) = simulated_lines(12);
     hold(&q, &lines, |_| Way::Full);
 }
 
@@ -154,13 +149,13 @@ fn proofs_in_blocks_over_the_grid_are_those_of_stwo() {
 
 #[test]
 fn proofs_in_blocks_on_the_simulated_device_are_those_of_stwo() {
-    let (q, lines) = simulated(8);
+    let (_machine, q, lines) = simulated_lines(8);
     hold(&q, &lines, Way::Blocks);
 }
 
 #[test]
 fn replayed_proofs_over_the_grid_are_those_of_stwo() {
-    let (q, lines) = simulated(6);
+    let (_machine, q, lines) = simulated_lines(6);
     let parameters = |of: &dyn Fn(&Line) -> u32| lines.iter().map(of).collect::<BTreeSet<_>>().len();
     assert!(lines.iter().any(|line| matches!(line.statement, Statement::Poseidon2 { .. })));
     assert_eq!(parameters(&|line| line.config.fri_config.log_blowup_factor), 4);

@@ -1,5 +1,4 @@
 //! A proof that several devices make together is that of one.
-#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
 mod bytes;
 mod faults;
@@ -10,14 +9,16 @@ mod proofs;
 mod watched;
 
 use core::num::NonZeroUsize;
-use std::{sync::OnceLock, thread};
+use std::thread;
 
 use backend_api::{Queue as _, Ranks as _};
 use collective::{Local, Staged};
-use cuda_sim::driver::{self, Simulation};
+use cuda_sim::driver::Simulation;
 use runtime::{AnyQueue, Choice, Domain, Settings};
-use stark::{Columns, FriConfig, M31, PcsConfig};
+use stark::{Columns, M31};
 use stark_airs::WideFibonacci;
+
+use crate::common::simulate;
 
 fn open(choice: Choice, cuda_device: u32) -> AnyQueue {
     let settings = Settings { cuda_device, threads: NonZeroUsize::new(1), ..Settings::default() };
@@ -27,21 +28,6 @@ fn open(choice: Choice, cuda_device: u32) -> AnyQueue {
 /// Eight devices.
 fn devices() -> Simulation {
     simulate("devices=8")
-}
-
-/// A machine, in place of what `runtime` installs the first time.
-fn simulate(machine: &str) -> Simulation {
-    static INSTALLED: OnceLock<()> = OnceLock::new();
-    let first = driver::simulate("").unwrap();
-    INSTALLED.get_or_init(|| drop(open(Choice::Sim, 0)));
-    drop(first);
-    driver::simulate(machine).unwrap()
-}
-
-fn configs() -> [PcsConfig; 2] {
-    let config = PcsConfig::default();
-    let fri_config = FriConfig { fold_step: 3, log_blowup_factor: 2, n_queries: 30, ..config.fri_config };
-    [config, PcsConfig { fri_config, ..config }]
 }
 
 fn wide(log_rows: u32, columns: u32) -> (WideFibonacci, Vec<Columns>) {
