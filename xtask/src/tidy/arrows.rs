@@ -64,7 +64,7 @@ const ARROWS: &[Arrow] = &[
     Arrow { package: "core-types", normal: &[], dev: &[] },
     Arrow { package: "backend-api", normal: &["core-types"], dev: &[] },
     Arrow { package: "cpu-backend", normal: &["core-types", "backend-api"], dev: &[] },
-    Arrow { package: "collective", normal: &["backend-api"], dev: &["core-types", "cpu-backend"] },
+    Arrow { package: "collective", normal: &["backend-api"], dev: &["core-types", "cpu-backend", "test-process"] },
     Arrow { package: "collective-mpi", normal: &["backend-api", "collective"], dev: &["core-types", "runtime"] },
     Arrow { package: "ptx", normal: &[], dev: &[] },
     Arrow { package: "cuda-loader", normal: &[], dev: &["test-process"] },
