@@ -46,7 +46,15 @@ pub fn alone<F: FnOnce()>(test: F) {
 /// If the command cannot be started, or does not end within `limit`: with its output so far.
 pub fn output(command: &mut Command, limit: Duration) -> Output {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+    let child = command.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+    output_of(child, limit)
+}
+
+/// The output of a child process, as far as it has pipes. The process is killed after `limit`.
+///
+/// # Panics
+/// If the child does not end within `limit`: with its output so far.
+pub fn output_of(mut child: Child, limit: Duration) -> Output {
     let [stdout, stderr] = [Pipe::read(child.stdout.take()), Pipe::read(child.stderr.take())];
     let status = ended(&mut child, limit);
     // The output of a process that was killed is for the message alone.
@@ -54,7 +62,8 @@ pub fn output(command: &mut Command, limit: Duration) -> Output {
     let [stdout, stderr] = [stdout, stderr].map(|pipe| pipe.bytes(patience));
     let Some(status) = status else {
         let [stdout, stderr] = [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        panic!("{command:?} hangs: expected an end within {limit:?}, killed it.\n{stdout}\n{stderr}");
+        let id = child.id();
+        panic!("process {id} hangs: expected an end within {limit:?}, killed it.\n{stdout}\n{stderr}");
     };
     Output { status, stdout, stderr }
 }
@@ -95,7 +104,8 @@ impl Pipe {
         let bytes = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&bytes);
         let reader = thread::spawn(move || {
-            let (mut pipe, mut chunk) = (pipe.expect("the command has pipes"), [0; 4096]);
+            let Some(mut pipe) = pipe else { return };
+            let mut chunk = [0; 4096];
             while let Ok(count @ 1..) = pipe.read(&mut chunk) {
                 kept.lock().unwrap_or_else(PoisonError::into_inner).extend(&chunk[..count]);
             }

@@ -1,8 +1,8 @@
 //! Separate processes and time limits for tests.
 //!
 //! - [`alone`] runs a test in a separate process, for state that a process has once: its driver, its allocator.
-//! - [`within`] ends a test that hangs.
-//! - [`output`] and [`wait`] end a child process that hangs.
+//! - [`scope`] and [`within`] end a test whose threads hang.
+//! - [`output`], [`output_of`] and [`wait`] end a child process that hangs.
 #![forbid(unsafe_code)]
 
 mod child;
@@ -10,8 +10,8 @@ mod limit;
 #[cfg(test)]
 mod tests;
 
-pub use child::{alone, output, wait};
-pub use limit::within;
+pub use child::{alone, output, output_of, wait};
+pub use limit::{scope, within};
 use std::time::Duration;
 
 /// The default limit of a child process, and of a wait for another thread or rank.

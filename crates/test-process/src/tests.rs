@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use super::{LIMIT, alone, output, wait, within};
+use super::{LIMIT, alone, output, scope, wait, within};
 
 /// The message of the panic of `run`.
 fn panic_of(run: impl FnOnce()) -> String {
@@ -61,6 +61,12 @@ fn a_test_that_hangs_ends_its_process_with_its_name() {
         });
     });
     assert!(message.contains("a_test_that_hangs_ends_its_process_with_its_name` hangs"), "{message}");
+}
+
+#[test]
+fn threads_of_a_scope_borrow_and_return_values() {
+    let words = [1, 2, 3];
+    assert_eq!(scope(|scope| scope.spawn(|| words.len()).join().unwrap()), 3);
 }
 
 #[test]

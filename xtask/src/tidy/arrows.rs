@@ -65,13 +65,13 @@ const ARROWS: &[Arrow] = &[
     Arrow { package: "backend-api", normal: &["core-types"], dev: &[] },
     Arrow { package: "cpu-backend", normal: &["core-types", "backend-api"], dev: &[] },
     Arrow { package: "collective", normal: &["backend-api"], dev: &["core-types", "cpu-backend", "test-process"] },
-    Arrow { package: "collective-mpi", normal: &["backend-api", "collective"], dev: &["core-types", "runtime"] },
+    Arrow { package: "collective-mpi", normal: &["backend-api", "collective"], dev: &["core-types", "runtime", "test-process"] },
     Arrow { package: "ptx", normal: &[], dev: &[] },
     Arrow { package: "cuda-loader", normal: &[], dev: &["test-process"] },
     Arrow { package: "device-trials", normal: &[], dev: &[] },
     Arrow { package: "test-process", normal: &[], dev: &[] },
     Arrow { package: "yardstick", normal: &[], dev: &[] },
-    Arrow { package: "cuda-sim", normal: &["ptx", "cuda-loader"], dev: &["core-types", "device-trials"] },
+    Arrow { package: "cuda-sim", normal: &["ptx", "cuda-loader"], dev: &["core-types", "device-trials", "test-process"] },
     Arrow {
         package: "cuda-backend",
         normal: &["core-types", "backend-api", "collective", "cuda-loader"],
@@ -81,10 +81,10 @@ const ARROWS: &[Arrow] = &[
     Arrow {
         package: "stark",
         normal: &["core-types", "stark-air", "stark-airs", "stark-prover", "stark-verifier"],
-        dev: &["backend-api", "collective", "cuda-sim", "runtime"],
+        dev: &["backend-api", "collective", "cuda-sim", "runtime", "test-process"],
     },
     Arrow { package: "stark-air", normal: &["core-types"], dev: &[] },
-    Arrow { package: "stark-fft", normal: &["core-types", "backend-api"], dev: &["collective", "cuda-sim", "runtime"] },
+    Arrow { package: "stark-fft", normal: &["core-types", "backend-api"], dev: &["collective", "cuda-sim", "runtime", "test-process"] },
     Arrow {
         package: "stark-prover",
         normal: &["core-types", "backend-api", "stark-air", "stark-fft", "stark-verifier"],
@@ -101,14 +101,14 @@ const ARROWS: &[Arrow] = &[
     Arrow {
         package: "runtime",
         normal: &["core-types", "backend-api", "collective", "cpu-backend", "cuda-loader", "cuda-backend", "cuda-sim"],
-        dev: &[],
+        dev: &["test-process"],
     },
     Arrow { package: "conformance", normal: LIBRARIES, dev: &["cuda-sim", "ptx"] },
     Arrow { package: "constant-time", normal: &["cpu-backend", "pfss"], dev: &[] },
-    Arrow { package: "pfss-ffi", normal: &["pfss", "runtime"], dev: &[] },
-    Arrow { package: "inference", normal: &["core-types", "backend-api", "pfss", "nn-ops"], dev: &["runtime"] },
+    Arrow { package: "pfss-ffi", normal: &["pfss", "runtime"], dev: &["test-process"] },
+    Arrow { package: "inference", normal: &["core-types", "backend-api", "pfss", "nn-ops"], dev: &["runtime", "test-process"] },
     Arrow { package: "trefoil", normal: FACADE, dev: &[] },
-    Arrow { package: "trefoil-cli", normal: PROGRAM, dev: &[] },
+    Arrow { package: "trefoil-cli", normal: PROGRAM, dev: &["test-process"] },
     Arrow { package: "xtask", normal: &["ptx"], dev: &[] },
 ];
 
