@@ -192,7 +192,7 @@ fn memory_that_is_offered_is_in_use_although_its_stream_is_done() {
     let hear = std::sync::Mutex::new(hear);
     let q = &queues[0];
     let group = PeerRank::group(&queues).unwrap();
-    std::thread::scope(|scope| {
+    test_process::scope(|scope| {
         scope.spawn(|| {
             // Until the other rank has come to the call, and no longer than that takes.
             for _ in 0..20 {
