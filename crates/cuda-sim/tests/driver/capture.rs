@@ -161,7 +161,7 @@ fn the_mode_says_whose_calls_are_refused() {
         let bench = Bench::new("");
         let (stream, context) = (bench.stream(), bench.context);
         ok!(cuStreamBeginCapture_v2(stream, mode));
-        let answer = std::thread::scope(|scope| {
+        let answer = test_process::scope(|scope| {
             scope
                 .spawn(|| {
                     ok!(cuCtxSetCurrent(context));
@@ -191,7 +191,7 @@ fn a_capture_ends_on_the_thread_that_began_it() {
     let bench = Bench::new("");
     let (stream, context) = (bench.stream(), bench.context);
     ok!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
-    let elsewhere = std::thread::scope(|scope| {
+    let elsewhere = test_process::scope(|scope| {
         scope
             .spawn(|| {
                 ok!(cuCtxSetCurrent(context));
