@@ -55,7 +55,7 @@ pub(crate) fn run_over<C: Channel + Send>(
 ) -> [Result<Inferred, InferenceError>; 2] {
     let ([client, server], [to_server, to_client]) = (keys, channels);
     let images = images(model);
-    std::thread::scope(|scope| {
+    test_process::scope(|scope| {
         let serving = scope
             .spawn(|| party::run(&runtime::cpu().unwrap(), model, server, to_client, Role::Server(weights), |_| ()));
         let role = Role::Client(&images);

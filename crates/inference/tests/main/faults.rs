@@ -73,7 +73,7 @@ fn client_of<C: Channel + Send>(channels: [C; 2], fault: Fault, at: usize) -> In
     let model = digits(2);
     let ([client, server], [to_server, to_client]) = (keys(&model), channels);
     let (weights, images) = (Parameters::zeros(&model), images(&model));
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         scope.spawn(|| {
             let channel = Faulty { inner: to_client, left: at, fault };
             let role = Role::Server(&weights);
@@ -116,7 +116,7 @@ fn tls_pair(client: Limits) -> [TlsChannel; 2] {
     };
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap();
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         let server = end(1, Limits { idle: PATIENCE, session: PATIENCE });
         let serving = scope.spawn(move || server.accept(&listener, Some(PATIENCE), |_| ()).unwrap());
         [end(0, client).connect(address).unwrap(), serving.join().unwrap()]

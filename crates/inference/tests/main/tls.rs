@@ -52,7 +52,7 @@ fn endpoints(identities: &[Identity; 2]) -> [Endpoint<'_>; 2] {
 /// Connects two endpoints, the client first.
 fn connect(ends: [Endpoint<'_>; 2], patience: Duration) -> [Result<TlsChannel, TlsError>; 2] {
     let ((listener, address), [client, server]) = (listen(), ends);
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         let serving = scope.spawn(move || server.accept(&listener, Some(patience), |_| ()));
         [client.connect(address), serving.join().unwrap()]
     })
@@ -73,7 +73,7 @@ fn long_messages_cross_in_both_directions_at_once() {
     let identities = identities();
     let [mut client, mut server] = connect(endpoints(&identities), PATIENCE).map(Result::unwrap);
     let messages = [vec![1u8; 5 << 20], vec![2u8; 5 << 20]];
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         let theirs = scope.spawn(|| server.exchange(&messages[1]).unwrap());
         assert_eq!(client.exchange(&messages[0]).unwrap(), messages[1]);
         assert_eq!(theirs.join().unwrap(), messages[0]);
@@ -107,14 +107,14 @@ fn a_copied_certificate_without_its_key_is_refused() {
     let (identities, stranger) = (identities(), Identity::generate().unwrap());
     let [mut client, mut server] = endpoints(&identities);
     let (listener, address) = listen();
-    let refused = thread::scope(|scope| {
+    let refused = test_process::scope(|scope| {
         scope.spawn(|| Thief::new(&identities[1], &stranger).serve(&listener));
         client.connect(address).unwrap_err().to_string()
     });
     assert!(refused.contains("BadSignature"), "{refused}");
 
     let (listener, address) = listen();
-    let refused = thread::scope(|scope| {
+    let refused = test_process::scope(|scope| {
         scope.spawn(|| Thief::new(&identities[0], &stranger).connect(address));
         server.accept(&listener, Some(SHORT), |_| ()).unwrap_err().to_string()
     });
@@ -148,7 +148,7 @@ fn a_thousand_silent_slow_and_half_done_strangers_do_not_keep_the_peer_out() {
     let [client, server] = endpoints(&identities);
     let (listener, address) = listen();
     let (strangers, [all_there, stop]) = (Strangers::new(address, 1000), [false; 2].map(AtomicBool::new));
-    let (served, refused) = thread::scope(|scope| {
+    let (served, refused) = test_process::scope(|scope| {
         scope.spawn(|| strangers.besiege(&all_there, &stop));
         let serving = scope.spawn(move || {
             let mut refused = 0;
@@ -177,7 +177,7 @@ fn strangers_are_refused_by_name_while_others_stand_still() {
     let [client, server] = endpoints(&identities);
     let (listener, address) = listen();
     let (reports, reported) = mpsc::channel();
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         let serving = scope.spawn(move || {
             let report = |error: &TlsError| reports.send(error.to_string()).unwrap();
             server.accept(&listener, Some(PATIENCE), report)
@@ -229,13 +229,13 @@ fn a_listener_that_stalls_or_hangs_up_does_not_keep_a_client_from_its_server() {
         hang_up(&listener, hang_ups);
         server.accept(&listener, Some(PATIENCE), |_| ()).map(drop)
     };
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         let serving = scope.spawn(|| serve(3));
         client.connect(address).unwrap();
         serving.join().unwrap().unwrap();
     });
     client.limits.idle = Duration::from_secs(2);
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         let serving = scope.spawn(|| serve(0));
         client.connect(&[stalling, address][..]).unwrap();
         serving.join().unwrap().unwrap();
