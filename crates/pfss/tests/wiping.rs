@@ -8,7 +8,6 @@ use std::{
     hint::black_box,
     ptr, slice,
     sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst},
-    thread,
     time::Duration,
 };
 
@@ -233,7 +232,7 @@ fn masking_the_factors_of_a_product_leaves_no_share_of_them() {
 
         let ([keys_zero, keys_one], (zero, one)) = (deal(), memory_pair(Duration::from_secs(20)));
         let run = || {
-            thread::scope(|scope| {
+            test_process::scope(|scope| {
                 scope.spawn(|| drop(Session::new(zero).product(&q, keys_zero, [x, y]).unwrap()));
                 drop(Session::new(one).product(&q, keys_one, [&[1, 2], &[3, 4]]).unwrap());
             });

@@ -1,7 +1,7 @@
 //! Tasks side by side: the shares of the gates alone, few messages, one flush of each class in a phase, and an error
 //! where nothing moves.
 
-use std::{thread, time::Duration};
+use std::time::Duration;
 
 use pfss::{
     Dealer, Gate, GateKind, Inputs, KeyBundle, MaskedKeys, MemoryChannel, PfssError, Session, SignedRange, Task,
@@ -65,7 +65,7 @@ impl Layer {
 /// Runs one closure for each party, on two threads.
 fn both<T: Send>(run: impl Fn(Session<MemoryChannel>, usize) -> T + Sync) -> [T; 2] {
     let (zero, one) = memory_pair(Duration::from_secs(20));
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         let first = scope.spawn(|| run(Session::new(zero), 0));
         let second = run(Session::new(one), 1);
         [first.join().unwrap(), second]
