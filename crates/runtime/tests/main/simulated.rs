@@ -2,8 +2,6 @@
 //!
 //! A process chooses its driver once: no other test of the program may choose one.
 
-use std::thread;
-
 use backend_api::{
     BackendError, BackendKind, Buffer, Collective, CollectiveError, Fork, Queue, Ranks, Record, Timed,
     ops::{
@@ -113,7 +111,7 @@ fn what_is_run_often_is_recorded_once_and_replayed() {
 fn gathered(queues: &[AnyQueue]) -> Vec<bool> {
     let numbers: Vec<u32> = (0..queues.len() as u32).collect();
     let shares: Vec<_> = (0..queues.len()).map(|rank| rank..rank + 1).collect();
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         let ranks = queues.iter().zip(ranks(queues).unwrap()).map(|(q, rank)| {
             let (numbers, shares) = (&numbers, &shares);
             scope.spawn(move || {
