@@ -1,6 +1,6 @@
 //! Many proofs on several queues are those of one, whatever device fails.
 
-use std::{sync::Mutex, thread};
+use std::sync::Mutex;
 
 use backend_api::{BackendError, Queue as _};
 use cuda_sim::driver::Rule;
@@ -57,7 +57,7 @@ fn many(queues: &[AnyQueue], traces: Vec<Vec<Columns>>) -> Made {
         let before = proven.lock().unwrap()[number].replace(proof);
         assert!(before.is_none(), "{number} was proven before");
     };
-    let queues = thread::scope(|scope| {
+    let queues = test_process::scope(|scope| {
         let workers: Vec<_> = queues.iter().map(|q| scope.spawn(|| many.prove_on(q, keep))).collect();
         workers.into_iter().map(|worker| worker.join().unwrap()).collect()
     });
@@ -194,7 +194,7 @@ fn jobs_of_many_statements_are_done_once_and_a_device_that_is_lost_leaves_its_ow
             };
             jobs.work(prove, |ticket, proof| proven.lock().unwrap().push((ticket, proof)))
         };
-        let done = thread::scope(|scope| {
+        let done = test_process::scope(|scope| {
             let workers = queues.each_ref().map(|q| scope.spawn(|| work(q)));
             workers.map(|worker| worker.join().unwrap())
         });
@@ -214,7 +214,7 @@ fn jobs_of_many_statements_are_done_once_and_a_device_that_is_lost_leaves_its_ow
 #[test]
 fn a_job_that_panics_is_left_to_others() {
     let jobs = Jobs::new([("first", 1), ("second", 2)]);
-    let panicked = thread::scope(|scope| {
+    let panicked = test_process::scope(|scope| {
         scope.spawn(|| jobs.work(|_| -> Result<(), ()> { panic!("on purpose") }, |_, ()| {})).join().is_err()
     });
     assert!(panicked);

@@ -9,7 +9,6 @@ mod proofs;
 mod watched;
 
 use core::num::NonZeroUsize;
-use std::thread;
 
 use backend_api::{Queue as _, Ranks as _};
 use collective::{Local, Staged};
@@ -42,7 +41,7 @@ type Rank = Staged<Local>;
 /// Runs each rank of a group on a thread with a device of its own, and returns what they returned.
 fn on_ranks<V: Send>(group: Vec<Rank>, choice: Choice, run: impl Fn(&AnyQueue, Rank) -> V + Sync) -> Vec<V> {
     let run = &run;
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         let ranks: Vec<_> = group
             .into_iter()
             .map(|rank| {
