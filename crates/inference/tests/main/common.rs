@@ -9,7 +9,7 @@ use inference::{
 use nn_ops::io::{Tensor, Tensors};
 use pfss::{Channel, Dealer, memory_pair};
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Weights of every size within the limit of the architecture, the extremes among them.
 pub(crate) fn weights(model: &Model) -> Parameters {
