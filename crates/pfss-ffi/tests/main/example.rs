@@ -10,6 +10,7 @@ use pfss::{
     Dealer, Gate, Inputs, Operation, Parameters, SignedRange, SufBools, Task, run_lockstep, run_suf_lockstep,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
 };
+use test_process::LIMIT;
 
 const COUNT: u64 = 70;
 
@@ -149,17 +150,17 @@ fn output_of(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join(name);
-    let compiled = Command::new("c++")
+    let mut compiler = Command::new("c++");
+    compiler
         .args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I"])
         .arg(root.join("include"))
         .arg(root.join(format!("examples/{name}.cpp")))
         .arg(library())
         .args(["-lpthread", "-ldl", "-lm", "-o"])
-        .arg(&program)
-        .output()
-        .expect("a C++ compiler named c++");
+        .arg(&program);
+    let compiled = test_process::output(&mut compiler, LIMIT);
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let run = Command::new(&program).output().unwrap();
+    let run = test_process::output(&mut Command::new(&program), LIMIT);
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     String::from_utf8(run.stdout).unwrap()
 }
