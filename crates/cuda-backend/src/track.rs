@@ -177,7 +177,7 @@ mod tests {
                 scope.spawn(|| sender.send(wait(&queue, &other)).unwrap());
                 assert_eq!(waited.recv_timeout(Duration::from_millis(50)), Err(RecvTimeoutError::Timeout));
                 drop(admitted);
-                waited.recv().unwrap().unwrap();
+                waited.recv_timeout(test_process::LIMIT).unwrap().unwrap();
             });
         }
     }

@@ -13,6 +13,7 @@ use cuda_loader::{
     Status,
     ffi::{self, CUcontext},
 };
+use test_process::{LIMIT, within};
 
 const SCHEDULES: [&str; 3] = ["schedule=lazy", "schedule=random;seed=1", "schedule=random;seed=2"];
 
@@ -220,6 +221,6 @@ fn a_queue_may_go_with_its_thread() {
         let words = queue.upload(&[1u32; 100]).unwrap();
         HELD.set(Some((queue, words)));
     });
-    held.join().unwrap();
+    within(LIMIT, || held.join().unwrap());
     machine.assert_clean();
 }
