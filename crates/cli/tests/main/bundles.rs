@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::{
+    LIMIT,
     private::{failed, listen, pfss},
     text,
 };
 
 /// Runs a subcommand of `pfss`.
 fn run(command: &str, args: &[&str]) -> Output {
-    pfss(command).args(args).output().unwrap()
+    test_process::output(pfss(command).args(args), LIMIT)
 }
 
 fn succeeded(output: Output) -> String {

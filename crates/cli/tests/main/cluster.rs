@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use super::text;
+use super::{LIMIT, text};
 
 /// A proof that takes no time.
 const SMALL: &str = "--air state-machine --log-rows 4 --queries 3 --pow-bits 0";
@@ -43,7 +43,7 @@ fn command(first: &str, name: &str, folder: &Path, task: u32, arguments: &[&str]
 }
 
 fn script(name: &str, folder: &Path, task: u32, arguments: &[&str]) -> Output {
-    command("", name, folder, task, arguments).output().unwrap()
+    test_process::output(&mut command("", name, folder, task, arguments), LIMIT)
 }
 
 /// What lies in a folder, by name.
@@ -106,7 +106,7 @@ fn two_tasks_at_one_line_leave_one_proof_and_its_digest() {
 
     let start = || command(MEET, "prove", folder, 1, &[]).stderr(Stdio::piped()).spawn().unwrap();
     for task in [start(), start()] {
-        let ended = task.wait_with_output().unwrap();
+        let ended = test_process::output_of(task, LIMIT);
         assert_eq!((ended.status.code(), text(&ended.stderr).as_str()), (Some(0), ""));
     }
     let met = fs::read_dir(folder).unwrap().filter(|entry| {

@@ -17,10 +17,16 @@ mod stark_scale;
 mod trace;
 mod trials;
 
+use std::time::Duration;
+
 use assert_cmd::Command;
+
+/// The limit of a process, far above what any takes on a busy machine.
+const LIMIT: Duration = Duration::from_mins(10);
 
 fn trefoil() -> Command {
     let mut command = Command::cargo_bin("trefoil").expect("the program is built");
+    command.timeout(LIMIT);
     for variable in runtime::VARIABLES {
         command.env_remove(variable.name);
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{text, trefoil};
+use super::{LIMIT, text, trefoil};
 
 #[test]
 fn a_network_learns_digits_and_says_what_they_are() {
@@ -37,7 +37,10 @@ fn a_network_learns_digits_and_says_what_they_are() {
 #[cfg(unix)]
 #[test]
 fn a_training_that_was_killed_is_taken_up_to_the_same_network() {
-    use std::{process::Stdio, time::Duration};
+    use std::{
+        process::Stdio,
+        time::{Duration, Instant},
+    };
 
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -47,7 +50,9 @@ fn a_training_that_was_killed_is_taken_up_to_the_same_network() {
     let mut killed = std::process::Command::new(program);
     killed.args(arguments).arg(at("killed")).arg("--checkpoint").arg(at("state"));
     let mut process = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
     while !at("state").exists() {
+        assert!(start.elapsed() < LIMIT && process.try_wait().unwrap().is_none(), "no checkpoint");
         std::thread::sleep(Duration::from_millis(1));
     }
     process.kill().unwrap();

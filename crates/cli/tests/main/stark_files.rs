@@ -9,8 +9,9 @@ use std::{
 };
 
 use assert_cmd::cargo::CommandCargoExt as _;
+use test_process::{output, output_of, wait, within};
 
-use super::{text, trefoil};
+use super::{LIMIT, text, trefoil};
 
 /// A proof that takes no time.
 const SMALL: [&str; 9] =
@@ -134,11 +135,11 @@ fn pipes_and_devices_are_written_to_as_they_are() {
 
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(output(Command::new("mkfifo").arg(&pipe), LIMIT).status.success());
     let mut prover =
         spawned(&[&SMALL[..], &["--out", "pipe", "--html", "/dev/null"]].concat(), folder.path()).spawn().unwrap();
-    let read = fs::read(&pipe).unwrap();
-    assert!(prover.wait().unwrap().success());
+    let read = within(LIMIT, || fs::read(&pipe).unwrap());
+    assert!(wait(&mut prover, LIMIT).success());
     let proof = proof();
     assert_eq!(read, proof);
     assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
@@ -150,11 +151,12 @@ fn pipes_and_devices_are_written_to_as_they_are() {
     // Standard output that is a file holds the proof as well, and nothing else.
     let both = folder.path().join("both");
     let mut prover = spawned(&[&SMALL[..], &["--out", "both"]].concat(), folder.path());
-    assert!(prover.stdout(fs::File::create(&both).unwrap()).status().unwrap().success());
+    let mut prover = prover.stdout(fs::File::create(&both).unwrap()).spawn().unwrap();
+    assert!(wait(&mut prover, LIMIT).success());
     assert_eq!(fs::read(&both).unwrap(), proof);
     // Who throws both away does not get the facts either.
     let mut prover = spawned(&[&SMALL[..], &["--out", "/dev/null"]].concat(), folder.path());
-    assert!(prover.stderr(Stdio::piped()).output().unwrap().stderr.is_empty());
+    assert!(test_process::output(&mut prover, LIMIT).stderr.is_empty());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
 }
 
@@ -180,7 +182,7 @@ fn a_write_that_fails_leaves_nothing_and_an_error() {
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
         let mut shell = Command::new("sh");
         shell.args(["-c", &script, "sh"]).arg(program).args(SMALL).args(["--out", out]).current_dir(folder.path());
-        shell.output().unwrap()
+        output(&mut shell, LIMIT)
     };
     let before = held(folder.path());
     let output = limited("good", 4);
@@ -191,7 +193,7 @@ fn a_write_that_fails_leaves_nothing_and_an_error() {
     trefoil().args(["stark", "verify"]).arg(&proof).assert().success();
     let mut full = Command::cargo_bin("trefoil").unwrap();
     full.args(["stark", "verify"]).arg(&proof).stdout(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
-    let output = full.stderr(Stdio::piped()).output().unwrap();
+    let output = output_of(full.stderr(Stdio::piped()).spawn().unwrap(), LIMIT);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("writing to standard output: No space left"), "{}", text(&output.stderr));
 }
@@ -204,7 +206,9 @@ fn a_file_that_cannot_be_replaced_is_written_in_place() {
     let in_namespace = |script: &str| {
         let mut line = Command::new("unshare");
         line.args(["-rm", "sh", "-ec", script, "sh"]).arg(assert_cmd::cargo::cargo_bin("trefoil"));
-        line.args(SMALL).args(["--out", "proof"]).current_dir(folder.path()).output()
+        line.args(SMALL).args(["--out", "proof"]).current_dir(folder.path());
+        line.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        line.spawn().map(|child| output_of(child, LIMIT))
     };
     fs::write(folder.path().join("proof"), b"old").unwrap();
     fs::write(folder.path().join("mounted"), b"old, and longer than the proof is".repeat(1 << 12)).unwrap();
@@ -243,7 +247,7 @@ fn an_interrupted_proof_leaves_nothing() {
     thread::sleep(Duration::from_millis(300));
     // What runs in the background of a script ignores the signal of the keyboard; this one it does not.
     kill_process(Pid::from_child(&prover), Signal::TERM).unwrap();
-    assert_eq!(prover.wait().unwrap().signal(), Some(Signal::TERM.as_raw()));
+    assert_eq!(wait(&mut prover, LIMIT).signal(), Some(Signal::TERM.as_raw()));
     assert!(held(folder.path()).is_empty());
 }
 
@@ -253,7 +257,7 @@ fn programs_that_write_one_file_at_once_leave_a_whole_one() {
     let line = [&SMALL[..], &["--out", "proof", "--html", "report"]].concat();
     let provers: Vec<_> = (0..6).map(|_| spawned(&line, folder.path()).spawn().unwrap()).collect();
     for mut prover in provers {
-        assert!(prover.wait().unwrap().success());
+        assert!(wait(&mut prover, LIMIT).success());
     }
     let names: Vec<_> = held(folder.path()).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["proof", "report"]);

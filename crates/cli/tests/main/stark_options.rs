@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{text, trefoil};
+use super::{LIMIT, text, trefoil};
 
 /// What the program says to arguments that it cannot use.
 fn refused(arguments: &[&str]) -> String {
@@ -165,7 +165,7 @@ fn memory_that_the_system_refuses_is_an_error() {
         let mut shell = std::process::Command::new("sh");
         shell.args(["-c", "ulimit -v 2000000; exec \"$@\"", "sh"]).arg(&program).current_dir(folder.path());
         shell.args(["stark", "prove", "--air", air, "--log-rows", log_rows, "--out", "a"]).env("TREFOIL_THREADS", "2");
-        let output = shell.output().unwrap();
+        let output = test_process::output(&mut shell, LIMIT);
         assert_eq!(output.status.code(), Some(1), "{air}: {}", text(&output.stderr));
         assert!(text(&output.stderr).contains("out of memory"), "{air}: {}", text(&output.stderr));
     }

@@ -12,8 +12,9 @@ use std::{
 
 use assert_cmd::cargo::CommandCargoExt as _;
 use serde_json::Value;
+use test_process::wait;
 
-use super::{text, trefoil};
+use super::{LIMIT, text, trefoil};
 
 /// The events of a trace.
 fn events(path: &Path) -> Vec<Value> {
@@ -128,7 +129,7 @@ fn an_interrupted_command_leaves_a_trace_that_is_read_line_by_line() {
         thread::sleep(Duration::from_millis(5));
     }
     kill_process(Pid::from_child(&suite), Signal::TERM).unwrap();
-    assert_eq!(suite.wait().unwrap().signal(), Some(Signal::TERM.as_raw()));
+    assert_eq!(wait(&mut suite, LIMIT).signal(), Some(Signal::TERM.as_raw()));
     let text = fs::read_to_string(&trace).unwrap();
     // A file system may cut the last write itself.
     let (lines, _cut) = text.rsplit_once('\n').unwrap();
