@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
     sync::{Mutex, PoisonError},
+    time::Duration,
 };
 
 use tempfile::TempDir;
@@ -28,7 +29,8 @@ fn run(program: &Path, folder: &TempDir, arguments: &[&str], variables: &[(&str,
         command.env_remove(variable.name);
     }
     command.env("TREFOIL_THREADS", "1").envs(variables.iter().copied());
-    command.current_dir(folder.path()).args(arguments).output().unwrap()
+    command.current_dir(folder.path()).args(arguments);
+    test_process::output(&mut command, Duration::from_mins(10))
 }
 
 /// The lines of `mpirun` that start so many processes each, on this machine without any network, while no other test does.
@@ -192,7 +194,7 @@ fn a_process_that_is_killed_ends_all_and_leaves_nothing() {
 #[test]
 fn a_process_that_hangs_is_named_by_all_and_leaves_nothing() {
     let program = program();
-    let line = prove(&program, &LONG, &["--patience", "2"]);
+    let line = prove(&program, &LONG, &["--patience", "10"]);
     let said = stderr(&ended(&[], &line, &signalled("STOP", &line)));
     for rank in 0..3 {
         let line = said.lines().find(|line| line.starts_with(&format!("error: rank {rank} of 4: ")));

@@ -152,7 +152,6 @@ impl Track {
 mod tests {
     use std::{
         sync::mpsc::{RecvTimeoutError, channel},
-        thread,
         time::Duration,
     };
 
@@ -173,12 +172,12 @@ mod tests {
             let buf = queue.zeros::<u8>(64).unwrap();
             let (region, track) = (buf.view().region().unwrap(), queue.track());
             let (sender, waited) = channel();
-            thread::scope(|scope| {
+            test_process::scope(|scope| {
                 let admitted = track.admit("clear", &[(region.block(), Access::Write)]).unwrap();
                 scope.spawn(|| sender.send(wait(&queue, &other)).unwrap());
                 assert_eq!(waited.recv_timeout(Duration::from_millis(50)), Err(RecvTimeoutError::Timeout));
                 drop(admitted);
-                waited.recv().unwrap().unwrap();
+                waited.recv_timeout(test_process::LIMIT).unwrap().unwrap();
             });
         }
     }

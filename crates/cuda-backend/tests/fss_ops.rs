@@ -1,8 +1,6 @@
 //! The function-secret-sharing op set on the simulated driver: every op equals the processor's, and what does not fit is
 //! refused before anything is launched.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use core::ops::Range;
 
 use backend_api::{
@@ -26,9 +24,7 @@ use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_backend::{AesKernel, CudaConfig, CudaQueue};
 use cuda_sim::driver::{Simulation, simulate};
 
-fn words(len: usize, salt: u64) -> Vec<u64> {
-    (0..len as u64).map(|i| (i + 1 + (salt << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ i).collect()
-}
+use crate::fss_kernels::words;
 
 fn labels(len: usize) -> Vec<Label> {
     words(len, 9).into_iter().map(|word| Label::new(u128::from(word) << 64 | u128::from(!word))).collect()

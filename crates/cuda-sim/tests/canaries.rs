@@ -11,7 +11,6 @@
 //!
 //! `-Ctarget-cpu=sm_80` and `-Zbuild-std=core` have no canary: without them there is no text, since the core library that is
 //! at hand is for another target.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,4 @@
 //! Random programs, compiled for the host and for the device: both must compute the same.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use cuda_sim::exec::{Checks, Grid, Memory, Options, Program, Schedule, launch};
 use device_trials::{Arrangement, FAMILIES, PROGRAMS, Work};

@@ -1,6 +1,6 @@
 //! Elementary functions on shares: bit for bit the public fixed-point function, in every mode and over channels.
 
-use std::{thread, time::Duration};
+use std::time::Duration;
 
 use pfss::{
     Dealer, PfssError, RangeError, Session, SignedRange,
@@ -94,7 +94,7 @@ fn a_function_over_channels_sends_what_its_cost_says() {
         let mut session = Session::new(channel);
         (session.function(&q, &gates, bundles, x).unwrap(), session.traffic())
     };
-    let (a, b) = thread::scope(|scope| {
+    let (a, b) = test_process::scope(|scope| {
         let first = scope.spawn(|| party(zero, first, &x[0]));
         let b = party(one, second, &x[1]);
         (first.join().unwrap(), b)

@@ -366,7 +366,7 @@ fn products_of_matrices_are_exact_and_send_what_their_shape_says() {
             session.reveal(&runtime::cpu().unwrap(), Party::Zero, &product).unwrap()
         };
         let [zero, one] = triples;
-        let [client, server] = std::thread::scope(|scope| {
+        let [client, server] = test_process::scope(|scope| {
             let server = scope.spawn(|| run(one, to_zero, &shares[1]));
             [run(zero, to_one, &shares[0]), server.join().unwrap()]
         });

@@ -1,15 +1,20 @@
-//! Tests of gates, descriptors, functions and sessions on the host processor, in one program, since each program builds what is
-//! generic in the queue anew.
+//! Gates, descriptors, functions, sessions and batches.
+//!
+//! Tests on the simulated driver take turns at it, and tests that watch the allocator run in separate processes.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod backends;
+mod batch;
 mod common;
 mod descriptors;
 mod differential;
 mod functions;
 mod gates;
 mod leaks;
+mod malformed;
 mod predicates;
 mod session;
 mod softmax;
 mod suf;
+mod wiping;
 mod wires;

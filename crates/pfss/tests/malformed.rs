@@ -1,46 +1,17 @@
 //! Damaged and hostile key bundles: every one gets a typed error, without a panic and without a large allocation.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
-
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
-};
 
 use pfss::{
     BundleError, Dealer, Gate, KeyBundle,
     suf::{BoolExpr, CoeffMode, Piece, Pred, SufDesc, SufError, SufModes, SufProgram, SufSpec},
 };
 
-/// The system's allocator, counting what the current thread asks for.
-struct Counting;
-
-thread_local! {
-    static ASKED: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to `System` unchanged; the counter is a thread-local without a destructor, so counting
-// neither allocates nor touches freed memory.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ASKED.with(|asked| asked.set(asked.get().saturating_add(layout.size())));
-        // SAFETY: the caller's promise about `layout` is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: `ptr` came from `System` with this `layout`, as the caller promises.
-        unsafe { System.dealloc(ptr, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
+use crate::wiping::asked_bytes;
 
 /// Reads a bundle and holds the reader to its bound: four times the input and a little for errors and tables.
 fn read(bytes: &[u8]) -> Result<KeyBundle, BundleError> {
-    let before = ASKED.with(Cell::get);
+    let before = asked_bytes();
     let result = KeyBundle::from_bytes(bytes);
-    let asked = ASKED.with(Cell::get) - before;
+    let asked = asked_bytes() - before;
     assert!(asked <= 4 * bytes.len() + 4096, "{asked} bytes asked for {} bytes of input", bytes.len());
     result
 }

@@ -3,7 +3,6 @@
 use std::{
     io::{Read, Write},
     net::{TcpListener, TcpStream},
-    thread,
     time::Duration,
 };
 
@@ -46,7 +45,7 @@ fn over_tcp<T: Send>(
 ) -> [T; 2] {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         let first =
             scope.spawn(move || zero(Session::new(TcpChannel::accept(Party::Zero, &listener, &options()).unwrap())));
         let second = one(Session::new(TcpChannel::connect(Party::One, address, &options()).unwrap()));
@@ -114,7 +113,7 @@ fn every_other_gate_of_a_session_is_exact() {
         (truncated, bits, words, powers, x_hat)
     };
     let ([t0, t1], [b0, b1], [w0, w1], [p0, p1]) = (truncate, bits, words, powers);
-    let (a, b) = thread::scope(|scope| {
+    let (a, b) = test_process::scope(|scope| {
         let first = scope.spawn(|| run(zero, [t0, b0, w0, p0], &x[0]));
         let second = run(one, [t1, b1, w1, p1], &x[1]);
         (first.join().unwrap(), second)
@@ -153,7 +152,7 @@ fn a_bundle_is_refused_a_second_time_even_when_read_again_from_its_bytes() {
         assert_eq!(session.traffic(), before, "something was sent");
     };
     let [b0, b1] = bundles;
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         scope.spawn(|| run(zero, b0));
         run(one, b1);
     });
@@ -212,7 +211,7 @@ fn parties_at_different_steps_are_told_and_the_session_closes() {
         error
     };
     let [next_0, next_1] = Dealer::insecure_from_seed(100).deal(&q, &Gate::relu(8).unwrap(), 1).unwrap();
-    let errors = thread::scope(|scope| {
+    let errors = test_process::scope(|scope| {
         let first = scope.spawn(|| run(zero, b0, next_0));
         [run(one, other, next_1), first.join().unwrap()]
     });
@@ -226,7 +225,7 @@ fn against(peer: impl FnOnce(TcpStream) + Send, timeout: Duration) -> Result<Tcp
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let options = TcpOptions { read_timeout: timeout, ..options() };
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         scope.spawn(move || peer(TcpStream::connect(address).unwrap()));
         TcpChannel::accept(Party::Zero, &listener, &options)
     })
@@ -290,7 +289,7 @@ fn a_peer_that_lies_about_lengths_is_refused_before_anything_is_allocated() {
         };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        thread::scope(|scope| {
+        test_process::scope(|scope| {
             scope.spawn(move || peer(TcpStream::connect(address).unwrap()));
             TcpChannel::accept(Party::Zero, &listener, &options()).unwrap().recv(5)
         })
@@ -313,7 +312,7 @@ fn messages_above_the_limit_are_refused_and_long_exchanges_do_not_block() {
         assert_eq!(channel.send(&vec![0; got]), Err(ChannelError::TooLong { max, got }));
         assert_eq!(channel.recv(got), Err(ChannelError::TooLong { max, got }));
     };
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         scope.spawn(|| talk(TcpChannel::accept(Party::Zero, &listener, &tight).unwrap()));
         talk(TcpChannel::connect(Party::One, address, &tight).unwrap());
     });
@@ -323,7 +322,7 @@ fn messages_above_the_limit_are_refused_and_long_exchanges_do_not_block() {
 fn two_processes_of_the_same_party_refuse_each_other() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         let other = scope.spawn(|| TcpChannel::accept(Party::One, &listener, &options()).map(|_| ()).unwrap_err());
         let refused = TcpChannel::connect(Party::One, address, &options()).map(|_| ()).unwrap_err();
         for error in [refused, other.join().unwrap()] {
@@ -352,7 +351,7 @@ fn a_peer_that_flips_bits_past_the_last_element_is_refused() {
     let q = runtime::cpu().unwrap();
     let [b0, b1] = deal(&q, &Gate::relu(9).unwrap(), 3);
     let (zero, one) = memory_pair(PATIENCE);
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         scope.spawn(|| Session::new(Meddler(zero)).relu(&q, b0, &[1, 2, 3]));
         let refused = Session::new(one).relu(&q, b1, &[1, 2, 3]).unwrap_err();
         assert_eq!(refused, PfssError::Channel(ChannelError::Padding));
@@ -372,7 +371,7 @@ fn both<Q: FssOps + Sync>(
         let mut session = Session::new(channel);
         (run(&mut session, q, bundle, x).unwrap(), session.traffic())
     };
-    let (a, b) = thread::scope(|scope| {
+    let (a, b) = test_process::scope(|scope| {
         let first = scope.spawn(|| party(zero, first, &x[0]));
         let b = party(one, second, &x[1]);
         (first.join().unwrap(), b)
@@ -421,7 +420,7 @@ fn a_table_is_read_over_channels_and_sends_what_its_cost_says() {
         let mut session = Session::new(channel);
         (session.run(&q, Task::Lut(&table), bundle, x).unwrap(), session.traffic())
     };
-    let (a, b) = thread::scope(|scope| {
+    let (a, b) = test_process::scope(|scope| {
         let first = scope.spawn(|| party(zero, first, &x[0]));
         let b = party(one, second, &x[1]);
         (first.join().unwrap(), b)

@@ -1,6 +1,6 @@
 //! The softmax block over channels: exact against its public model, and close to the real function.
 
-use std::{thread, time::Duration};
+use std::time::Duration;
 
 use pfss::{
     Dealer, PfssError, RangeError, Session, SignedRange, Traffic, memory_pair,
@@ -34,7 +34,7 @@ fn run(plan: &SoftmaxPlan, x: &[i64]) -> ([Vec<u64>; 2], Traffic) {
         let mut session = Session::new(channel);
         (session.softmax(&q, plan, bundles, x).unwrap(), session.traffic())
     };
-    let (a, b) = thread::scope(|scope| {
+    let (a, b) = test_process::scope(|scope| {
         let first = scope.spawn(|| party(channel_zero, first, &zero));
         let b = party(channel_one, second, &one);
         (first.join().unwrap(), b)

@@ -1,6 +1,6 @@
 //! Descriptors on shares against their plain meaning: every way of selecting and comparing, every input and mask.
 
-use std::{thread, time::Duration};
+use std::time::Duration;
 
 use crate::common::Batch;
 use pfss::{
@@ -453,7 +453,7 @@ fn two_sessions_equal_lockstep_and_send_what_the_cost_says() {
             let mut session = Session::new(channel);
             (session.suf(&q, bundle, x).unwrap(), session.traffic())
         };
-        let (a, b) = thread::scope(|scope| {
+        let (a, b) = test_process::scope(|scope| {
             let first = scope.spawn(|| party(zero, first, &x[0]));
             let b = party(one, second, &x[1]);
             (first.join().unwrap(), b)

@@ -1,15 +1,13 @@
 //! No key material is left in freed memory.
-#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+//!
+//! The allocator is that of the whole test program. Tests that watch it run in separate processes.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
     hint::black_box,
-    slice,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst},
-    },
-    thread,
+    ptr, slice,
+    sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst},
     time::Duration,
 };
 
@@ -17,52 +15,102 @@ use pfss::{
     Dealer, Gate, GateKind, Interval, KeyBundle, Predicate, Session, memory_pair,
     suf::{CoeffMode, Piece, SufDesc, SufModes, SufProgram, SufSpec},
 };
+use test_process::alone;
 
-/// The system's allocator, looking for watched words in memory that is given back.
+/// The system's allocator, which counts the bytes that the current thread asks for and, while a test watches, looks for secrets in
+/// memory that is given back.
 struct Scanning;
+
+thread_local! {
+    static ASKED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The bytes that the current thread asked for so far.
+pub(crate) fn asked_bytes() -> usize {
+    ASKED.with(Cell::get)
+}
 
 static WATCHED: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
 /// Blocks of this many bytes have to be zero when they are given back; 0 watches none.
 static BLOCK: AtomicUsize = AtomicUsize::new(0);
 static FOUND: AtomicUsize = AtomicUsize::new(0);
+/// Watched blocks given back.
+static SEEN: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to `System` unchanged. Memory is read before it is given back, while it is still valid for
-// its whole layout; scanning neither allocates nor writes.
+/// Whether memory that is given back is looked at: only in the processes of this file's tests.
+fn watches() -> bool {
+    WATCHED[0].load(SeqCst) != 0 || BLOCK.load(SeqCst) != 0
+}
+
+fn count(bytes: usize) {
+    ASKED.with(|asked| asked.set(asked.get().saturating_add(bytes)));
+}
+
+// SAFETY: every call goes to `System`, unchanged but for zeros. Memory is read before it is given back, while it is still valid
+// for its whole layout; scanning neither allocates nor writes. The counter is a thread-local without a destructor, so counting
+// neither allocates nor touches freed memory.
 unsafe impl GlobalAlloc for Scanning {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
         // Zeroed, so that `dealloc` never reads uninitialised memory.
         // SAFETY: the caller's promise about `layout` is passed on.
         unsafe { System.alloc_zeroed(layout) }
     }
 
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        unsafe { self.alloc(layout) }
+    }
+
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        let old_size = layout.size();
+        if watches() || new_size > old_size {
+            // SAFETY: the caller promises a size that does not overflow when it is rounded up to the alignment.
+            let new_layout = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
+            // SAFETY: the caller promises that the new size is not zero.
+            let new = unsafe { self.alloc(new_layout) };
+            if !new.is_null() {
+                // SAFETY: both blocks are live, distinct, and at least this long.
+                unsafe { ptr::copy_nonoverlapping(ptr, new, old_size.min(new_size)) };
+                // SAFETY: `ptr` came from this allocator with this `layout`, as the caller promises.
+                unsafe { self.dealloc(ptr, layout) };
+            }
+            return new;
+        }
+        count(new_size);
+        // SAFETY: the caller's promises are passed on. The block does not grow, so all of it stays initialised.
+        unsafe { System.realloc(ptr, layout, new_size) }
+    }
+
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        if WATCHED[0].load(SeqCst) != 0 {
+        if watches() {
             // SAFETY: the block is live, initialised by `alloc`, and `layout.size()` bytes long.
             let block = unsafe { slice::from_raw_parts(ptr, layout.size()) };
-            for word in block.as_chunks::<8>().0 {
-                let word = u64::from_le_bytes(*word);
-                if word != 0 && WATCHED.iter().any(|watched| watched.load(SeqCst) == word) {
-                    FOUND.fetch_add(1, SeqCst);
-                }
-            }
-        }
-        if layout.size() == BLOCK.load(SeqCst) && layout.size() > 0 {
-            // SAFETY: as above.
-            let block = unsafe { slice::from_raw_parts(ptr, layout.size()) };
-            FOUND.fetch_add(block.iter().filter(|&&byte| byte != 0).count(), SeqCst);
-            SEEN.fetch_add(1, SeqCst);
+            scan(block);
         }
         // SAFETY: `ptr` came from `System` with this `layout`, as the caller promises.
         unsafe { System.dealloc(ptr, layout) }
     }
 }
 
-/// Watched blocks given back.
-static SEEN: AtomicUsize = AtomicUsize::new(0);
+/// Counts the watched words of a block, or its bytes that are not zero.
+fn scan(block: &[u8]) {
+    if WATCHED[0].load(SeqCst) != 0 {
+        for word in block.as_chunks::<8>().0 {
+            let word = u64::from_le_bytes(*word);
+            if word != 0 && WATCHED.iter().any(|watched| watched.load(SeqCst) == word) {
+                FOUND.fetch_add(1, SeqCst);
+            }
+        }
+    }
+    if !block.is_empty() && block.len() == BLOCK.load(SeqCst) {
+        FOUND.fetch_add(block.iter().filter(|&&byte| byte != 0).count(), SeqCst);
+        SEEN.fetch_add(1, SeqCst);
+    }
+}
 
 #[global_allocator]
 static ALLOCATOR: Scanning = Scanning;
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// Words found in memory freed by `run`.
 fn found(watched: [u64; 4], run: impl FnOnce()) -> usize {
@@ -117,110 +165,116 @@ fn clipped(coeffs: CoeffMode) -> Gate {
 
 #[test]
 fn the_scanner_sees_a_plain_copy() {
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let words = [0x0123_4567_89ab_cdef, 2, 3, 4];
-    assert!(found(words, || drop(black_box(words.to_vec()))) > 0);
+    alone(|| {
+        let words = [0x0123_4567_89ab_cdef, 2, 3, 4];
+        assert!(found(words, || drop(black_box(words.to_vec()))) > 0);
+    });
 }
 
 #[test]
 fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_shares() {
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let q = runtime::cpu().unwrap();
-    let gates = [
-        Gate::relu(64).unwrap(),
-        Gate::gap_ars(64, 12).unwrap(),
-        Gate::truncate_reduce(64, 5).unwrap(),
-        Gate::interval_powers(64, 3).unwrap(),
-        Gate::lrs(64, 12).unwrap(),
-        Gate::ars(64, 12).unwrap(),
-        Gate::relu_ars(64, 12).unwrap(),
-        Gate::sign_predicates(64).unwrap().with_masks(3).unwrap(),
-        Gate::lut(8, 64).unwrap(),
-        Gate::product(64).unwrap(),
-        clipped(CoeffMode::MaskedSelect),
-        clipped(CoeffMode::IntervalLut),
-        clipped(CoeffMode::StepDcf),
-    ];
-    for gate in gates {
-        let deal = || Dealer::insecure_from_seed(8).deal(&q, &gate, 20).unwrap();
-        let [first, _] = deal();
-        let watched = secrets(&first);
-        drop(first);
-        let x_hat: Vec<u64> = (0..20).map(|i| 1000 + i).collect();
-        let leftovers = found(watched, || {
-            let [bundle, _other] = deal();
-            let bundle = KeyBundle::from_bytes(&bundle.to_bytes()).unwrap().insecure_reusable();
-            let keys = bundle.with_open_inputs().unwrap();
-            match gate.kind() {
-                GateKind::Relu => drop(keys.eval_relu(&q, &x_hat).unwrap()),
-                GateKind::Lrs => drop(keys.eval_lrs(&q, &x_hat).unwrap()),
-                GateKind::Ars => drop(keys.eval_ars(&q, &x_hat).unwrap()),
-                GateKind::ReluArs => drop(keys.eval_relu_ars(&q, &x_hat).unwrap()),
-                GateKind::Lut => drop(keys.eval_lut(&q, &[1 << 40; 256], &x_hat).unwrap()),
-                GateKind::Product => drop(keys.eval_product(&[1, 2].repeat(20)).unwrap()),
-                GateKind::Suf => drop(keys.eval_suf(&q, &x_hat).unwrap()),
-                GateKind::TruncateReduce => drop(keys.eval_truncate_reduce(&q, &x_hat).unwrap()),
-                GateKind::SignPredicates => {
-                    drop(keys.eval_predicates_additive(&q, &[Predicate::NonNegative; 3], &x_hat).unwrap());
+    alone(|| {
+        let q = runtime::cpu().unwrap();
+        let gates = [
+            Gate::relu(64).unwrap(),
+            Gate::gap_ars(64, 12).unwrap(),
+            Gate::truncate_reduce(64, 5).unwrap(),
+            Gate::interval_powers(64, 3).unwrap(),
+            Gate::lrs(64, 12).unwrap(),
+            Gate::ars(64, 12).unwrap(),
+            Gate::relu_ars(64, 12).unwrap(),
+            Gate::sign_predicates(64).unwrap().with_masks(3).unwrap(),
+            Gate::lut(8, 64).unwrap(),
+            Gate::product(64).unwrap(),
+            clipped(CoeffMode::MaskedSelect),
+            clipped(CoeffMode::IntervalLut),
+            clipped(CoeffMode::StepDcf),
+        ];
+        for gate in gates {
+            let deal = || Dealer::insecure_from_seed(8).deal(&q, &gate, 20).unwrap();
+            let [first, _] = deal();
+            let watched = secrets(&first);
+            drop(first);
+            let x_hat: Vec<u64> = (0..20).map(|i| 1000 + i).collect();
+            let leftovers = found(watched, || {
+                let [bundle, _other] = deal();
+                let bundle = KeyBundle::from_bytes(&bundle.to_bytes()).unwrap().insecure_reusable();
+                let keys = bundle.with_open_inputs().unwrap();
+                match gate.kind() {
+                    GateKind::Relu => drop(keys.eval_relu(&q, &x_hat).unwrap()),
+                    GateKind::Lrs => drop(keys.eval_lrs(&q, &x_hat).unwrap()),
+                    GateKind::Ars => drop(keys.eval_ars(&q, &x_hat).unwrap()),
+                    GateKind::ReluArs => drop(keys.eval_relu_ars(&q, &x_hat).unwrap()),
+                    GateKind::Lut => drop(keys.eval_lut(&q, &[1 << 40; 256], &x_hat).unwrap()),
+                    GateKind::Product => drop(keys.eval_product(&[1, 2].repeat(20)).unwrap()),
+                    GateKind::Suf => drop(keys.eval_suf(&q, &x_hat).unwrap()),
+                    GateKind::TruncateReduce => drop(keys.eval_truncate_reduce(&q, &x_hat).unwrap()),
+                    GateKind::SignPredicates => {
+                        drop(keys.eval_predicates_additive(&q, &[Predicate::NonNegative; 3], &x_hat).unwrap());
+                    }
+                    _ => drop(keys),
                 }
-                _ => drop(keys),
-            }
-        });
-        assert_eq!(leftovers, 0, "{}", gate.kind());
-    }
+            });
+            assert_eq!(leftovers, 0, "{}", gate.kind());
+        }
+    });
 }
 
 #[test]
 fn masking_the_factors_of_a_product_leaves_no_share_of_them() {
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let (q, mut dealer) = (runtime::cpu().unwrap(), Dealer::insecure_from_seed(9));
-    let mut deal = || dealer.deal(&q, &Gate::product(64).unwrap(), 2).unwrap();
-    let watched = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb, 0xd6e8_feb8_6659_fd93];
-    let (x, y) = watched.split_at(2);
-    let [keys, _] = deal();
-    assert_eq!(found(watched, || drop(keys.mask_factors(x, y).unwrap())), 0);
+    alone(|| {
+        let (q, mut dealer) = (runtime::cpu().unwrap(), Dealer::insecure_from_seed(9));
+        let mut deal = || dealer.deal(&q, &Gate::product(64).unwrap(), 2).unwrap();
+        let watched = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb, 0xd6e8_feb8_6659_fd93];
+        let (x, y) = watched.split_at(2);
+        let [keys, _] = deal();
+        assert_eq!(found(watched, || drop(keys.mask_factors(x, y).unwrap())), 0);
 
-    let ([keys_zero, keys_one], (zero, one)) = (deal(), memory_pair(Duration::from_secs(20)));
-    let run = || {
-        thread::scope(|scope| {
-            scope.spawn(|| drop(Session::new(zero).product(&q, keys_zero, [x, y]).unwrap()));
-            drop(Session::new(one).product(&q, keys_one, [&[1, 2], &[3, 4]]).unwrap());
-        });
-    };
-    assert_eq!(found(watched, run), 0);
+        let ([keys_zero, keys_one], (zero, one)) = (deal(), memory_pair(Duration::from_secs(20)));
+        let run = || {
+            test_process::scope(|scope| {
+                scope.spawn(|| drop(Session::new(zero).product(&q, keys_zero, [x, y]).unwrap()));
+                drop(Session::new(one).product(&q, keys_one, [&[1, 2], &[3, 4]]).unwrap());
+            });
+        };
+        assert_eq!(found(watched, run), 0);
+    });
 }
 
 /// Shares of single points, which no result shows: each buffer has a size that nothing else has.
 #[test]
 fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
-    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let q = runtime::cpu().unwrap();
-    let keys = |gate: Gate, count: usize| {
-        let [bundle, _] = Dealer::insecure_from_seed(8).deal(&q, &gate, count).unwrap();
-        bundle.with_open_inputs().unwrap()
-    };
-    let x_hat = |count: u64| (0..count).map(|i| 1000 + i * 77).collect::<Vec<u64>>();
+    alone(|| {
+        let q = runtime::cpu().unwrap();
+        let keys = |gate: Gate, count: usize| {
+            let [bundle, _] = Dealer::insecure_from_seed(8).deal(&q, &gate, count).unwrap();
+            bundle.with_open_inputs().unwrap()
+        };
+        let x_hat = |count: u64| (0..count).map(|i| 1000 + i * 77).collect::<Vec<u64>>();
 
-    // payloads of 3 words at the 5 ends of 4 intervals
-    let ends = [3, 900, 5000, 70_000, 1 << 40];
-    let intervals: Vec<_> = ends.windows(2).map(|ends| Interval { start: ends[0], end: Some(ends[1]) }).collect();
-    let powers = keys(Gate::interval_powers(64, 2).unwrap(), 1001);
-    let watched =
-        blocks(buffer(8 * 5 * 3 * 1001), || drop(powers.eval_interval_powers(&q, &intervals, &x_hat(1001)).unwrap()));
-    assert!(watched.0 > 0 && watched.1 == 0, "{watched:?}");
+        // payloads of 3 words at the 5 ends of 4 intervals
+        let ends = [3, 900, 5000, 70_000, 1 << 40];
+        let intervals: Vec<_> = ends.windows(2).map(|ends| Interval { start: ends[0], end: Some(ends[1]) }).collect();
+        let powers = keys(Gate::interval_powers(64, 2).unwrap(), 1001);
+        let watched = blocks(buffer(8 * 5 * 3 * 1001), || {
+            drop(powers.eval_interval_powers(&q, &intervals, &x_hat(1001)).unwrap())
+        });
+        assert!(watched.0 > 0 && watched.1 == 0, "{watched:?}");
 
-    // bits of 3 predicates at 5 points, and the sums that they make
-    let interval = |start, end| Predicate::Interval(Interval { start, end: Some(end) });
-    let predicates = [interval(3, 900), interval(5000, 70_000), Predicate::Lt { beta: 1 << 40 }];
-    for points in [6, 3] {
-        let compare = keys(Gate::full_predicates(64).unwrap(), 32 * 1001);
-        let run = || drop(compare.eval_predicates(&q, &predicates, &x_hat(32 * 1001)).unwrap());
-        let watched = blocks(buffer(4 * points * 1001), run);
-        assert!(watched.0 > 0 && watched.1 == 0, "{points} rows: {watched:?}");
-    }
+        // bits of 3 predicates at 5 points, and the sums that they make
+        let interval = |start, end| Predicate::Interval(Interval { start, end: Some(end) });
+        let predicates = [interval(3, 900), interval(5000, 70_000), Predicate::Lt { beta: 1 << 40 }];
+        for points in [6, 3] {
+            let compare = keys(Gate::full_predicates(64).unwrap(), 32 * 1001);
+            let run = || drop(compare.eval_predicates(&q, &predicates, &x_hat(32 * 1001)).unwrap());
+            let watched = blocks(buffer(4 * points * 1001), run);
+            assert!(watched.0 > 0 && watched.1 == 0, "{points} rows: {watched:?}");
+        }
 
-    // the unit vectors of a table of 2^8 words
-    let table = keys(Gate::lut(8, 64).unwrap(), 1001);
-    let watched = blocks(buffer(16 * 2 * 1001), || drop(table.eval_lut(&q, &[1 << 40; 256], &x_hat(1001)).unwrap()));
-    assert!(watched.0 > 0 && watched.1 == 0, "{watched:?}");
+        // the unit vectors of a table of 2^8 words
+        let table = keys(Gate::lut(8, 64).unwrap(), 1001);
+        let watched =
+            blocks(buffer(16 * 2 * 1001), || drop(table.eval_lut(&q, &[1 << 40; 256], &x_hat(1001)).unwrap()));
+        assert!(watched.0 > 0 && watched.1 == 0, "{watched:?}");
+    });
 }

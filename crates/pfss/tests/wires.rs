@@ -1,6 +1,6 @@
 //! Gates whose outputs come under masks: opening them is safe, and what is opened is the next gate's input.
 
-use std::{thread, time::Duration};
+use std::time::Duration;
 
 use pfss::{
     BundleError, Dealer, Gate, GateKind, Inputs, KeyBundle, MemoryChannel, Party, PfssError, Ring, Session, SufBools,
@@ -179,7 +179,7 @@ fn one_wire_feeds_two_gates_of_a_circuit() {
     let ([relu_0, relu_1], [shift_0, shift_1], [table_0, table_1]) = (relu, shift, table);
     let (zero, one) = memory_pair(Duration::from_secs(20));
     let x = split();
-    let [a, b] = thread::scope(|scope| {
+    let [a, b] = test_process::scope(|scope| {
         let first = scope.spawn(|| circuit(zero, [relu_0, shift_0, table_0], &x[0]).unwrap());
         [circuit(one, [relu_1, shift_1, table_1], &x[1]).unwrap(), first.join().unwrap()]
     });

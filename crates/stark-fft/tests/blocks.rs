@@ -1,12 +1,9 @@
 //! Blocks of an extension beside the whole of it, and refusals.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use backend_api::{Buffer, Queue, Record};
-use stark_fft::{CanonicDomain, Coefficients, Columns, FftError, HostColumns, LdeBlockPlan, LdePlan, M31, TwiddleTree};
+use stark_fft::{Coefficients, Columns, FftError, HostColumns, LdeBlockPlan, LdePlan, M31, TwiddleTree};
 
-fn domain(log_size: u32) -> CanonicDomain {
-    CanonicDomain::new(log_size).unwrap()
-}
+use crate::common::{domain, simulated};
 
 fn polynomials(log_size: u32, count: u32) -> HostColumns<Coefficients> {
     let word = |i: u32| M31::from_u32((i ^ count).wrapping_mul(0x9e37_79b9).rotate_left(9).wrapping_mul(0x85eb_ca6b));
@@ -43,8 +40,7 @@ fn all_blocks_together_are_the_extension() {
 /// One recording for each block, replayed on other polynomials.
 #[test]
 fn blocks_are_recorded_and_replayed() {
-    let settings = runtime::Settings::default();
-    let (q, _) = runtime::open_with(&settings, None, Some(runtime::Choice::Sim)).unwrap();
+    let (_machine, q) = simulated();
     let (small, large) = (domain(6), domain(8));
     let tree = TwiddleTree::new(&q, large).unwrap();
     let whole = LdePlan::new(small, large, 2).unwrap();

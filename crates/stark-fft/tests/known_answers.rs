@@ -10,16 +10,14 @@ use stark_fft::{
     RowOrder, TwiddleTree, ZeroFlag, batch_inverse, batch_inverse_into,
 };
 
+use crate::common::{domain, simulated};
+
 fn words(elements: &[M31]) -> Vec<u32> {
     elements.iter().map(|x| x.word()).collect()
 }
 
 fn one_to_eight() -> Vec<M31> {
     (1..=8).map(M31::from_u32).collect()
-}
-
-fn domain(log_size: u32) -> CanonicDomain {
-    CanonicDomain::new(log_size).expect("a log size in range")
 }
 
 #[test]
@@ -161,8 +159,7 @@ fn points_off_the_circle_and_zeros_to_invert_are_refused() {
 
 #[test]
 fn inverses_are_recorded_and_a_zero_is_reported_when_the_flag_is_asked() {
-    let settings = runtime::Settings::default();
-    let (q, _) = runtime::open_with(&settings, None, Some(runtime::Choice::Sim)).unwrap();
+    let (_machine, q) = simulated();
     let inputs = [1, 2, 3, 5].map(M31::from_u32);
     let (mut elements, mut inverses) = (q.upload(&inputs).unwrap(), q.zeros::<M31>(4).unwrap());
     let mut zeros = ZeroFlag::new(&q).unwrap();
@@ -207,8 +204,7 @@ fn an_op_called_with_wrong_lengths_reports_them() {
 /// Columns of two sizes in one buffer, extended in place of another one's, as a recording that is replayed on other values.
 #[test]
 fn transforms_of_the_callers_buffers_are_recorded_and_replayed() {
-    let settings = runtime::Settings::default();
-    let (q, _) = runtime::open_with(&settings, None, Some(runtime::Choice::Sim)).unwrap();
+    let (_machine, q) = simulated();
     let domains = [3, 4, 5].map(|log_size| CanonicDomain::new(log_size).unwrap());
     let tree = TwiddleTree::new(&q, domains[2]).unwrap();
     let plans =

@@ -8,12 +8,10 @@ use stark_fft::{
     Representation, RowOrder, SetShape, TwiddleTree,
 };
 
+use crate::common::{domain, simulated};
+
 /// Log sizes and numbers of columns, the biggest first.
 const SIZES: [(u32, usize); 4] = [(9, 2), (6, 1), (5, 3), (1, 4)];
-
-fn domain(log_size: u32) -> CanonicDomain {
-    CanonicDomain::new(log_size).expect("a log size in range")
-}
 
 fn host<R: Representation>(log_size: u32, count: usize) -> HostColumns<R> {
     let element = |i: u32| M31::from_u32((i + 1) * 123_457 + log_size);
@@ -261,9 +259,8 @@ fn column_views<Q: Queue>(_: &Q, domain: CanonicDomain, buf: &mut Q::Buf<M31>) -
 
 #[test]
 fn sets_without_columns_are_transformed_to_sets_without_columns() {
-    let settings = runtime::Settings::default();
-    let (sim, _) = runtime::open_with(&settings, None, Some(runtime::Choice::Sim)).unwrap();
-    let (cpu, _) = runtime::open_with(&settings, None, Some(runtime::Choice::Cpu)).unwrap();
+    let (_machine, sim) = simulated();
+    let (cpu, _) = runtime::open_with(&runtime::Settings::default(), None, Some(runtime::Choice::Cpu)).unwrap();
     for q in [cpu, sim] {
         let tree = TwiddleTree::new(&q, domain(1)).unwrap();
         let none = SetShape::new(&[(domain(9), 0)]).unwrap();
@@ -293,8 +290,7 @@ fn from_buf<Q: Queue>(_: &Q, shape: SetShape, buf: Q::Buf<M31>) -> Option<FftErr
 
 #[test]
 fn a_sets_extension_is_recorded_and_replayed() {
-    let settings = runtime::Settings::default();
-    let (q, _) = runtime::open_with(&settings, None, Some(runtime::Choice::Sim)).unwrap();
+    let (_machine, q) = simulated();
     let tree = TwiddleTree::new(&q, domain(10)).unwrap();
     let plan = LdeSetPlan::new(&shape(), 1).unwrap();
     let mut columns = q.zeros::<M31>(shape().len()).unwrap();

@@ -1,15 +1,11 @@
 //! Every size of a domain that there is: planned, and refused for memory alone.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use backend_api::{BackendError, Queue};
 use stark_fft::{
-    CanonicDomain, CfftPlan, Coefficients, Columns, FftError, HostColumns, LdeBlockPlan, LdePlan, M31, MAX_LOG_SIZE,
-    TwiddleTree,
+    CfftPlan, Coefficients, Columns, FftError, HostColumns, LdeBlockPlan, LdePlan, M31, MAX_LOG_SIZE, TwiddleTree,
 };
 
-fn domain(log_size: u32) -> CanonicDomain {
-    CanonicDomain::new(log_size).unwrap()
-}
+use crate::common::{domain, simulate};
 
 /// Holds the factors of 2^20 points and not those of 2^21.
 fn small_queues() -> [runtime::AnyQueue; 2] {
@@ -24,6 +20,7 @@ fn is_for_memory(error: &FftError) -> bool {
 
 #[test]
 fn every_size_is_planned_and_refused_for_memory_alone() {
+    let _machine = simulate("");
     for q in small_queues() {
         let host = HostColumns::<Coefficients>::new(domain(1), vec![M31::ONE; 2]).unwrap();
         let line = Columns::upload(&q, &host).unwrap();

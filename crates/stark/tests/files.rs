@@ -1,5 +1,4 @@
 //! Files of proofs: what is read is what was written, and nothing else is.
-#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
 use runtime::{Choice, Settings};
 use serde_json::{Value, json};

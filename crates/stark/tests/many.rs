@@ -1,13 +1,9 @@
 //! Many proofs on several queues are those of one, whatever device fails.
-#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
-use std::{
-    sync::{Mutex, OnceLock},
-    thread,
-};
+use std::sync::Mutex;
 
 use backend_api::{BackendError, Queue as _};
-use cuda_sim::driver::{self, Rule, Simulation};
+use cuda_sim::driver::Rule;
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use stark::{
     Columns, Jobs, M31, ManyProofs, PcsConfig, Protocol, ProveError, ProverError, StatementProof, StatementProver,
@@ -15,20 +11,13 @@ use stark::{
 };
 use stark_airs::{StateMachine, WideFibonacci};
 
+use crate::common::simulate;
+
 type Proven = Result<StatementProof, ProveError>;
 
 fn open(choice: Choice, cuda_device: u32) -> AnyQueue {
     let settings = Settings { cuda_device, ..Settings::default() };
     runtime::open_with(&settings, Some(Domain::Stark), Some(choice)).unwrap().0
-}
-
-/// Two devices, in place of what `runtime` installs the first time.
-fn two_devices() -> Simulation {
-    static INSTALLED: OnceLock<()> = OnceLock::new();
-    let first = driver::simulate("").unwrap();
-    INSTALLED.get_or_init(|| drop(open(Choice::Sim, 0)));
-    drop(first);
-    driver::simulate("devices=2").unwrap()
 }
 
 fn air() -> WideFibonacci {
@@ -68,7 +57,7 @@ fn many(queues: &[AnyQueue], traces: Vec<Vec<Columns>>) -> Made {
         let before = proven.lock().unwrap()[number].replace(proof);
         assert!(before.is_none(), "{number} was proven before");
     };
-    let queues = thread::scope(|scope| {
+    let queues = test_process::scope(|scope| {
         let workers: Vec<_> = queues.iter().map(|q| scope.spawn(|| many.prove_on(q, keep))).collect();
         workers.into_iter().map(|worker| worker.join().unwrap()).collect()
     });
@@ -120,7 +109,7 @@ fn a_device_that_is_lost_leaves_its_trace_to_the_other() {
     let traces = traces(9);
     let expected = expected(&traces);
     for launch in [1, 40, 200] {
-        let session = two_devices();
+        let session = simulate("devices=2");
         let queues = [0, 1].map(|device| open(Choice::Sim, device));
         session.inject(format!("fail=700@cuLaunchKernel:{launch}").parse::<Rule>().unwrap());
         let made = many(&queues, traces.clone());
@@ -138,7 +127,7 @@ fn a_device_that_is_lost_leaves_its_trace_to_the_other() {
 fn when_all_devices_are_lost_the_caller_has_what_was_proven_before_and_why_the_rest_was_not() {
     let traces = traces(9);
     let expected = expected(&traces);
-    let session = two_devices();
+    let session = simulate("devices=2");
     let queues = [0, 1].map(|device| open(Choice::Sim, device));
     // Each queue replays from its second proof on.
     for launch in [1, 2] {
@@ -191,7 +180,7 @@ fn jobs_of_many_statements_are_done_once_and_a_device_that_is_lost_leaves_its_ow
     let processor = open(Choice::Cpu, 0);
     let expected: Vec<_> = Job::all().iter().map(|job| job.prove(&processor).unwrap()).collect();
     for rule in [None, Some("fail=700@cuLaunchKernel:150")] {
-        let session = two_devices();
+        let session = simulate("devices=2");
         let queues = [0, 1].map(|device| open(Choice::Sim, device));
         if let Some(rule) = rule {
             session.inject(rule.parse::<Rule>().unwrap());
@@ -205,7 +194,7 @@ fn jobs_of_many_statements_are_done_once_and_a_device_that_is_lost_leaves_its_ow
             };
             jobs.work(prove, |ticket, proof| proven.lock().unwrap().push((ticket, proof)))
         };
-        let done = thread::scope(|scope| {
+        let done = test_process::scope(|scope| {
             let workers = queues.each_ref().map(|q| scope.spawn(|| work(q)));
             workers.map(|worker| worker.join().unwrap())
         });
@@ -225,7 +214,7 @@ fn jobs_of_many_statements_are_done_once_and_a_device_that_is_lost_leaves_its_ow
 #[test]
 fn a_job_that_panics_is_left_to_others() {
     let jobs = Jobs::new([("first", 1), ("second", 2)]);
-    let panicked = thread::scope(|scope| {
+    let panicked = test_process::scope(|scope| {
         scope.spawn(|| jobs.work(|_| -> Result<(), ()> { panic!("on purpose") }, |_, ()| {})).join().is_err()
     });
     assert!(panicked);

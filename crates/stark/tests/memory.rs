@@ -1,27 +1,22 @@
 //! The memory of a prover is what was planned.
-#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
 use core::num::NonZeroUsize;
 
 use backend_api::{BackendError, Counted as _, Queue as _};
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use stark::{
-    Columns, FriConfig, M31, PcsConfig, Protocol, ProveError, ProverError, Residency, Statement, StatementProver,
-    Witness, memory_plan, verify,
+    Columns, M31, PcsConfig, Protocol, ProveError, ProverError, Residency, Statement, StatementProver, Witness,
+    memory_plan, verify,
 };
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
+
+use crate::common::{configs, simulate};
 
 const LIMIT: u64 = 1 << 30;
 
 fn open(choice: Choice) -> AnyQueue {
     let settings = Settings { mem_limit_bytes: Some(LIMIT), threads: NonZeroUsize::new(2), ..Settings::default() };
     runtime::open_with(&settings, Some(Domain::Stark), Some(choice)).unwrap().0
-}
-
-fn configs() -> [PcsConfig; 2] {
-    let config = PcsConfig::default();
-    let fri_config = FriConfig { fold_step: 3, log_blowup_factor: 2, n_queries: 30, ..config.fri_config };
-    [config, PcsConfig { fri_config, ..config }]
 }
 
 /// Provers hold what was planned, and none is made where a byte less is free.
@@ -50,6 +45,7 @@ fn hold<S: Statement>(statement: &S, residency: Residency) {
 
 #[test]
 fn provers_take_what_was_planned_and_are_refused_before_any_work_with_a_byte_less() {
+    let _machine = simulate("");
     for residency in [Residency::Full, Residency::Blocks(4), Residency::Blocks(8), Residency::Host(4)] {
         for (log_rows, columns) in [(3, 3), (5, 40), (8, 7)] {
             hold(&WideFibonacci::new(log_rows, columns).unwrap(), residency);
@@ -92,6 +88,7 @@ fn hold_peak<S: Statement, W: Witness>(
 
 #[test]
 fn proofs_take_at_most_two_percent_more_than_was_planned() {
+    let _machine = simulate("");
     let residencies = [Residency::Full, Residency::Blocks(8), Residency::Host(8)];
     let runs = [(Choice::Sim, 10), (Choice::Cpu, 16)];
     for ((choice, log_rows), residency) in
@@ -170,6 +167,7 @@ fn hold_on_host<S: Statement, W: Witness>(choice: Choice, statement: &S, trace: 
 
 #[test]
 fn coefficients_on_the_host_make_the_same_proofs() {
+    let _machine = simulate("");
     for choice in [Choice::Cpu, Choice::Sim] {
         let air = WideFibonacci::new(5, 9).unwrap();
         let seeds: Vec<_> = (0..32).map(|row| [row, 3 * row + 1].map(M31::from_u32)).collect();
@@ -183,6 +181,7 @@ fn coefficients_on_the_host_make_the_same_proofs() {
 
 #[test]
 fn a_device_without_room_for_coefficients_leaves_them_on_the_host() {
+    let _machine = simulate("");
     let config = PcsConfig::default();
     let air = WideFibonacci::new(8, 200).unwrap();
     let seeds: Vec<_> = (0..256).map(|row| [row, 3 * row + 1].map(M31::from_u32)).collect();

@@ -1,22 +1,14 @@
 //! Proofs that are replayed are those that are submitted op by op, with fewer calls of the driver.
-#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
 use backend_api::{Counted as _, Queue as _, Submissions};
-use runtime::{AnyQueue, Choice, Domain, Settings};
+use runtime::AnyQueue;
 use stark::{
     Columns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, Statement, StatementProver,
     Witness,
 };
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
-fn simulated(mem_limit_bytes: Option<u64>) -> AnyQueue {
-    let settings = Settings { mem_limit_bytes, ..Settings::default() };
-    runtime::open_with(&settings, Some(Domain::Stark), Some(Choice::Sim)).unwrap().0
-}
-
-fn words<const N: usize>(words: [u32; N]) -> [M31; N] {
-    words.map(M31::from_u32)
-}
+use crate::common::{simulated, simulated_queue, words};
 
 fn fibonacci(air: &WideFibonacci, rows: u32, seed: u32) -> (Vec<Columns>, impl Witness) {
     let seeds: Vec<_> = (0..rows).map(|row| words([seed + row, seed * row + 1])).collect();
@@ -88,7 +80,7 @@ fn hold_with<S: Statement, W: Witness>(
 
 #[test]
 fn a_replayed_proof_is_one_submission_and_one_wait() {
-    let q = simulated(None);
+    let (_machine, q) = simulated();
     let air = WideFibonacci::new(6, 20).unwrap();
     hold(&q, &air, &[1, 2].map(|seed| fibonacci(&air, 64, seed)));
     let machine = StateMachine::new([4, 5], words([9, 1 << 30])).unwrap();
@@ -100,7 +92,7 @@ fn a_replayed_proof_is_one_submission_and_one_wait() {
 
 #[test]
 fn look_ups_in_tables_and_programs_of_several_kernels_are_replayed_too() {
-    let q = simulated(None);
+    let (_machine, q) = simulated();
     let message = |word: u32| -> Vec<[u32; 16]> { (0..16).map(|block| [word + block; 16]).collect() };
     let ((statement, states), others) =
         (Blake2s::states(&message(7)).unwrap(), Blake2s::states(&message(9)).unwrap().1);
@@ -126,7 +118,7 @@ fn hold_states<S: Statement, W: Witness>(q: &AnyQueue, statement: &S, states: &W
 
 #[test]
 fn a_graph_is_made_anew_for_another_prover_and_kept_after_a_refused_trace() {
-    let q = simulated(None);
+    let (_machine, q) = simulated();
     let mut graph = ProofGraph::new();
     let machine = StateMachine::new([4, 5], words([1, 2])).unwrap();
     let other = StateMachine::new([4, 5], words([1, 3])).unwrap();
@@ -160,7 +152,7 @@ fn a_graph_is_made_anew_for_another_prover_and_kept_after_a_refused_trace() {
 
 #[test]
 fn a_graph_is_made_anew_where_the_trace_is_made_in_another_way() {
-    let (q, air) = (simulated(None), WideFibonacci::new(6, 20).unwrap());
+    let ((_machine, q), air) = (simulated(), WideFibonacci::new(6, 20).unwrap());
     let (mut prover, mut graph) = (prover(&q, &air), ProofGraph::new());
     for seed in 1..4 {
         let (trace, witness) = fibonacci(&air, 64, seed);
@@ -187,7 +179,7 @@ fn a_graph_is_made_anew_where_the_trace_is_made_in_another_way() {
 fn a_graph_takes_hardly_more_memory_than_single_ops_and_without_it_proofs_are_made_op_by_op() {
     let machine = StateMachine::new([4, 9], words([1, 2])).unwrap();
     let trace = machine.trace();
-    let q = simulated(None);
+    let (_machine, q) = simulated();
     let mut single = prover(&q, &machine);
     let expected = single.prove(&q, &trace).unwrap();
     let (needed, mut graph) = (q.budget().peak_bytes(), ProofGraph::new());
@@ -197,7 +189,7 @@ fn a_graph_takes_hardly_more_memory_than_single_ops_and_without_it_proofs_are_ma
     let with_graph = q.budget().peak_bytes();
     assert!(graph.is_recorded() && needed < with_graph && with_graph < needed + needed / 100, "{needed}, {with_graph}");
 
-    let q = simulated(Some(needed));
+    let q = simulated_queue(Some(needed));
     let (mut prover, mut graph) = (prover(&q, &machine), ProofGraph::new());
     for round in 0..4 {
         let (proof, counts) = counted(&q, || prover.prove_replayed(&q, &mut graph, &trace).unwrap());
@@ -208,7 +200,8 @@ fn a_graph_takes_hardly_more_memory_than_single_ops_and_without_it_proofs_are_ma
 
 #[test]
 fn what_waits_for_coefficients_is_never_a_replay() {
-    let (q, machine) = (simulated(None), StateMachine::new([4, 5], words([9, 1 << 30])).unwrap());
+    let (_machine, q) = simulated();
+    let machine = StateMachine::new([4, 5], words([9, 1 << 30])).unwrap();
     let expected = prover(&q, &machine).prove(&q, &machine.trace()).unwrap();
     let (mut prover, mut graph) = (prover_with(&q, &machine, Residency::Host(4)), ProofGraph::new());
     for _ in 0..3 {

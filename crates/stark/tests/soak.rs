@@ -1,10 +1,11 @@
 //! A thousand proofs of changing traces by one prover keep the bytes in use as they were after the first ten.
-#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
 use backend_api::Queue as _;
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use stark::{M31, PcsConfig, ProofGraph, Protocol, Residency, StatementProver, verify};
 use stark_airs::WideFibonacci;
+
+use crate::common::simulate;
 
 const PROOFS: u32 = 1000;
 const WARM: u32 = 10;
@@ -25,6 +26,7 @@ fn usage(q: &AnyQueue) -> [u64; 5] {
 
 /// Proves in each way in turn, and verifies all of it.
 fn soak(choice: Choice, residency: Residency, proofs: u32) {
+    let _machine = (choice == Choice::Sim).then(|| simulate(""));
     let (q, _) = runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(choice)).unwrap();
     let (air, config) = (WideFibonacci::new(2, 4).unwrap(), PcsConfig::default());
     let mut prover = StatementProver::with_residency(&q, Protocol::V2_3, config, &air, residency).unwrap();

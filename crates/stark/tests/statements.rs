@@ -1,10 +1,8 @@
 //! Statements about AIRs that ship: proofs byte for byte those of stwo, and changed ones refused.
-#![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
 use std::{fs, path::PathBuf};
 
 use core_types::air::{Gather, Relation};
-use runtime::{Choice, Domain, Settings};
 use stark::{
     Columns, M31, PcsConfig, Proof, Protocol, ProveError, ProverError, QM31, StarkOps, Statement as _, StatementProof,
     StatementProver, VerifyError, Witness, WitnessVisitor, preprocessed_root, verify,
@@ -12,21 +10,10 @@ use stark::{
 use stark_airs::{AirError, Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
 use crate::{
-    stated::{Stated, blocks},
+    common::{simulated, words},
+    grid::stated::{Stated, blocks},
     statement::{Statement, Vector as Line},
 };
-
-#[path = "grid/stated.rs"]
-mod stated;
-#[path = "../../../vectors/stwo/src/statement.rs"]
-#[allow(
-    dead_code,
-    missing_docs,
-    missing_debug_implementations,
-    unreachable_pub,
-    reason = "written for a program of its own"
-)]
-mod statement;
 
 type Vector = Line<PcsConfig>;
 
@@ -36,10 +23,6 @@ fn file(name: &str) -> Vec<u8> {
 
 fn vectors() -> Vec<Vector> {
     serde_json::from_slice(&file("vectors.json")).unwrap()
-}
-
-fn words<const N: usize>(words: [u32; N]) -> [M31; N] {
-    words.map(M31::from_u32)
 }
 
 /// Proves a statement, and checks that the verifier accepts the proof and knows the same preprocessed columns.
@@ -150,7 +133,7 @@ fn false_statements_and_changed_proofs_are_refused() {
 
 #[test]
 fn traces_that_are_made_on_the_device_prove_the_same() {
-    let simulated = runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(Choice::Sim)).unwrap().0;
+    let (_machine, simulated) = simulated();
     let config = PcsConfig::default();
     let fibonacci = |log_rows: u32, columns| {
         let air = WideFibonacci::new(log_rows, columns).unwrap();

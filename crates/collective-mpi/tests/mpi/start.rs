@@ -10,6 +10,9 @@ use std::{
 
 use collective_mpi::Mpi;
 
+/// The limit of `mpirun`.
+const MOST: Duration = Duration::from_mins(10);
+
 /// Longer than any test takes.
 pub(crate) const LONG: Duration = Duration::from_mins(2);
 
@@ -62,7 +65,8 @@ pub(crate) fn mpirun(name: &str, ranks: usize) -> Output {
     let mut mpirun = Command::new("mpirun");
     mpirun.args(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,vader"]);
     mpirun.args(["-n", &ranks.to_string()]).arg(env::current_exe().unwrap());
-    mpirun.args(["--exact", name, "--nocapture"]).output().unwrap()
+    mpirun.args(["--exact", name, "--nocapture"]);
+    test_process::output(&mut mpirun, MOST)
 }
 
 /// All that was said.

@@ -1,6 +1,6 @@
 //! When programs are compiled, how many are held, and what runs a program that is not compiled.
 
-use crate::job::Job;
+use crate::air_programs::job::Job;
 use backend_api::{
     BackendError, Buffer, Queue, Record,
     ops::air::{AirFractions, AirOps},

@@ -1,7 +1,7 @@
 //! Takes one instruction at a time out of the text of a program, or alters it: each time the result is another one, or
 //! the simulator reports something.
 
-use crate::job::Job;
+use crate::air_programs::job::Job;
 use backend_api::{BackendError, Buffer, Queue};
 use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_backend::{CudaConfig, CudaQueue, KernelSource, ModuleText, ProgramKind};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::job::Job;
+use crate::air_programs::job::Job;
 use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_backend::{AirKernel, CudaConfig, CudaQueue, ProgramKind};
 use cuda_sim::driver::simulate;

@@ -1,6 +1,6 @@
 //! Budgets, pools and what happens when memory runs out.
 
-use crate::support::{Machine, config};
+use crate::device::support::{Machine, config};
 use backend_api::{BackendError, Queue};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue};
 

@@ -1,6 +1,6 @@
 //! Buffers, views and transfers on the simulated driver.
 
-use crate::support::{Machine, config, open, scale};
+use crate::device::support::{Machine, config, open, scale};
 use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Queue};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue};
 

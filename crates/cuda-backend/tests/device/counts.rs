@@ -1,6 +1,6 @@
 //! What queues say that they handed over is what the driver saw.
 
-use crate::support::{Machine, open, scale};
+use crate::device::support::{Machine, open, scale};
 use backend_api::{Buffer, Counted, Fork, Queue, Record, Submissions};
 use cuda_backend::Allocator;
 use cuda_sim::driver::Counters;

@@ -1,6 +1,6 @@
 //! Every call the backend makes, with every code the driver may answer.
 
-use crate::support::{Machine, expected, program};
+use crate::device::support::{Machine, expected, program};
 use backend_api::BackendError;
 use cuda_backend::{Allocator, ModuleError, OpenError};
 use cuda_loader::Status;

@@ -1,6 +1,6 @@
 //! Recordings: the same results as one by one, in one launch, without allocations.
 
-use crate::support::{Machine, add, open, scale};
+use crate::device::support::{Machine, add, open, scale};
 use backend_api::{BackendError, Buffer, Fork, Queue, Record};
 use cuda_backend::{Allocator, CudaBuf, CudaGraph, CudaQueue};
 

@@ -1,6 +1,6 @@
 //! Order of work between host, streams and pools, under schedules that run work as late or as mixed as the API permits.
 
-use crate::support::{Machine, add, config, open, scale};
+use crate::device::support::{Machine, add, config, open, scale};
 use backend_api::{BackendError, Buffer, Fork, Queue};
 use cuda_backend::{Allocator, CudaBuf, CudaConfig, CudaQueue};
 

@@ -1,6 +1,6 @@
 //! Memory of the host that the device copies from and to without a detour.
 
-use crate::support::{Machine, config, kernels, open, scale, stray};
+use crate::device::support::{Machine, config, kernels, open, scale, stray};
 use backend_api::{BackendError, Buffer, Fork, Queue, Record, Register};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue};
 

@@ -6,13 +6,14 @@ use std::{
     thread,
 };
 
-use crate::support::{Machine, add, expected, open, program, scale};
+use crate::device::support::{Machine, add, expected, open, program, scale};
 use backend_api::{Buffer, Fork, Queue, Record};
 use cuda_backend::{Allocator, CudaBuf, CudaQueue};
 use cuda_loader::{
     Status,
     ffi::{self, CUcontext},
 };
+use test_process::{LIMIT, within};
 
 const SCHEDULES: [&str; 3] = ["schedule=lazy", "schedule=random;seed=1", "schedule=random;seed=2"];
 
@@ -28,7 +29,7 @@ fn what_another_thread_waits_for_is_submitted() {
             let busy = home.fork().unwrap();
             let mut kept: Vec<_> = (0..ROUNDS).map(|_| busy.zeros::<u32>(5000).unwrap()).collect();
             let done = AtomicBool::new(false);
-            thread::scope(|scope| {
+            test_process::scope(|scope| {
                 scope.spawn(|| {
                     while !done.load(Ordering::Relaxed) {
                         busy.finish().unwrap();
@@ -56,7 +57,7 @@ fn threads_share_a_queue() {
     for schedule in SCHEDULES {
         let machine = Machine::new(schedule);
         let queue = open(Allocator::StreamOrdered).unwrap();
-        thread::scope(|scope| {
+        test_process::scope(|scope| {
             for thread in 1..4u32 {
                 let queue = &queue;
                 scope.spawn(move || {
@@ -81,7 +82,7 @@ fn queues_of_two_threads_use_the_same_buffers_in_opposite_orders() {
         let queues = [queue.fork().unwrap(), queue];
         let x = queues[0].upload(&[3u32; 200]).unwrap();
         let y = queues[1].upload(&[4u32; 200]).unwrap();
-        thread::scope(|scope| {
+        test_process::scope(|scope| {
             for (queue, [a, b]) in queues.iter().zip([[&x, &y], [&y, &x]]) {
                 scope.spawn(move || {
                     for _ in 0..ROUNDS {
@@ -105,7 +106,7 @@ fn threads_replay_one_graph() {
         let queues = [queue.fork().unwrap(), queue.clone()];
         let mut words: CudaBuf<u32> = queue.upload(&[1; 100]).unwrap();
         let graph = queue.record(|queue| scale(queue, &mut words.view_mut(), 3)).unwrap().unwrap();
-        thread::scope(|scope| {
+        test_process::scope(|scope| {
             for queue in &queues {
                 scope.spawn(|| (0..ROUNDS).try_for_each(|_| queue.replay(&graph)).unwrap());
             }
@@ -189,7 +190,7 @@ fn the_program_may_change_its_context_between_ops() {
 fn every_thread_keeps_its_own_context() {
     let machine = Machine::new("devices=2;schedule=random;seed=1");
     let queue = open(Allocator::Caching).unwrap();
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         for (context, factor) in [(CUcontext::NULL, 2), (primary(1), 3), (primary(0), 4)] {
             let (queue, context) = (&queue, context.0.addr());
             scope.spawn(move || {
@@ -220,6 +221,6 @@ fn a_queue_may_go_with_its_thread() {
         let words = queue.upload(&[1u32; 100]).unwrap();
         HELD.set(Some((queue, words)));
     });
-    held.join().unwrap();
+    within(LIMIT, || held.join().unwrap());
     machine.assert_clean();
 }

@@ -13,7 +13,7 @@ use core_types::{
 use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_sim::exec::Options;
 
-use crate::device::{Call, Done};
+use crate::fss_kernels::device::{Call, Done};
 
 /// The processor's queue, the model that kernels must equal bit for bit.
 pub(crate) static CPU: LazyLock<CpuQueue> = LazyLock::new(|| CpuQueue::open(CpuConfig::default()).unwrap());

@@ -7,7 +7,7 @@ use core_types::{
 use cuda_sim::exec::Options;
 use sha2::{Digest, Sha256};
 
-use crate::device::Call;
+use crate::fss_kernels::device::Call;
 
 /// The bytes 00 01 .. 0f.
 const KEY: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];

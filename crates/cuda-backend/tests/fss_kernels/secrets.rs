@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use ptx::ast::{AddressBase, Body, Instruction, Module, Operand, Symbol};
 
-use crate::device::TEXTS;
+use crate::fss_kernels::device::TEXTS;
 
 static MODULES: LazyLock<[Module; 2]> = LazyLock::new(|| TEXTS.map(|(ptx, _)| ptx::parse(ptx).unwrap()));
 

@@ -3,7 +3,7 @@
 use core_types::cmp::cmp_blocks;
 use cuda_sim::exec::Options;
 
-use crate::{
+use crate::fss_kernels::{
     batch::{CmpBatch, DcfBatch},
     device::Done,
 };

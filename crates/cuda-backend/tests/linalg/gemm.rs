@@ -11,7 +11,7 @@ use core_types::params::{
 use cuda_backend::CudaQueue;
 use half::{bf16, f16};
 
-use crate::{
+use crate::linalg::{
     model::activation,
     rig::{Random, assert_close, on_every_order, rounding},
 };

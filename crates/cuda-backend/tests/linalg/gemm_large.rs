@@ -5,7 +5,7 @@ use core_types::params::gemm::GemmParams;
 use cuda_backend::CudaQueue;
 use half::{bf16, f16};
 
-use crate::{gemm::Product, rig::on_device};
+use crate::linalg::{gemm::Product, rig::on_device};
 
 fn product<T: Real>(q: &CudaQueue, [a_transposed, b_transposed]: [bool; 2]) {
     let mut p = Product::<T>::new([72, 104, 40], 96, [a_transposed, b_transposed, false]).p;

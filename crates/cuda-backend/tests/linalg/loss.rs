@@ -7,7 +7,7 @@ use backend_api::{
 use cuda_backend::CudaQueue;
 use half::{bf16, f16};
 
-use crate::{
+use crate::linalg::{
     model,
     rig::{Random, assert_close, on_every_order, rounding, wide},
 };

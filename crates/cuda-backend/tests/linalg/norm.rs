@@ -8,7 +8,7 @@ use core_types::params::rows::NormParams;
 use cuda_backend::CudaQueue;
 use half::{bf16, f16};
 
-use crate::rig::{Random, assert_close, assert_near, on_every_order, wide};
+use crate::linalg::rig::{Random, assert_close, assert_near, on_every_order, wide};
 
 /// Rows and lengths for registers, warps, blocks and several blocks of rows.
 const SHAPES: [(usize, usize); 8] = [(1, 1), (3, 7), (5, 64), (130, 12), (2, 1000), (3, 1024), (2, 1028), (1, 3001)];

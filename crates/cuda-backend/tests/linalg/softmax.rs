@@ -8,7 +8,7 @@ use core_types::params::rows::{AxisParams, SoftmaxParams};
 use cuda_backend::CudaQueue;
 use half::{bf16, f16};
 
-use crate::{
+use crate::linalg::{
     model,
     rig::{Random, after_lead, assert_close, assert_near, on_every_order, rounding, wide},
 };

@@ -29,7 +29,7 @@ macro_rules! status {
 /// Calls a function of the driver that must succeed.
 macro_rules! ok {
     ($function:ident($($argument:expr),* $(,)?)) => {
-        assert_eq!(crate::bench::status!($function($($argument),*)), cuda_loader::Status::SUCCESS)
+        assert_eq!(crate::driver::bench::status!($function($($argument),*)), cuda_loader::Status::SUCCESS)
     };
 }
 

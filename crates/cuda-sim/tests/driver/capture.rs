@@ -8,7 +8,7 @@ use cuda_loader::{
     },
 };
 
-use crate::bench::{Bench, ok, scale, status};
+use crate::driver::bench::{Bench, ok, scale, status};
 
 fn end(stream: CUstream) -> (Status, CUgraph) {
     let mut graph = CUgraph::NULL;
@@ -115,7 +115,7 @@ fn calls_that_a_capture_cannot_hold_invalidate_it() {
         (
             "module",
             |_, _| {
-                let text = std::ffi::CString::new(crate::bench::KERNELS).unwrap();
+                let text = std::ffi::CString::new(crate::driver::bench::KERNELS).unwrap();
                 status!(cuModuleLoadData(&mut ffi::CUmodule::default(), text.as_ptr().cast()))
             },
             Status::STREAM_CAPTURE_UNSUPPORTED,
@@ -161,7 +161,7 @@ fn the_mode_says_whose_calls_are_refused() {
         let bench = Bench::new("");
         let (stream, context) = (bench.stream(), bench.context);
         ok!(cuStreamBeginCapture_v2(stream, mode));
-        let answer = std::thread::scope(|scope| {
+        let answer = test_process::scope(|scope| {
             scope
                 .spawn(|| {
                     ok!(cuCtxSetCurrent(context));
@@ -191,7 +191,7 @@ fn a_capture_ends_on_the_thread_that_began_it() {
     let bench = Bench::new("");
     let (stream, context) = (bench.stream(), bench.context);
     ok!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
-    let elsewhere = std::thread::scope(|scope| {
+    let elsewhere = test_process::scope(|scope| {
         scope
             .spawn(|| {
                 ok!(cuCtxSetCurrent(context));

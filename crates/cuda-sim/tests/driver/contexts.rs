@@ -6,7 +6,7 @@ use cuda_loader::{
 };
 use cuda_sim::driver::{Report, simulate};
 
-use crate::bench::{Bench, ok, status};
+use crate::driver::bench::{Bench, ok, status};
 
 fn attribute(which: u32, ordinal: i32) -> i32 {
     let mut value = -1;

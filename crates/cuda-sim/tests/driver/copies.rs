@@ -6,7 +6,7 @@ use cuda_loader::{
 };
 use cuda_sim::driver::Report;
 
-use crate::bench::{Bench, ok, status};
+use crate::driver::bench::{Bench, ok, status};
 
 #[test]
 fn fills_write_their_pattern_and_no_more() {

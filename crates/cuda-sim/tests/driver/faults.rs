@@ -3,7 +3,7 @@
 use cuda_loader::Status;
 use cuda_sim::driver::{CLASSES, Report, class};
 
-use crate::bench::{Bench, ok, scale, status};
+use crate::driver::bench::{Bench, ok, scale, status};
 
 /// A function's name and a call of it.
 type Call = (&'static str, Box<dyn Fn() -> Status>);

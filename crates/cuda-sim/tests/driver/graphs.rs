@@ -9,7 +9,7 @@ use cuda_loader::{
     },
 };
 
-use crate::bench::{Bench, ok, status};
+use crate::driver::bench::{Bench, ok, status};
 
 fn new_graph() -> CUgraph {
     let mut graph = CUgraph::NULL;
@@ -164,13 +164,13 @@ fn memory_that_a_capture_allocates_lives_as_long_as_the_graph() {
     let bench = Bench::new("");
     let (stream, kernel, out) = (bench.stream(), bench.kernel("scale"), bench.upload(&[0; 4]));
     // The first launch places the variables of the module.
-    assert_eq!(crate::bench::scale(kernel, out, 0, 4, stream), Status::SUCCESS);
+    assert_eq!(crate::driver::bench::scale(kernel, out, 0, 4, stream), Status::SUCCESS);
     let before = bench.session.usage(0).used;
     ok!(cuStreamBeginCapture_v2(stream, ffi::capture::THREAD_LOCAL));
     let mut scratch = 0;
     ok!(cuMemAllocAsync(&raw mut scratch, 16, stream));
     ok!(cuMemsetD32Async(scratch, 4, 4, stream));
-    assert_eq!(crate::bench::scale(kernel, scratch, 2, 4, stream), Status::SUCCESS);
+    assert_eq!(crate::driver::bench::scale(kernel, scratch, 2, 4, stream), Status::SUCCESS);
     ok!(cuMemcpyDtoDAsync_v2(out, scratch, 16, stream));
     ok!(cuMemFreeAsync(scratch, stream));
     let mut whole = CUgraph::NULL;

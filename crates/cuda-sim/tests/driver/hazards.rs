@@ -11,7 +11,7 @@ use cuda_loader::{
 };
 use cuda_sim::driver::Report;
 
-use crate::bench::{Bench, ok, scale, status};
+use crate::driver::bench::{Bench, ok, scale, status};
 
 const SCHEDULES: [&str; 4] = ["schedule=eager", "schedule=lazy", "schedule=random;seed=1", "schedule=random;seed=2"];
 

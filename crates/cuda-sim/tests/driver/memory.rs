@@ -8,7 +8,7 @@ use cuda_loader::{
 };
 use cuda_sim::driver::Report;
 
-use crate::bench::{Bench, ok, scale, status};
+use crate::driver::bench::{Bench, ok, scale, status};
 
 #[test]
 fn memory_runs_out_and_comes_back() {

@@ -8,7 +8,7 @@ use cuda_loader::{
 };
 use cuda_sim::driver::Report;
 
-use crate::bench::{Bench, KERNELS, ok, scale, status};
+use crate::driver::bench::{Bench, KERNELS, ok, scale, status};
 
 /// Loads a text with logs; the status, the information and the error.
 fn load(text: &str) -> (Status, String, String) {

@@ -7,7 +7,7 @@ use cuda_loader::{
 };
 use cuda_sim::driver::Report;
 
-use crate::bench::{Bench, ok, status};
+use crate::driver::bench::{Bench, ok, status};
 
 /// Calls a function of NCCL.
 macro_rules! nccl {
@@ -295,7 +295,7 @@ fn a_rank_that_does_not_come_keeps_others_until_they_abort() {
         assert_eq!([0, 1].map(|at| ranks[at].error()), [Status::REMOTE_ERROR; 2]);
         assert_eq!(ranks[1].send(words[1], 1, 0), Status::REMOTE_ERROR, "{spec}");
         // A thread that waits goes on when another one aborts.
-        std::thread::scope(|scope| {
+        test_process::scope(|scope| {
             let waiting = scope.spawn(|| ranks[0].words(words[0], 2));
             for rank in &ranks[..2] {
                 assert_eq!(nccl!(ncclCommAbort(rank.comm)), Status::SUCCESS);

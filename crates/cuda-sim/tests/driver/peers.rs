@@ -7,7 +7,7 @@ use cuda_loader::{
     ffi::{CUcontext, CUdeviceptr, p2p},
 };
 
-use crate::bench::{Bench, ok, scale, status};
+use crate::driver::bench::{Bench, ok, scale, status};
 
 /// A second context beside the bench's, with four words on its device.
 fn second(ordinal: i32, words: [u32; 4]) -> (CUcontext, CUdeviceptr) {

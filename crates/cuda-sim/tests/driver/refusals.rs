@@ -8,7 +8,7 @@ use cuda_loader::{
 };
 use cuda_sim::driver::{Report, simulate};
 
-use crate::bench::{Bench, ok, status};
+use crate::driver::bench::{Bench, ok, status};
 
 /// A module of one kernel `k`, by what stands before it, its parameters and directives, and its body.
 fn text(version: &str, before: &str, head: &str, body: &str) -> String {

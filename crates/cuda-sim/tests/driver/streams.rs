@@ -8,7 +8,7 @@ use cuda_loader::{
     ffi::{self, CUstream},
 };
 
-use crate::bench::{Bench, ok, scale, status};
+use crate::driver::bench::{Bench, ok, scale, status};
 
 /// Uploads 8 words from pinned memory and changes that memory before anything has waited; what arrived.
 fn reuse_early(spec: &str) -> Vec<u32> {
@@ -187,7 +187,7 @@ fn threads_share_the_driver() {
     for schedule in ["eager", "lazy", "random"] {
         let bench = Bench::new(&format!("schedule={schedule}"));
         let (kernel, context) = (bench.kernel("scale"), bench.context);
-        std::thread::scope(|scope| {
+        test_process::scope(|scope| {
             for thread in 0..4u32 {
                 let bench = &bench;
                 scope.spawn(move || {

@@ -9,7 +9,7 @@ use cust::{
     prelude::{Context, CudaFlags, Device, Module, Stream, StreamFlags},
 };
 
-use crate::bench::KERNELS;
+use crate::driver::bench::KERNELS;
 
 #[test]
 fn every_device_runs_a_kernel_through_cust() {

@@ -2,7 +2,7 @@
 
 use cuda_sim::exec::{Access, FaultKind, Grid, Space};
 
-use crate::rig::{checked_orders, races, silent, verdict};
+use crate::exec::rig::{checked_orders, races, silent, verdict};
 
 const WORDS: &[u32] = &[0; 512];
 

@@ -3,8 +3,8 @@
 use cuda_sim::exec::{Grid, Options};
 use half::{bf16, f16};
 
-use crate::rig::{download, memory, module, run};
-use crate::vectors::{check, check_by, check_predicate, check16, check32, check64};
+use crate::exec::rig::{download, memory, module, run};
+use crate::exec::vectors::{check, check_by, check_predicate, check16, check32, check64};
 
 /// The bits of an `f32` result; PTX knows one NaN.
 fn bits(value: f32) -> u32 {

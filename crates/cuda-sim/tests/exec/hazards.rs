@@ -2,8 +2,8 @@
 
 use cuda_sim::exec::{FaultKind, Grid, Memory, Options, Space};
 
-use crate::programs::all_modes;
-use crate::rig::{download, memory, module, run, upload};
+use crate::exec::programs::all_modes;
+use crate::exec::rig::{download, memory, module, run, upload};
 
 /// A load under a condition, then a shuffle among all lanes: duplicated into both arms of the branch, or after it.
 fn guarded_shuffle(duplicated: bool) -> String {

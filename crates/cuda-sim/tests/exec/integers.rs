@@ -1,6 +1,6 @@
 //! Integer and bit operations against wide host arithmetic.
 
-use crate::vectors::{check, check_predicate, check16, check32, check64};
+use crate::exec::vectors::{check, check_predicate, check16, check32, check64};
 
 fn s32(word: u32) -> i128 {
     (word as i32).into()

@@ -3,7 +3,7 @@
 use cuda_sim::exec::{FaultKind, Grid, LoadError, Options, Program};
 use ptx::ParseErrorKind;
 
-use crate::rig::{memory, module, run};
+use crate::exec::rig::{memory, module, run};
 
 const HEAD: &str = ".version 7.0\n.target sm_80\n.address_size 64\n";
 

@@ -3,8 +3,8 @@
 
 use cuda_sim::exec::{FaultKind, Grid, Options, Space};
 
-use crate::programs::all_modes;
-use crate::rig::{download, memory, module, races, reported, run, silent, upload};
+use crate::exec::programs::all_modes;
+use crate::exec::rig::{download, memory, module, races, reported, run, silent, upload};
 
 const ZEROS: &[u32] = &[0; 256];
 

@@ -2,7 +2,7 @@
 
 use cuda_sim::exec::{FaultKind, GAP, GUARD, Grid, Memory, MemoryProblem, Options, Program, Space};
 
-use crate::rig::{memory, module, run, upload};
+use crate::exec::rig::{memory, module, run, upload};
 
 /// One thread loads a word through `p0` and stores it to `p1`.
 const COPY: &str = "ld.param.u64 %d0, [p0];

@@ -2,7 +2,7 @@
 
 use cuda_sim::exec::{Grid, Space};
 
-use crate::rig::{races, silent};
+use crate::exec::rig::{races, silent};
 
 const ZEROS: &[u32] = &[0; 256];
 

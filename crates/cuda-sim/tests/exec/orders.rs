@@ -1,6 +1,6 @@
 //! Kernels of random lines in every order.
 
-use crate::scrambled::{Verdict, check};
+use crate::exec::scrambled::{Verdict, check};
 
 /// Bytes of a kernel.
 const BYTES: usize = 1 + 4 * 12;

@@ -2,7 +2,7 @@
 
 use cuda_sim::exec::{Checks, Grid, Options, Schedule};
 
-use crate::rig::{download, memory, module, run, upload};
+use crate::exec::rig::{download, memory, module, run, upload};
 
 /// `out[i] = a[i] + b[i]` for `i < n`, one thread each.
 pub(crate) const ADD: &str = "

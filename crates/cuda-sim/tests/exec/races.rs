@@ -2,8 +2,8 @@
 
 use cuda_sim::exec::{Checks, FaultKind, Grid, Options, Space};
 
-use crate::programs::{REDUCE, all_modes};
-use crate::rig::{download, memory, module, run, upload};
+use crate::exec::programs::{REDUCE, all_modes};
+use crate::exec::rig::{download, memory, module, run, upload};
 
 #[test]
 fn every_barrier_of_the_reduction_is_needed() {

@@ -2,8 +2,8 @@
 
 use cuda_sim::exec::{FaultKind, Grid, Options};
 
-use crate::programs::all_modes;
-use crate::rig::{download, memory, module, run, upload};
+use crate::exec::programs::all_modes;
+use crate::exec::rig::{download, memory, module, run, upload};
 
 fn kind(body: &str, threads: u32, options: &Options) -> FaultKind {
     let text = module(0, body);

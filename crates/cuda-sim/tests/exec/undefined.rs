@@ -2,7 +2,7 @@
 
 use cuda_sim::exec::{FaultKind, Grid, Options};
 
-use crate::rig::{memory, module, reported, run, silent};
+use crate::exec::rig::{memory, module, reported, run, silent};
 
 const WORDS: &[u32] = &[1; 256];
 

@@ -2,7 +2,7 @@
 
 use cuda_sim::exec::{Grid, Options};
 
-use crate::rig::{memory, module, run};
+use crate::exec::rig::{memory, module, run};
 
 /// Lanes of one run.
 pub(crate) const LANES: usize = 128;

@@ -3,9 +3,9 @@
 use cuda_sim::exec::{Grid, Options};
 use half::bf16;
 
-use crate::programs::all_modes;
-use crate::rig::{download, memory, module, run, upload};
-use crate::vectors::word;
+use crate::exec::programs::all_modes;
+use crate::exec::rig::{download, memory, module, run, upload};
+use crate::exec::vectors::word;
 
 /// Runs one warp: `%r1` holds the lane's input word, `%r0` the lane; `%r4` and `%r5` are stored.
 fn warp(body: &str, input: &[u32], options: &Options) -> (Vec<u32>, Vec<u32>) {

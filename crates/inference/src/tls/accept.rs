@@ -172,7 +172,7 @@ mod tests {
                 Some(number) => Err(io::Error::from_raw_os_error(number)),
                 None => Ok(listener.accept()?.0),
             };
-            thread::scope(|scope| {
+            test_process::scope(|scope| {
                 let connecting = scope.spawn(|| client.connect(address).map(drop));
                 accept_from(server, next, Some(Limits::default().idle), |error| refused.push(error.to_string()))
                     .unwrap();

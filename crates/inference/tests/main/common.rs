@@ -9,7 +9,7 @@ use inference::{
 use nn_ops::io::{Tensor, Tensors};
 use pfss::{Channel, Dealer, memory_pair};
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Weights of every size within the limit of the architecture, the extremes among them.
 pub(crate) fn weights(model: &Model) -> Parameters {
@@ -55,7 +55,7 @@ pub(crate) fn run_over<C: Channel + Send>(
 ) -> [Result<Inferred, InferenceError>; 2] {
     let ([client, server], [to_server, to_client]) = (keys, channels);
     let images = images(model);
-    std::thread::scope(|scope| {
+    test_process::scope(|scope| {
         let serving = scope
             .spawn(|| party::run(&runtime::cpu().unwrap(), model, server, to_client, Role::Server(weights), |_| ()));
         let role = Role::Client(&images);

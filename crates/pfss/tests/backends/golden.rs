@@ -6,11 +6,11 @@ use pfss::{
     Dealer, Gate, GateKind, Interval, KeyBundle, MatrixShape, MatrixTriple, Predicate, SignedRange,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
 };
-use runtime::{AnyQueue, Choice};
+use runtime::AnyQueue;
 
 use crate::{
-    open,
-    play::{Questions, Turn},
+    backends::play::{Questions, Turn},
+    common::queues::{Sim, cpu},
 };
 
 /// The seed of the first bundle; each has the next.
@@ -108,7 +108,8 @@ fn assert_same(got: &[u8], expected: &[u8], file: &str) {
 
 #[test]
 fn the_dealer_writes_the_committed_bundles_byte_for_byte() {
-    for q in [open(Choice::Cpu), open(Choice::Sim)] {
+    let machine = Sim::new("");
+    for q in [cpu(None), machine.queue(None)] {
         let cases = cases();
         for (seed, (name, gate, count)) in (FIRST_SEED..).zip(&cases) {
             let dealt = Dealer::insecure_from_seed(seed).deal(&q, gate, *count).unwrap();
@@ -155,7 +156,8 @@ fn play(q: &AnyQueue, name: &str, gate: &Gate, x_hat: &[u64]) -> [(Vec<u64>, Vec
 fn the_committed_bundles_give_the_messages_and_shares_written_beside_them() {
     let rows = shares();
     let row = |name: &str, what: &str| &rows[&(name.to_owned(), what.to_owned())];
-    for q in [open(Choice::Cpu), open(Choice::Sim)] {
+    let machine = Sim::new("");
+    for q in [cpu(None), machine.queue(None)] {
         for (name, gate, _) in cases() {
             let played = play(&q, name, &gate, row(name, "x_hat"));
             for (party, (opened, shares)) in played.iter().enumerate() {

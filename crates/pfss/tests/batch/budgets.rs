@@ -7,7 +7,10 @@ use pfss::{
 };
 use runtime::AnyQueue;
 
-use crate::common::{Case, Sim, cases, cpu, flat, flushed, relu};
+use crate::{
+    batch::common::{Case, cases, flat, flushed, relu},
+    common::queues::{Sim, cpu},
+};
 
 fn limited(device_bytes: u64, fit: Fit) -> BatchConfig {
     let limits = BatchLimits { device_bytes: Some(device_bytes), ..BatchLimits::default() };

@@ -1,45 +1,12 @@
-//! Queues, jobs with known masks, and both parties of a batch.
+//! Jobs with known masks, and both parties of a batch.
 
-use std::sync::OnceLock;
-
-use cuda_sim::driver::{self, Simulation};
 use pfss::{
     Dealer, Gate, KeyBundle, MaskedKeys, PfssError, Predicate, Ring, SignedRange, SufBools, SufShares, Task,
     batch::{BatchConfig, Handle, Job, Shares, SuperBatch},
     run_lockstep, run_suf_lockstep,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
 };
-use runtime::{AnyQueue, Choice, Domain, Settings};
-
-/// A queue on the processor with a byte budget.
-pub(crate) fn cpu(budget: Option<u64>) -> AnyQueue {
-    open(Choice::Cpu, budget)
-}
-
-fn open(choice: Choice, mem_limit_bytes: Option<u64>) -> AnyQueue {
-    let settings = Settings { mem_limit_bytes, ..Settings::default() };
-    runtime::open_with(&settings, Some(Domain::Pfss), Some(choice)).unwrap().0
-}
-
-/// The simulated machine, for one test at a time.
-pub(crate) struct Sim {
-    pub(crate) session: Simulation,
-}
-
-impl Sim {
-    pub(crate) fn new(spec: &str) -> Self {
-        // `runtime` installs its own machine the first time; later ones replace it.
-        static INSTALLED: OnceLock<()> = OnceLock::new();
-        let first = driver::simulate("").unwrap();
-        INSTALLED.get_or_init(|| drop(open(Choice::Sim, None)));
-        drop(first);
-        Self { session: driver::simulate(spec).unwrap() }
-    }
-
-    pub(crate) fn queue(&self, budget: Option<u64>) -> AnyQueue {
-        open(Choice::Sim, budget)
-    }
-}
+use runtime::AnyQueue;
 
 /// Uniform enough.
 pub(crate) fn noise(seed: u64, count: usize) -> Vec<u64> {

@@ -10,7 +10,7 @@ use pfss::{
 };
 use runtime::AnyQueue;
 
-use crate::common::{Sim, noise};
+use crate::{batch::common::noise, common::queues::Sim};
 
 /// What one evaluation asks of the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

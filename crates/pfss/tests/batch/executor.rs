@@ -1,7 +1,7 @@
 //! Tasks side by side: the shares of the gates alone, few messages, one flush of each class in a phase, and an error
 //! where nothing moves.
 
-use std::{thread, time::Duration};
+use std::time::Duration;
 
 use pfss::{
     Dealer, Gate, GateKind, Inputs, KeyBundle, MaskedKeys, MemoryChannel, PfssError, Session, SignedRange, Task,
@@ -13,7 +13,10 @@ use pfss::{
 };
 use runtime::AnyQueue;
 
-use crate::common::{Case, cpu, noise, relu};
+use crate::{
+    batch::common::{Case, noise, relu},
+    common::queues::cpu,
+};
 
 const LAZY: Pace = Pace::Lazy { open_words: 1 << 22, jobs: 1 << 14 };
 
@@ -62,7 +65,7 @@ impl Layer {
 /// Runs one closure for each party, on two threads.
 fn both<T: Send>(run: impl Fn(Session<MemoryChannel>, usize) -> T + Sync) -> [T; 2] {
     let (zero, one) = memory_pair(Duration::from_secs(20));
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         let first = scope.spawn(|| run(Session::new(zero), 0));
         let second = run(Session::new(one), 1);
         [first.join().unwrap(), second]
@@ -129,7 +132,7 @@ fn tasks_share_their_messages_and_flushes_and_get_the_shares_of_the_gates_alone(
 #[test]
 fn gates_of_different_numbers_of_rounds_run_side_by_side() {
     let q = cpu(None);
-    let all = crate::common::cases(35);
+    let all = crate::batch::common::cases(35);
     let (relu, suf) = (&all[0], &all[12]);
     let results = both(|mut session, party| {
         let mut executor = executor(&q, BatchConfig::default(), LAZY);
@@ -157,7 +160,7 @@ fn a_chain_refuses_gates_that_do_not_take_shares_of_results() {
     let ([open, _], _) = dealer.deal_wired(&q, &bare, Inputs::Open(&[&wires[0]])).unwrap();
     let [fresh, _] = dealer.deal(&q, &bare, 2).unwrap();
     let again = |bundle: &KeyBundle| KeyBundle::from_bytes(&bundle.to_bytes()).unwrap();
-    let suf = || crate::common::cases(2)[12].deal().into_iter().next().unwrap();
+    let suf = || crate::batch::common::cases(2)[12].deal().into_iter().next().unwrap();
     let chain = || GateChain::on(vec![5, 6]);
     let then = |chain: GateChain<'static>, bundle| chain.then(Class::Coeff, Task::Relu, bundle);
 

@@ -7,7 +7,10 @@ use pfss::{
 };
 use runtime::AnyQueue;
 
-use crate::common::{Case, Sim, relu};
+use crate::{
+    batch::common::{Case, relu},
+    common::queues::Sim,
+};
 
 const CONFIG: BatchConfig = BatchConfig { fit: Fit::Split, part: 32, slots: 2, limits: DEFAULT_LIMITS };
 const DEFAULT_LIMITS: pfss::batch::BatchLimits =

@@ -5,7 +5,6 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    thread,
     time::Duration,
 };
 
@@ -18,7 +17,10 @@ use pfss::{
 
 use runtime::AnyQueue;
 
-use crate::common::{Sim, cases, cpu, flat, flushed, relu, sum};
+use crate::{
+    batch::common::{cases, flat, flushed, relu, sum},
+    common::queues::{Sim, cpu},
+};
 
 fn wrong(expected: State, got: State) -> BatchError {
     BatchError::State { expected, got }
@@ -171,7 +173,7 @@ fn parties_over_channels_open_all_gates_together() {
         assert_eq!(batch.counters().rounds, rounds - 1);
         handles.into_iter().map(|handle| flat(batch.shares(handle).unwrap())).collect::<Vec<_>>()
     };
-    let (mine, theirs) = thread::scope(|scope| {
+    let (mine, theirs) = test_process::scope(|scope| {
         let first = scope.spawn(|| run(zero, 0));
         let second = run(one, 1);
         (first.join().unwrap(), second)
@@ -207,7 +209,7 @@ fn parties_with_other_jobs_are_told_and_nobody_gets_a_share() {
         assert_eq!(refused, PfssError::Closed);
         error
     };
-    let errors = thread::scope(|scope| {
+    let errors = test_process::scope(|scope| {
         let first = scope.spawn(|| run(zero, 0));
         [run(one, 1), first.join().unwrap()]
     });

@@ -5,7 +5,10 @@ use core::time::Duration;
 use pfss::batch::{BatchConfig, DeviceTimes, Fit, Streams, SuperBatch, finalize_lockstep};
 use runtime::AnyQueue;
 
-use crate::common::{Sim, cpu, flat, relu};
+use crate::{
+    batch::common::{flat, relu},
+    common::queues::{Sim, cpu},
+};
 
 /// The times of a flush in several parts, and of two.
 fn measured(q: &AnyQueue) -> [DeviceTimes; 2] {

@@ -3,7 +3,10 @@
 use pfss::batch::{BatchConfig, BatchLimits, Fit, Stager, Streams, finalize_lockstep};
 use runtime::AnyQueue;
 
-use crate::common::{Case, Sim, cases, cpu, flat, flushed, relu};
+use crate::{
+    batch::common::{Case, cases, flat, flushed, relu},
+    common::queues::{Sim, cpu},
+};
 
 /// Runs the cases in one batch and compares every share with that of the gate alone.
 fn assert_equal(q: &AnyQueue, streams: bool, config: BatchConfig, cases: &[&Case], expected: &[[Vec<u64>; 2]]) {

@@ -1,4 +1,6 @@
-//! What the gate tests share: batches of inputs and masks, and both parties played on public masked inputs.
+//! Batches of inputs and masks, both parties played on public masked inputs, and queues.
+
+pub(crate) mod queues;
 
 use backend_api::ops::fss::FssOps;
 use pfss::{Dealer, Gate, MaskedKeys, Pending, PfssError, Ring};

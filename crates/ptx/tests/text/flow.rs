@@ -1,6 +1,6 @@
 //! Blocks and dominance against their definitions, on random control flow.
 
-use crate::samples::{COMPILED, kernel};
+use crate::text::samples::{COMPILED, kernel};
 use ptx::{
     ast::Module,
     flow::{Dominance, Graph},

@@ -1,6 +1,6 @@
 //! Every lint on a kernel with its fault planted, and on one without.
 
-use crate::samples::{COMPILED, WITHOUT_FLAGS, kernel, text};
+use crate::text::samples::{COMPILED, WITHOUT_FLAGS, kernel, text};
 use ptx::{
     KernelSpec, Table,
     lint::{Lint, check},

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::samples::{COMPILED, WITHOUT_FLAGS, text};
+use crate::text::samples::{COMPILED, WITHOUT_FLAGS, text};
 use ptx::{ParseErrorKind, Table, lint, mutate::mutations, parse, print, rewrite::prepare};
 
 const FEATURES: &str = include_str!("../data/features.ptx");
@@ -130,15 +130,16 @@ fn huge_counts_cost_nothing() {
 #[test]
 fn hostile_register_ranges_do_not_slow_the_parser() {
     let mut code = String::new();
-    for index in 0..20_000 {
+    // So many that a parser that looks through all ranges for each register takes minutes.
+    for index in 0..100_000 {
         code.push_str(&format!(".reg .b32 %q{index}_<2>;\n"));
     }
-    for index in 0..20_000 {
+    for index in 0..100_000 {
         code.push_str(&format!("mov.b32 %q{index}_1, 0;\n"));
     }
     let start = Instant::now();
     parse(&text("", &code)).unwrap();
-    assert!(start.elapsed().as_secs() < 5);
+    assert!(start.elapsed().as_secs() < 60);
 }
 
 #[test]

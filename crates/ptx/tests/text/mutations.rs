@@ -1,6 +1,6 @@
 //! Single faults are found where they are and take away what they say.
 
-use crate::samples::{COMPILED, kernel, text};
+use crate::text::samples::{COMPILED, kernel, text};
 use ptx::{
     mutate::{Fault, mutations},
     parse, print,

@@ -1,6 +1,6 @@
 //! Launch bounds, unreachable code and names.
 
-use crate::samples::{COMPILED, WITHOUT_FLAGS};
+use crate::text::samples::{COMPILED, WITHOUT_FLAGS};
 use ptx::{
     KernelSpec, Table,
     lint::{Lint, check},

@@ -1,6 +1,6 @@
 //! The types of this crate against NVIDIA's assembler: thousands of lines of PTX with its verdicts.
 
-use crate::corpus::{Corpus, Group, Line, Verdict};
+use crate::text::corpus::{Corpus, Group, Line, Verdict};
 use ptx::{
     ast::Module,
     opcodes::{FORMS, canonical, form},

@@ -1,6 +1,6 @@
 //! Which collectives are reached together, on the hazards that compilers make and on sound code.
 
-use crate::samples::{COMPILED, WITHOUT_FLAGS, kernel, text};
+use crate::text::samples::{COMPILED, WITHOUT_FLAGS, kernel, text};
 use ptx::{
     ast::Module,
     parse,

@@ -1,7 +1,7 @@
 //! The uniformity analysis against lanes that run one by one: if it finds no divergence, all lanes reach the same
 //! barriers in the same order.
 
-use crate::samples::kernel;
+use crate::text::samples::kernel;
 use ptx::{
     ast::{Body, Instruction, Operand, Special},
     uniform::{Spread, Uniformity, divergent_collectives},

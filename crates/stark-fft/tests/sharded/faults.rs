@@ -1,6 +1,6 @@
 //! Ranks that fail end all, and what does not fit is refused before that.
 
-use std::{thread, time::Duration};
+use std::{sync::Barrier, time::Duration};
 
 use backend_api::{BackendError, CollectiveError, Queue as _, Ranks as _};
 use collective::Local;
@@ -8,7 +8,10 @@ use cuda_sim::driver::Rule;
 use runtime::{AnyQueue, Choice};
 use stark_fft::{BitReversed, FftError, ShardTwiddles, ShardedCfftPlan, ShardedColumns, ShardedLdePlan};
 
-use crate::{Rank, columns, devices, domain, on_ranks, open, shard};
+use crate::{
+    common::domain,
+    sharded::{Rank, columns, devices, on_ranks, open, shard},
+};
 
 const LOG_SIZE: u32 = 8;
 
@@ -37,7 +40,7 @@ fn a_rank_without_memory_ends_all() {
         let twiddles = ShardTwiddles::new(&q, shard(log_size, &rank))?;
         transform(&q, &rank, &twiddles)
     };
-    let made: Vec<_> = thread::scope(|scope| {
+    let made: Vec<_> = test_process::scope(|scope| {
         let ranks: Vec<_> = Local::group(4).into_iter().map(|rank| scope.spawn(|| run(rank))).collect();
         ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
     });
@@ -59,7 +62,7 @@ fn whatever_launch_a_device_refuses_both_ranks_end() {
         if let Some(rule) = rule {
             session.inject(rule.parse::<Rule>().unwrap());
         }
-        let made: Vec<_> = thread::scope(|scope| {
+        let made: Vec<_> = test_process::scope(|scope| {
             let ranks = Local::group(2).into_iter().zip(&queues);
             let ranks: Vec<_> = ranks.map(|(rank, q)| scope.spawn(move || transform(q, &rank))).collect();
             ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
@@ -88,11 +91,16 @@ fn whatever_launch_a_device_refuses_both_ranks_end() {
 
 #[test]
 fn a_rank_that_does_not_come_is_named() {
+    // Rank 1 comes after rank 0 gave it up, so no delay changes the result.
+    let has_failed = Barrier::new(2);
     let made = on_ranks(Local::patient_group(2, Duration::from_secs(1)), Choice::Cpu, |q, rank| {
         if rank.rank() == 1 {
-            thread::sleep(Duration::from_secs(2));
+            has_failed.wait();
+            return transform(q, &rank);
         }
-        transform(q, &rank)
+        let failed = transform(q, &rank);
+        has_failed.wait();
+        failed
     });
     for made in made {
         let Err(FftError::Collective(CollectiveError::Stalled { rank: 1, seconds: 1, call })) = made else {

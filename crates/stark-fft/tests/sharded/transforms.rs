@@ -8,7 +8,10 @@ use stark_fft::{
     ShardedCfftPlan, ShardedColumns, ShardedLdePlan, TwiddleTree,
 };
 
-use crate::{Rank, columns, devices, domain, most_ranks, on_ranks, shard};
+use crate::{
+    common::domain,
+    sharded::{Rank, columns, devices, most_ranks, on_ranks, shard},
+};
 
 /// One device's coefficients of columns, and their values on a domain `2^log_blowup` times as big.
 fn whole(values: &HostColumns<BitReversed>, log_blowup: u32) -> (HostColumns<Coefficients>, HostColumns<BitReversed>) {

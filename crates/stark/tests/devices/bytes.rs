@@ -8,7 +8,7 @@ use runtime::Choice;
 use stark::{Columns, M31, PcsConfig, Protocol, Statement, StatementProver};
 use stark_airs::{Circuit, Plonk, Poseidon2Chain, StateMachine};
 
-use crate::{on_ranks, wide};
+use crate::devices::{on_ranks, wide};
 
 /// What a rank takes of `count` things, which need not be as many for each.
 const fn share(count: usize, [rank, ranks]: [usize; 2]) -> usize {

@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, Barrier, Mutex, atomic::AtomicU64, mpsc},
-    thread,
     time::Duration,
 };
 
@@ -14,7 +13,10 @@ use runtime::Choice;
 use stark::{CollectiveError, M31, PcsConfig, Protocol, ProveError, ProverError, StatementProof, StatementProver};
 use stark_airs::StateMachine;
 
-use crate::{bytes::config, configs, devices, on_ranks, open, watched::Failing, wide};
+use crate::{
+    common::configs,
+    devices::{bytes::config, devices, on_ranks, open, watched::Failing, wide},
+};
 
 type Proven = Result<StatementProof, ProveError>;
 
@@ -79,7 +81,7 @@ fn prove(
     let (air, trace) = (&air, &trace);
     let queues: Vec<_> = (0..ranks as u32).map(|device| open(Choice::Sim, device)).collect();
     let prove = || -> Vec<Proven> {
-        let proven = thread::scope(|scope| {
+        let proven = test_process::scope(|scope| {
             let ranks = Local::group(ranks).into_iter().zip(&queues).map(|(rank, q)| {
                 let made = move || StatementProver::sharded(q, rank, Protocol::V2_3, config, air)?.prove(q, trace);
                 scope.spawn(made)
@@ -188,7 +190,7 @@ fn a_rank_whose_device_is_lost_before_a_watched_proof_ends_all() {
     let session = devices();
     let (made, (failed, has_failed)) = (Barrier::new(2), mpsc::channel());
     let has_failed = Mutex::new(has_failed);
-    let proven = on_ranks(Local::patient_group(2, Duration::from_secs(20)), Choice::Sim, |q, rank| {
+    let proven = on_ranks(Local::group(2), Choice::Sim, |q, rank| {
         let is_first = rank.rank() == 0;
         let mut prover = StatementProver::sharded(q, rank, Protocol::V2_3, PcsConfig::default(), &air).unwrap();
         q.finish().unwrap();
@@ -198,7 +200,7 @@ fn a_rank_whose_device_is_lost_before_a_watched_proof_ends_all() {
         }
         made.wait();
         if !is_first {
-            has_failed.lock().unwrap().recv_timeout(Duration::from_secs(20)).unwrap();
+            has_failed.lock().unwrap().recv_timeout(Duration::from_mins(1)).unwrap();
         }
         let mut stages = Vec::new();
         let proven = prover.prove_watched(q, &trace, |stage| {
@@ -218,17 +220,28 @@ fn a_rank_that_stalls_ends_all() {
     let (air, trace) = wide(4, 6);
     let session = devices();
     let prove = |choice| {
-        on_ranks(Local::patient_group(2, Duration::from_secs(1)), choice, |q, rank| {
-            let is_slow = rank.rank() == 1;
-            let mut prover = StatementProver::sharded(q, rank, Protocol::V2_3, PcsConfig::default(), &air)?;
-            if is_slow {
-                thread::sleep(Duration::from_secs(3));
+        // Ranks also wait for each other as provers are made, so patience is long enough for a busy machine. Rank 1 comes
+        // after rank 0 gave it up.
+        let has_failed = Barrier::new(2);
+        on_ranks(Local::patient_group(2, Duration::from_secs(10)), choice, |q, rank| {
+            let is_late = rank.rank() == 1;
+            let mut prover = StatementProver::sharded(q, rank, Protocol::V2_3, PcsConfig::default(), &air).unwrap();
+            if is_late {
+                has_failed.wait();
+                return prover.prove(q, &trace);
             }
-            prover.prove(q, &trace)
+            let failed = prover.prove(q, &trace);
+            has_failed.wait();
+            failed
         })
     };
-    for proven in [Choice::Cpu, Choice::Sim].into_iter().flat_map(prove) {
-        let Err(ProveError::Prover(ProverError::Collective(CollectiveError::Stalled { rank: 1, seconds: 1, call }))) =
+    // Both wait side by side.
+    let proven = test_process::scope(|scope| {
+        let on_processors = scope.spawn(|| prove(Choice::Cpu));
+        [prove(Choice::Sim), on_processors.join().unwrap()].concat()
+    });
+    for proven in proven {
+        let Err(ProveError::Prover(ProverError::Collective(CollectiveError::Stalled { rank: 1, seconds: 10, call }))) =
             proven
         else {
             panic!("{proven:?}")

@@ -7,7 +7,10 @@ use runtime::{AnyQueue, Choice};
 use stark::{CollectiveError, M31, PcsConfig, Protocol, ProverError, QM31};
 use stark_prover::{Component, Interaction, Proof, ProofGraphPair, Prover};
 
-use crate::{Rank, configs, devices, on_ranks, open};
+use crate::{
+    common::configs,
+    devices::{Rank, devices, on_ranks, open},
+};
 
 const LOG_ROWS: u32 = 6;
 const VALUES: Relation = Relation::new(0, 1);

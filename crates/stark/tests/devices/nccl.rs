@@ -1,6 +1,6 @@
 //! Proofs of devices that reach each other by NCCL, the simulated one.
 
-use std::{collections::BTreeMap, sync::Arc, thread};
+use std::{collections::BTreeMap, sync::Arc};
 
 use backend_api::{BackendError, Collective as _, Queue as _, Ranks as _};
 use cuda_sim::driver::{Report, Rule};
@@ -11,10 +11,13 @@ use stark::{
 use stark_airs::StateMachine;
 
 use crate::{
-    bytes::{Sizes, config},
-    configs, open, simulate,
-    watched::Poisoned,
-    wide,
+    common::{configs, simulate},
+    devices::{
+        bytes::{Sizes, config},
+        open,
+        watched::Poisoned,
+        wide,
+    },
 };
 
 type Proven = Result<StatementProof, ProveError>;
@@ -29,7 +32,7 @@ fn on_ranks<V: Send>(queues: &[AnyQueue], run: impl Fn(&AnyQueue, AnyRank) -> V 
     let group = ranks_with(&settings, queues).unwrap();
     assert!(group.iter().all(|rank| rank.reach() == Reach::Nccl));
     let run = &run;
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         let ranks: Vec<_> = queues.iter().zip(group).map(|(q, rank)| scope.spawn(move || run(q, rank))).collect();
         let made = ranks.into_iter().map(|rank| rank.join().unwrap()).collect();
         assert!(queues.iter().all(|q| q.budget().live_bytes() == 0));

@@ -1,6 +1,6 @@
 //! Proofs of devices that copy from each other.
 
-use std::{sync::Arc, thread};
+use std::sync::Arc;
 
 use backend_api::{BackendError, Queue as _, Ranks as _};
 use cuda_sim::driver::Rule;
@@ -12,10 +12,13 @@ use stark::{
 use stark_airs::StateMachine;
 
 use crate::{
-    bytes::{Sizes, config},
-    configs, open, simulate,
-    watched::Poisoned,
-    wide,
+    common::{configs, simulate},
+    devices::{
+        bytes::{Sizes, config},
+        open,
+        watched::Poisoned,
+        wide,
+    },
 };
 
 type Proven = Result<StatementProof, ProveError>;
@@ -27,7 +30,7 @@ fn queues(devices: u32) -> Vec<AnyQueue> {
 /// Runs each rank on a thread with its queue.
 fn on_ranks<V: Send>(queues: &[AnyQueue], group: Vec<AnyRank>, run: impl Fn(&AnyQueue, AnyRank) -> V + Sync) -> Vec<V> {
     let run = &run;
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         let ranks: Vec<_> = queues.iter().zip(group).map(|(q, rank)| scope.spawn(move || run(q, rank))).collect();
         let made = ranks.into_iter().map(|rank| rank.join().unwrap()).collect();
         assert!(queues.iter().all(|q| q.budget().live_bytes() == 0));

@@ -9,7 +9,10 @@ use stark::{
 };
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
-use crate::{bytes::config, configs, devices, on_ranks, watched::Poisoned, wide};
+use crate::{
+    common::configs,
+    devices::{bytes::config, devices, on_ranks, watched::Poisoned, wide},
+};
 
 /// The proof of one device, and that the ranks of each group make the same, twice.
 fn hold<S: Statement + Sync>(choice: Choice, groups: &[usize], config: PcsConfig, statement: &S, trace: &[Columns]) {

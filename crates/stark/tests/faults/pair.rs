@@ -9,7 +9,10 @@ use runtime::{AnyQueue, Choice};
 use stark::{M31, PcsConfig, Protocol, ProverError, QM31};
 use stark_prover::{Component, Interaction, Proof, ProofGraphPair, Prover, Session, Submitted};
 
-use crate::{Device, is_refusal, made, open, refusal, simulate, turns_but_of_contexts};
+use crate::{
+    common::simulate,
+    faults::{Device, is_refusal, made, open, refusal, turns_but_of_contexts},
+};
 
 const CHALLENGE: Relation = Relation::new(0, 0);
 
@@ -100,7 +103,7 @@ fn whatever_call_is_refused_a_pair_that_says_more_than_before_makes_the_right_pr
 /// Refuses each call in turn of proofs of `trace`, after none to two of another one; as many are typed errors at least.
 fn refuse_each_call(trace: Trace, least: [u64; 3]) {
     let [before, expected, after] = [BEFORE, trace, AFTER].map(expected);
-    let session = simulate();
+    let session = simulate("");
     for (proofs_before, least) in least.into_iter().enumerate() {
         // What is said takes memory once for each prover.
         let made_after = |q: &AnyQueue| {
@@ -159,7 +162,7 @@ fn a_device_that_is_lost_during_a_proof_of_a_pair_makes_none_and_keeps_nothing()
         (2, "fail=700@cuMemcpyHtoDAsync_v2:2"),
         (2, "late=700@cuGraphLaunch:2"),
     ] {
-        let session = simulate();
+        let session = simulate("");
         let q = open(Choice::Sim, None);
         let (mut prover, mut pair) = (prover(&q), ProofGraphPair::new());
         for _ in 0..proofs_before {

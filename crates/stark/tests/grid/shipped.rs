@@ -4,7 +4,7 @@ use core_types::field::P;
 use stark::{Columns, M31, Visitor};
 use stark_airs::WideFibonacci;
 
-use crate::{stated::Stated, statement::Statement};
+use crate::{grid::stated::Stated, statement::Statement};
 
 /// What is done with a statement and its trace, whatever its AIRs are.
 pub(crate) trait Use {

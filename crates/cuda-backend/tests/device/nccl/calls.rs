@@ -144,7 +144,7 @@ fn calls_are_work_on_the_queue_and_nobody_waits_for_it() {
     let queues = queues(2);
     let group = super::Rank::group(&queues).unwrap();
     let mut buffers: Vec<_> = queues.iter().map(|q| q.zeros::<u32>(4).unwrap()).collect();
-    std::thread::scope(|scope| {
+    test_process::scope(|scope| {
         for ((q, rank), buffer) in queues.iter().zip(&group).zip(&mut buffers) {
             scope.spawn(move || {
                 for round in 0..4u32 {

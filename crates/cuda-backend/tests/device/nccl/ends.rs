@@ -1,6 +1,6 @@
 //! A rank that ends, stalls, gives up or does something else ends all, each with its name.
 
-use std::{thread, time::Duration};
+use std::{sync::Barrier, time::Duration};
 
 use backend_api::{BackendError, Buffer as _, Collective as _, CollectiveError, Queue as _, Ranks as _, Record as _};
 use collective::Local;
@@ -8,8 +8,13 @@ use cuda_sim::driver::simulate;
 
 use super::{LONG, Rank, collective, on_ranks, open, queues, run};
 
-/// What the calls of ranks return when rank `odd` does something else.
-fn ended(odd: usize, patience: Duration, act: impl Fn(&Rank) + Sync) -> Vec<Option<CollectiveError>> {
+/// What the calls of ranks return when rank `odd` does something else; the others do `then` when they have failed.
+fn ended(
+    odd: usize,
+    patience: Duration,
+    act: impl Fn(&Rank) + Sync,
+    then: impl Fn() + Sync,
+) -> Vec<Option<CollectiveError>> {
     on_ranks(3, patience, |q, rank| {
         let mut buffer = q.zeros::<u32>(3).unwrap();
         rank.all_gather(q, &mut buffer, &[0..1, 1..2, 2..3]).unwrap();
@@ -18,6 +23,7 @@ fn ended(odd: usize, patience: Duration, act: impl Fn(&Rank) + Sync) -> Vec<Opti
             return None;
         }
         let first = rank.all_gather(q, &mut buffer, &[0..1, 1..2, 2..3]).unwrap_err();
+        then();
         assert_eq!(rank.barrier(q), Err(first.clone()), "a group that has failed stays so");
         // The device is as good as before.
         assert_eq!(q.download(&buffer).unwrap(), [0; 3]);
@@ -31,12 +37,15 @@ fn a_rank_that_ends_stalls_or_gives_up_ends_all_with_its_name() {
     for odd in 0..3 {
         let all_but =
             |error: CollectiveError| -> Vec<_> { (0..3).map(|rank| (rank != odd).then(|| error.clone())).collect() };
-        assert_eq!(ended(odd, LONG, |_| {}), all_but(CollectiveError::Gone { rank: odd }));
-        assert_eq!(ended(odd, LONG, |rank| rank.give_up()), all_but(CollectiveError::GaveUp { rank: odd }));
+        assert_eq!(ended(odd, LONG, |_| {}, || ()), all_but(CollectiveError::Gone { rank: odd }));
+        assert_eq!(ended(odd, LONG, |rank| rank.give_up(), || ()), all_but(CollectiveError::GaveUp { rank: odd }));
     }
-    let stalled = ended(1, Duration::from_millis(400), |_| thread::sleep(Duration::from_secs(1)));
+    // Ranks also wait for each other as they join, so patience is long enough for a busy machine.
+    let all_failed = Barrier::new(3);
+    let wait = || drop(all_failed.wait());
+    let stalled = ended(1, Duration::from_secs(10), |_| wait(), wait);
     let call = "all-gather of u32 (1 to 1, 3 in all)".to_owned();
-    let expected = CollectiveError::Stalled { rank: 1, call, seconds: 0 };
+    let expected = CollectiveError::Stalled { rank: 1, call, seconds: 10 };
     assert_eq!(stalled, [Some(expected.clone()), None, Some(expected)]);
     assert_eq!(session.reports(), [], "nothing is left behind");
 }
@@ -96,7 +105,7 @@ fn a_thread_that_panics_ends_all() {
     let _session = simulate("devices=3").unwrap();
     let queues = queues(3);
     let group = Rank::group(&queues).unwrap();
-    let failed: Vec<_> = thread::scope(|scope| {
+    let failed: Vec<_> = test_process::scope(|scope| {
         let ranks: Vec<_> = queues
             .iter()
             .zip(group)

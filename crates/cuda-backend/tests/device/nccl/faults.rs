@@ -1,7 +1,5 @@
 //! Whatever call NCCL or the driver refuses, all ranks end, and nothing stays allocated.
 
-use std::thread;
-
 use backend_api::{BackendError, Buffer as _, Collective as _, CollectiveError, Queue as _, Ranks as _};
 use collective::{Local, Staged};
 use cuda_backend::{CudaQueue, NcclError};
@@ -32,7 +30,7 @@ fn run(rule: Option<&str>) -> (Vec<Ended>, Counters) {
     if let Some(rule) = rule {
         session.inject(rule.parse().unwrap());
     }
-    let ended: Vec<Ended> = thread::scope(|scope| {
+    let ended: Vec<Ended> = test_process::scope(|scope| {
         let places = Local::patient_group(2, LONG).into_iter().zip(&queues);
         let ranks: Vec<_> = places.map(|(place, q)| scope.spawn(|| program(q, place))).collect();
         ranks.into_iter().map(|rank| rank.join().unwrap()).collect()

@@ -4,7 +4,7 @@ mod calls;
 mod ends;
 mod faults;
 
-use std::{thread, time::Duration};
+use std::time::Duration;
 
 use backend_api::{CollectiveError, Ranks as _};
 use collective::Local;
@@ -27,7 +27,7 @@ fn queues(count: usize) -> Vec<CudaQueue> {
 /// Runs each rank on a thread with its queue, and returns what they returned.
 fn run<V: Send>(queues: &[CudaQueue], group: Vec<Rank>, run: impl Fn(&CudaQueue, Rank) -> V + Sync) -> Vec<V> {
     let run = &run;
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         let ranks: Vec<_> = queues.iter().zip(group).map(|(q, rank)| scope.spawn(move || run(q, rank))).collect();
         ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
     })

@@ -6,7 +6,7 @@ use backend_api::{BackendError, Buffer as _, Collective as _, CollectiveError, F
 use cuda_backend::{Allocator, CudaQueue, PeerRank};
 
 use super::{on_ranks, open, open_with};
-use crate::support::{Machine, scale};
+use crate::device::support::{Machine, scale};
 
 /// Ranges of these lengths, one after the other.
 fn shares(lens: &[usize]) -> Vec<Range<usize>> {
@@ -192,7 +192,7 @@ fn memory_that_is_offered_is_in_use_although_its_stream_is_done() {
     let hear = std::sync::Mutex::new(hear);
     let q = &queues[0];
     let group = PeerRank::group(&queues).unwrap();
-    std::thread::scope(|scope| {
+    test_process::scope(|scope| {
         scope.spawn(|| {
             // Until the other rank has come to the call, and no longer than that takes.
             for _ in 0..20 {

@@ -1,14 +1,14 @@
 //! Whatever is refused, all ranks end, with the bytes or with an error that names who failed, and nothing is kept.
 
 use core::time::Duration;
-use std::{collections::BTreeMap, thread};
+use std::{collections::BTreeMap, sync::Barrier};
 
 use backend_api::{BackendError, Buffer as _, Collective as _, CollectiveError, Queue as _, Ranks as _};
 use cuda_backend::PeerRank;
 use cuda_sim::driver::Report;
 
 use super::{on_ranks, open};
-use crate::support::Machine;
+use crate::device::support::Machine;
 
 type Outcome = Result<Vec<u32>, CollectiveError>;
 
@@ -117,10 +117,10 @@ fn whatever_work_fails_late_no_rank_hangs() {
 }
 
 /// What the calls of ranks return when rank `odd` does something else.
-fn ended(odd: usize, patience: Duration, act: impl Fn(&PeerRank) + Sync) -> Vec<Option<CollectiveError>> {
+fn ended(odd: usize, act: impl Fn(&PeerRank) + Sync) -> Vec<Option<CollectiveError>> {
     let machine = Machine::new("devices=3");
     let queues = open(3);
-    let group = PeerRank::patient_group(&queues, patience).unwrap();
+    let group = PeerRank::group(&queues).unwrap();
     let ended = on_ranks(&queues, group, |q, rank| {
         let mut buffer = q.upload(&[rank.rank() as u32; 3]).unwrap();
         rank.all_gather(q, &mut buffer, &[0..1, 1..2, 2..3]).unwrap();
@@ -139,17 +139,14 @@ fn ended(odd: usize, patience: Duration, act: impl Fn(&PeerRank) + Sync) -> Vec<
 
 #[test]
 fn a_rank_that_ends_stalls_gives_up_or_does_another_thing_ends_all_with_its_name() {
-    let long = Duration::from_mins(5);
     for odd in 0..3 {
         let all_but =
             |error: CollectiveError| -> Vec<_> { (0..3).map(|rank| (rank != odd).then(|| error.clone())).collect() };
-        assert_eq!(ended(odd, long, |_| {}), all_but(CollectiveError::Gone { rank: odd }));
-        assert_eq!(ended(odd, long, PeerRank::give_up), all_but(CollectiveError::GaveUp { rank: odd }));
+        assert_eq!(ended(odd, |_| {}), all_but(CollectiveError::Gone { rank: odd }));
+        assert_eq!(ended(odd, PeerRank::give_up), all_but(CollectiveError::GaveUp { rank: odd }));
     }
     let call = "all-gather of u32 (1 to 1, 3 in all)".to_owned();
-    let stalled = CollectiveError::Stalled { rank: 2, call: call.clone(), seconds: 1 };
-    let failed = ended(2, Duration::from_secs(1), |_| thread::sleep(Duration::from_millis(1500)));
-    assert_eq!(failed, [Some(stalled.clone()), Some(stalled), None]);
+    stalls();
 
     let _machine = Machine::new("devices=3");
     let queues = open(3);
@@ -164,12 +161,34 @@ fn a_rank_that_ends_stalls_gives_up_or_does_another_thing_ends_all_with_its_name
     assert_eq!(failed, vec![CollectiveError::Disagrees { rank: 1, expected: call, got }; 3]);
 }
 
+/// Rank 1 comes after rank 0 gave it up. With two ranks and one exchange, no delay changes the result.
+fn stalls() {
+    let call = "all-gather of u32 (1 to 1, 2 in all)".to_owned();
+    let stalled = CollectiveError::Stalled { rank: 1, call, seconds: 1 };
+    let machine = Machine::new("devices=2");
+    let queues = open(2);
+    let has_failed = Barrier::new(2);
+    on_ranks(&queues, PeerRank::patient_group(&queues, Duration::from_secs(1)).unwrap(), |q, rank| {
+        let mut buffer = q.upload(&[rank.rank() as u32; 2]).unwrap();
+        if rank.rank() == 1 {
+            has_failed.wait();
+            assert_eq!(rank.barrier(q), Err(stalled.clone()), "a late rank gets the error too");
+            return;
+        }
+        let failure = rank.all_gather(q, &mut buffer, &[0..1, 1..2]);
+        has_failed.wait();
+        assert_eq!(failure, Err(stalled.clone()));
+    });
+    drop(queues);
+    machine.assert_clean();
+}
+
 #[test]
 fn a_thread_that_panics_ends_all() {
     let _machine = Machine::new("devices=2");
     let queues = open(2);
     let group = PeerRank::group(&queues).unwrap();
-    let failed: Vec<_> = thread::scope(|scope| {
+    let failed: Vec<_> = test_process::scope(|scope| {
         let ranks = queues.iter().zip(group).map(|(q, rank)| {
             scope.spawn(move || {
                 assert_ne!(rank.rank(), 1, "as planned");

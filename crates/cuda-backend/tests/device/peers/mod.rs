@@ -4,8 +4,6 @@ mod calls;
 mod faults;
 mod routes;
 
-use std::thread;
-
 use backend_api::Queue as _;
 use cuda_backend::{Allocator, CudaConfig, CudaQueue, PeerRank};
 
@@ -28,7 +26,7 @@ fn on_ranks<V: Send>(
     run: impl Fn(&CudaQueue, PeerRank) -> V + Sync,
 ) -> Vec<V> {
     let run = &run;
-    thread::scope(|scope| {
+    test_process::scope(|scope| {
         let ranks: Vec<_> = queues.iter().zip(group).map(|(q, rank)| scope.spawn(move || run(q, rank))).collect();
         let done = ranks.into_iter().map(|rank| rank.join().unwrap()).collect();
         assert!(queues.iter().all(|q| q.budget().live_bytes() == 0));

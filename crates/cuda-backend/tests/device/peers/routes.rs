@@ -4,7 +4,7 @@ use backend_api::{BackendError, Collective as _, Queue as _};
 use cuda_backend::{Allocator, CudaQueue, Detour, Link, PeerRank, Route, links, measured_links};
 
 use super::{on_ranks, open, open_with};
-use crate::support::Machine;
+use crate::device::support::Machine;
 
 fn between(links: &[Link], from: u32, to: u32) -> &Link {
     links.iter().find(|link| (link.from, link.to) == (from, to)).unwrap()
@@ -155,7 +155,7 @@ fn access_that_is_there_already_is_as_good() {
 fn without_pinned_memory_bytes_still_get_there() {
     let machine = Machine::new("devices=2;peer=off;checks=sanitize");
     let open = |device| {
-        let config = crate::support::config(Allocator::Auto);
+        let config = crate::device::support::config(Allocator::Auto);
         CudaQueue::open(cuda_backend::CudaConfig { device, pinned_bytes: Some(0), ..config }).unwrap()
     };
     let queues: Vec<_> = (0..2).map(open).collect();

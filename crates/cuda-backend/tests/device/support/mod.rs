@@ -1,5 +1,4 @@
 //! A simulated machine for one test at a time, and kernels written by hand.
-#![allow(clippy::unwrap_used, dead_code, reason = "helpers of tests; each test file uses some of them")]
 
 use backend_api::{BackendError, Buffer, BufferMut};
 use cuda_backend::{Allocator, CudaConfig, CudaMut, CudaQueue, CudaRef, KernelSource, ModuleText, OpenError};

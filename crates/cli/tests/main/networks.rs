@@ -1,0 +1,114 @@
+//! `trefoil nn`: networks that are trained and asked.
+
+use std::fs;
+
+use super::{LIMIT, text, trefoil};
+
+#[test]
+fn a_network_learns_digits_and_says_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let mut train = trefoil();
+    train.args(["nn", "train", "--epochs", "12", "--out"]).arg(at("model")).arg("--html").arg(at("page"));
+    train.arg("--history").arg(at("history"));
+    let said = text(&train.assert().success().get_output().stdout.clone());
+    assert!(said.contains("64-64-10") && said.contains("1437 to train, 360 to test"), "{said}");
+    let page = fs::read_to_string(at("page")).unwrap();
+    assert!(page.matches("<svg").count() == 2 && !page.contains("NaN"), "{page}");
+
+    let mut predict = trefoil();
+    predict.args(["nn", "predict", "--model"]).arg(at("model")).arg("--out").arg(at("classes"));
+    let said = text(&predict.assert().success().get_output().stdout.clone());
+    let accuracy = said.lines().find_map(|line| line.strip_prefix("accuracy")).unwrap();
+    let percent: f64 = accuracy.trim().trim_end_matches(" %").parse().unwrap();
+    assert!(percent > 94.0, "{said}");
+    assert!(said.contains("label     0     1"), "{said}");
+    assert_eq!(fs::metadata(at("classes")).unwrap().len(), 128 + 4 * 360);
+
+    // what it was trained on, from files, on a simulated device
+    let digits = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/digits/");
+    let inputs = ["--inputs".to_owned(), format!("{digits}images.npy")];
+    let mut predict = trefoil();
+    predict.args(["nn", "predict", "--backend", "sim", "--model"]).arg(at("model")).args(inputs);
+    let said = text(&predict.assert().success().get_output().stdout.clone());
+    assert_eq!(said.lines().count(), 1 + 1797, "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_training_that_was_killed_is_taken_up_to_the_same_network() {
+    use std::{
+        process::Stdio,
+        time::{Duration, Instant},
+    };
+
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let arguments = ["nn", "train", "--epochs", "40", "--optimizer", "adam-w", "--clip", "5", "--out"];
+    trefoil().args(arguments).arg(at("whole")).assert().success();
+    let program = std::path::PathBuf::from(trefoil().get_program());
+    let mut killed = std::process::Command::new(program);
+    killed.args(arguments).arg(at("killed")).arg("--checkpoint").arg(at("state"));
+    let mut process = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    while !at("state").exists() {
+        assert!(start.elapsed() < LIMIT && process.try_wait().unwrap().is_none(), "no checkpoint");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let mut resumed = trefoil();
+    resumed.args(arguments).arg(at("resumed")).arg("--checkpoint").arg(at("state")).assert().success();
+    assert_eq!(fs::read(at("resumed")).unwrap(), fs::read(at("whole")).unwrap());
+    let mut other = trefoil();
+    other.args(arguments).arg(at("other")).args(["--seed", "8", "--checkpoint"]).arg(at("state"));
+    let error = text(&other.assert().code(1).get_output().stderr.clone());
+    assert!(error.contains("of other arguments"), "{error}");
+}
+
+#[test]
+fn an_ensemble_learns_how_a_loss_falls_and_goes_on_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    // a loss that falls and swings
+    let data: Vec<f32> = (0..240).map(|i| (-(i as f32) / 90.0).exp() + 0.3 + 0.1 * (i as f32 / 4.0).sin()).collect();
+    let bytes = nn_ops::io::write_npy(&nn_ops::io::NpyArray { shape: vec![240, 1], data }).unwrap();
+    fs::write(at("history"), bytes).unwrap();
+    let mut rollout = trefoil();
+    rollout.args(["nn", "rollout", "--hidden", "16", "--training", "400", "--history"]).arg(at("history"));
+    rollout.arg("--html").arg(at("page")).arg("--out").arg(at("losses"));
+    let said = text(&rollout.assert().success().get_output().stdout.clone());
+    let errors = said.lines().find_map(|line| line.strip_prefix("error of prediction")).unwrap();
+    let numbers: Vec<f64> =
+        errors.split(|c: char| !c.is_ascii_digit() && c != '.').filter_map(|word| word.parse().ok()).collect();
+    assert!(numbers[0] < 0.5 * numbers[1], "{said}");
+    assert!(said.lines().any(|line| line.trim_start().starts_with("239 ")), "{said}");
+    assert_eq!(fs::metadata(at("losses")).unwrap().len(), 128 + 4 * 5 * 21);
+    let page = fs::read_to_string(at("page")).unwrap();
+    assert!(page.matches("<svg").count() == 2 && page.contains("polygon") && !page.contains("NaN"));
+}
+
+#[test]
+fn what_cannot_be_trained_or_asked_is_refused_in_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("bytes"), [0xff; 64]).unwrap();
+    let refused = |arguments: &[&str], code: i32| {
+        let mut command = trefoil();
+        command.current_dir(folder.path()).arg("nn").args(arguments);
+        text(&command.assert().code(code).get_output().stderr.clone())
+    };
+    assert!(refused(&["predict", "--model", "none"], 1).contains("reading none"));
+    assert!(refused(&["predict", "--model", "bytes"], 1).contains("safetensors"));
+    assert!(refused(&["train", "--out", "m", "--inputs", "bytes", "--labels", "bytes"], 1).contains("reading bytes"));
+    refused(&["train", "--out", "m", "--inputs", "bytes"], 2);
+    refused(&["train", "--out", "m", "--epochs", "0"], 2);
+    assert!(refused(&["train", "--out", "m", "--html", "m"], 2).contains("the same file"));
+    assert!(refused(&["train", "--out", "m", "--rate", "nan"], 1).contains("rate"));
+    assert!(refused(&["train", "--out", "m", "--rate", "1e30", "--epochs", "2"], 1).contains("try a smaller"));
+    assert!(!at("m").exists());
+    let array =
+        |data: Vec<f32>| nn_ops::io::write_npy(&nn_ops::io::NpyArray { shape: vec![data.len()], data }).unwrap();
+    fs::write(at("short"), array(vec![1.0; 20])).unwrap();
+    assert!(refused(&["rollout", "--history", "short"], 1).contains("shape [20]"));
+}

@@ -1,0 +1,224 @@
+//! Two processes classify digits privately, and one of them fails.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    net::TcpStream,
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
+};
+
+use assert_cmd::cargo::CommandCargoExt as _;
+use tempfile::TempDir;
+use test_process::{output, output_of, within};
+
+use crate::LIMIT;
+
+const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/models/digits.safetensors");
+const TRANSFORMER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/models/transformer.safetensors");
+
+pub(crate) fn pfss(command: &str) -> Command {
+    let mut program = Command::cargo_bin("trefoil").unwrap();
+    for variable in runtime::VARIABLES {
+        program.env_remove(variable.name);
+    }
+    program.args(["pfss", command]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    program
+}
+
+/// A dealt folder for `count` images and the digits network.
+fn deal(count: usize) -> (TempDir, PathBuf) {
+    deal_for("digits", count)
+}
+
+fn deal_for(model: &str, count: usize) -> (TempDir, PathBuf) {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("deal");
+    let mut deal = pfss("deal");
+    deal.args(["--model", model, "--count", &count.to_string(), "--out"]).arg(&out);
+    let done = output(&mut deal, LIMIT);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    (scratch, out)
+}
+
+/// A process that is ended with the test.
+pub(crate) struct Running(Option<Child>);
+
+impl Running {
+    pub(crate) fn output(mut self) -> Output {
+        output_of(self.0.take().unwrap(), LIMIT)
+    }
+
+    fn kill(mut self) {
+        let mut child = self.0.take().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Starts a server of the digits network and reads its address.
+fn serve(keys: &Path, more: &[&str]) -> (Running, String) {
+    serve_weights(DIGITS, keys, more)
+}
+
+fn serve_weights(weights: &str, keys: &Path, more: &[&str]) -> (Running, String) {
+    let mut command = pfss("serve");
+    command.arg("--keys").arg(keys).args(["--weights", weights]).args(more);
+    listen(command)
+}
+
+/// Starts a process that listens and reads its address.
+pub(crate) fn listen(mut command: Command) -> (Running, String) {
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    let stdout = child.stdout.as_mut().unwrap();
+    within(LIMIT, || BufReader::new(stdout).read_line(&mut line)).unwrap();
+    let address = line.trim().strip_prefix("listening on ").expect(&line).to_owned();
+    (Running(Some(child)), address)
+}
+
+fn infer(keys: &Path, address: &str) -> Command {
+    let mut command = pfss("infer");
+    command.arg("--keys").arg(keys).args(["--connect", address]);
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The exit code and message of a process that failed.
+pub(crate) fn failed(output: &Output) -> (Option<i32>, String) {
+    assert!(!output.status.success(), "{}", text(&output.stdout));
+    (output.status.code(), text(&output.stderr))
+}
+
+#[test]
+fn the_digits_test_set_is_classified_privately_with_the_plaintext_model_s_exact_logits() {
+    let (scratch, out) = deal(360);
+    let json = scratch.path().join("client.json");
+    let (server, address) = serve(&out.join("party1"), &["--wait", "60"]);
+    let mut client = infer(&out.join("party0"), &address);
+    let done = output(client.args(["--compare", DIGITS, "--json"]).arg(&json), LIMIT);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let shown = text(&done.stdout);
+    assert!(shown.contains("0 of 3600 logits differ"), "{shown}");
+    assert!(shown.contains("accuracy 98.33 % (354 of 360)"), "{shown}");
+    assert!(server.output().status.success());
+
+    let report: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    // Two products of matrices, a shift by a bit and ReLU by a bit for each of 360 x 64 values, and the digests of
+    // seven rounds.
+    let (values, digests) = (360 * 64, 16 * 7);
+    let matrices = 8 * (values + 64 * 64) + 8 * (values + 64 * 10);
+    assert_eq!(report["sent_bytes"], matrices + 2 * (8 * values + values / 8) + digests);
+    assert_eq!(report["received_bytes"], report["sent_bytes"].as_u64().unwrap() + 8 * 3600);
+    assert_eq!((report["rounds"].as_u64(), report["steps"].as_array().unwrap().len()), (Some(7), 5));
+
+    let again = output(&mut infer(&out.join("party0"), &address), LIMIT);
+    let (code, message) = failed(&again);
+    assert_eq!(code, Some(4));
+    assert!(message.contains("was used before"), "{message}");
+    let other = output(&mut infer(&out.join("party1"), &address), LIMIT);
+    assert_eq!(failed(&other).0, Some(4));
+}
+
+#[test]
+fn a_transformer_block_classifies_privately_with_the_plaintext_model_s_exact_logits() {
+    let (_scratch, out) = deal_for("transformer", 6);
+    let (server, address) = serve_weights(TRANSFORMER, &out.join("party1"), &["--wait", "60"]);
+    let done = output(infer(&out.join("party0"), &address).args(["--compare", TRANSFORMER]), LIMIT);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let shown = text(&done.stdout);
+    assert!(shown.contains("0 of 60 logits differ"), "{shown}");
+    assert!(shown.contains("attention.softmax"), "{shown}");
+    assert!(server.output().status.success());
+}
+
+#[test]
+fn when_either_process_dies_the_other_ends_with_a_named_error_and_writes_nothing() {
+    let (scratch, out) = deal(4096);
+    let (result, json) = (scratch.path().join("classes.npy"), scratch.path().join("run.json"));
+    let images = scratch.path().join("images.npy");
+    let array = nn_ops::io::NpyArray { shape: vec![4096, 64], data: vec![3u8; 4096 * 64] };
+    fs::write(&images, nn_ops::io::write_npy(&array).unwrap()).unwrap();
+    let started = |folder: &Path| {
+        let (marker, start) = (folder.join("used"), Instant::now());
+        while !marker.exists() {
+            assert!(start.elapsed() < LIMIT, "{} has not started", folder.display());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+
+    let (server, address) = serve(&out.join("party1"), &[]);
+    let mut client = infer(&out.join("party0"), &address);
+    client.arg("--images").arg(&images).arg("--out").arg(&result).arg("--json").arg(&json);
+    let client = Running(Some(client.spawn().unwrap()));
+    started(&out.join("party1"));
+    server.kill();
+    let (code, message) = failed(&client.output());
+    assert_eq!(code, Some(5), "{message}");
+    assert!(message.contains("peer lost") || message.contains("TLS handshake"), "{message}");
+    assert!(!result.exists() && !json.exists());
+
+    let (_scratch, out) = deal(4096);
+    let (server, address) = serve(&out.join("party1"), &["--wait", "60", "--json", json.to_str().unwrap()]);
+    let client = Running(Some(infer(&out.join("party0"), &address).arg("--images").arg(&images).spawn().unwrap()));
+    started(&out.join("party0"));
+    client.kill();
+    let (code, message) = failed(&server.output());
+    assert_eq!(code, Some(5), "{message}");
+    assert!(message.contains("peer lost") || message.contains("no peer"), "{message}");
+    assert!(!json.exists());
+}
+
+#[test]
+fn a_server_short_of_files_serves_its_client_among_strangers() {
+    let (_scratch, out) = deal(1);
+    let server = pfss("serve");
+    let mut limited = Command::new("sh");
+    limited.args(["-c", r#"ulimit -n 40; exec "$0" "$@""#]).arg(server.get_program()).args(server.get_args());
+    limited.arg("--keys").arg(out.join("party1")).args(["--weights", DIGITS]);
+    for variable in runtime::VARIABLES {
+        limited.env_remove(variable.name);
+    }
+    limited.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let (server, address) = listen(limited);
+    let strangers: Vec<_> = (0..200).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    let start = Instant::now();
+    let done = output(&mut infer(&out.join("party0"), &address), LIMIT);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(start.elapsed() < Duration::from_mins(1), "{:?}", start.elapsed());
+    drop(strangers);
+    let done = server.output();
+    let reported = text(&done.stderr);
+    assert!(done.status.success() && reported.contains("Too many open files"), "{reported}");
+    let lines = reported.lines().filter(|line| line.starts_with("refused")).count();
+    assert!((10..40).contains(&lines), "as many as ten, and one for each doubling: {reported}");
+}
+
+#[test]
+fn parties_of_different_deals_refuse_each_other() {
+    let ((_scratch, out), (_other, other)) = (deal(1), deal(1));
+    let (server, address) = serve(&out.join("party1"), &["--wait", "10"]);
+    let (code, message) = failed(&output(&mut infer(&other.join("party0"), &address), LIMIT));
+    assert_eq!(code, Some(5));
+    assert!(message.contains("peer certificate: expected fingerprint"), "{message}");
+    let (code, message) = failed(&server.output());
+    assert_eq!(code, Some(5));
+    assert!(message.contains("no peer within 10 s; the last that was refused: "), "{message}");
+    // Nobody was served: the keys are good still.
+    assert!(!out.join("party1/used").exists() && !other.join("party0/used").exists());
+    let shown = output(pfss("inspect").arg(out.join("party1")), LIMIT);
+    assert!(text(&shown.stdout).contains("model  digits for 1 images"), "{}", text(&shown.stdout));
+}

@@ -1,0 +1,265 @@
+//! The files of `trefoil stark`: each of its own, known to be writable before any work, and whole or not there.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use assert_cmd::cargo::CommandCargoExt as _;
+use test_process::{output, output_of, wait, within};
+
+use super::{LIMIT, text, trefoil};
+
+/// A proof that takes no time.
+const SMALL: [&str; 9] =
+    ["stark", "prove", "--air", "wide-fibonacci", "--log-rows", "4", "--queries", "3", "--pow-bits=1"];
+
+/// A proof that takes longer than anybody waits.
+const ENDLESS: [&str; 9] =
+    ["stark", "prove", "--air", "wide-fibonacci", "--log-rows", "4", "--queries", "3", "--pow-bits=40"];
+
+/// What is in a folder, with the contents of files.
+fn held(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut held: Vec<_> = entries
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(path).unwrap_or_default()))
+        .collect();
+    held.sort();
+    held
+}
+
+/// The proof that [`SMALL`] makes.
+fn proof() -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proof");
+    trefoil().args(SMALL).arg("--out").arg(&path).assert().success();
+    fs::read(path).unwrap()
+}
+
+fn spawned(arguments: &[&str], folder: &Path) -> Command {
+    let mut command = Command::cargo_bin("trefoil").unwrap();
+    for variable in runtime::VARIABLES {
+        command.env_remove(variable.name);
+    }
+    command.args(arguments).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+#[test]
+fn a_file_has_one_use_however_it_is_spelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("sub")).unwrap();
+    fs::write(at("there"), b"kept").unwrap();
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("there", at("link")).unwrap();
+        fs::hard_link(at("there"), at("hard")).unwrap();
+    }
+    let before = held(folder.path());
+    let npy = ["--trace-npy", "there"];
+    let mut lines: Vec<(Vec<&str>, [&str; 2])> = vec![
+        ([&SMALL[..], &["--out", "a", "--html", "./a"]].concat(), ["--out", "--html"]),
+        ([&SMALL[..], &["--out", "a", "--html", "b", "--trace", "sub/../b"]].concat(), ["--html", "--trace"]),
+        ([&SMALL[..], &["--out", "a", "--trace", "a"]].concat(), ["--out", "--trace"]),
+        ([&SMALL[..], &npy, &["--out", "sub/../there"]].concat(), ["--trace-npy", "--out"]),
+        ([&SMALL[..], &npy, &["--out", "a", "--trace", "there"]].concat(), ["--trace-npy", "--trace"]),
+        (vec!["bench", "--json", "a", "--html", "./a"], ["--json", "--html"]),
+        (vec!["demo", "--report", "a", "--trace", "./a"], ["--report", "--trace"]),
+        (vec!["conformance", "--events", "a", "--trace", "./a"], ["--events", "--trace"]),
+        (vec!["pfss", "inspect", "there", "--json", "./there"], ["PATH", "--json"]),
+    ];
+    if cfg!(unix) {
+        for name in ["link", "hard"] {
+            lines.push(([&SMALL[..], &npy, &["--out", name]].concat(), ["--trace-npy", "--out"]));
+            lines.push(([&SMALL[..], &["--out", "there", "--trace", name]].concat(), ["--out", "--trace"]));
+        }
+    }
+    for (line, [first, second]) in lines {
+        let output = trefoil().current_dir(folder.path()).args(&line).assert().code(2).get_output().clone();
+        let said = text(&output.stderr);
+        assert!(said.contains(&format!("{first} and {second} are the same file, ")), "{line:?}: {said}");
+        assert!(output.stdout.is_empty());
+        assert_eq!(held(folder.path()), before, "{line:?}");
+    }
+}
+
+#[test]
+fn files_of_proofs_are_not_traced_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proof");
+    let proof = proof();
+    fs::write(&path, &proof).unwrap();
+    for command in ["verify", "inspect"] {
+        for trace in [&path, &folder.path().join("trace")] {
+            let mut line = trefoil();
+            line.args(["stark", command]).arg(&path).arg("--trace").arg(trace);
+            let said = text(&line.assert().code(2).get_output().stderr);
+            assert!(said.contains("`--trace` shows the ops") && said.contains("host"), "{said}");
+            assert_eq!(held(folder.path()), [("proof".to_owned(), proof.clone())]);
+        }
+    }
+}
+
+#[test]
+fn an_unusable_path_is_told_before_any_work() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("sub")).unwrap();
+    fs::write(folder.path().join("file"), b"kept").unwrap();
+    let before = held(folder.path());
+    let long = "x".repeat(300);
+    for path in ["no/report", "sub", "file/report", "new/", ".", "/", "/proc/report", long.as_str()] {
+        for option in ["--out", "--html", "--trace"] {
+            let good = if option == "--out" { "--html" } else { "--out" };
+            let mut line = trefoil();
+            line.current_dir(folder.path()).timeout(Duration::from_secs(60)).args(ENDLESS);
+            let output = line.args([option, path, good, "good"]).assert().code(1).get_output().clone();
+            let said = text(&output.stderr);
+            assert!(said.starts_with("error: writing ") && said.contains(path), "{option} {path}: {said}");
+            assert!(output.stdout.is_empty());
+            assert_eq!(held(folder.path()), before, "{option} {path}");
+        }
+    }
+    for option in ["--out", "--html", "--trace", "--trace-npy"] {
+        trefoil().args(SMALL).args([option, ""]).assert().code(2);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_are_written_to_as_they_are() {
+    use std::os::unix::fs::FileTypeExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(output(Command::new("mkfifo").arg(&pipe), LIMIT).status.success());
+    let mut prover =
+        spawned(&[&SMALL[..], &["--out", "pipe", "--html", "/dev/null"]].concat(), folder.path()).spawn().unwrap();
+    let read = within(LIMIT, || fs::read(&pipe).unwrap());
+    assert!(wait(&mut prover, LIMIT).success());
+    let proof = proof();
+    assert_eq!(read, proof);
+    assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+
+    let output = trefoil().args(SMALL).args(["--out", "/dev/stdout"]).assert().success().get_output().clone();
+    assert_eq!(output.stdout, proof);
+    assert!(text(&output.stderr).contains("security"), "{}", text(&output.stderr));
+    // Standard output that is a file holds the proof as well, and nothing else.
+    let both = folder.path().join("both");
+    let mut prover = spawned(&[&SMALL[..], &["--out", "both"]].concat(), folder.path());
+    let mut prover = prover.stdout(fs::File::create(&both).unwrap()).spawn().unwrap();
+    assert!(wait(&mut prover, LIMIT).success());
+    assert_eq!(fs::read(&both).unwrap(), proof);
+    // Who throws both away does not get the facts either.
+    let mut prover = spawned(&[&SMALL[..], &["--out", "/dev/null"]].concat(), folder.path());
+    assert!(test_process::output(&mut prover, LIMIT).stderr.is_empty());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_write_that_fails_leaves_nothing_and_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    for option in ["--out", "--html"] {
+        let good = if option == "--out" { "--html" } else { "--out" };
+        let mut line = trefoil();
+        line.current_dir(folder.path()).args(SMALL).args([option, "/dev/full", good, "good"]);
+        let output = line.assert().code(1).get_output().clone();
+        assert!(text(&output.stderr).contains("writing /dev/full: No space left"), "{}", text(&output.stderr));
+        assert!(output.stdout.is_empty());
+        // The proof is written first, and is worth keeping.
+        let kept: Vec<_> = held(folder.path()).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(kept, ["good"][..usize::from(option == "--html")]);
+    }
+    let proof = folder.path().join("good");
+    // A limit on the size of files, which stops the program at a write in the middle.
+    let limited = |out: &str, blocks: u32| {
+        let program = assert_cmd::cargo::cargo_bin("trefoil");
+        let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script, "sh"]).arg(program).args(SMALL).args(["--out", out]).current_dir(folder.path());
+        output(&mut shell, LIMIT)
+    };
+    let before = held(folder.path());
+    let output = limited("good", 4);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("writing good: "), "{}", text(&output.stderr));
+    assert_eq!(held(folder.path()), before, "the old proof is still there, and nothing else");
+    assert!(limited("other", 4096).status.success());
+    trefoil().args(["stark", "verify"]).arg(&proof).assert().success();
+    let mut full = Command::cargo_bin("trefoil").unwrap();
+    full.args(["stark", "verify"]).arg(&proof).stdout(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    let output = output_of(full.stderr(Stdio::piped()).spawn().unwrap(), LIMIT);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("writing to standard output: No space left"), "{}", text(&output.stderr));
+}
+
+/// A file is mounted, as containers do; where nobody may, that is why.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_cannot_be_replaced_is_written_in_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let in_namespace = |script: &str| {
+        let mut line = Command::new("unshare");
+        line.args(["-rm", "sh", "-ec", script, "sh"]).arg(assert_cmd::cargo::cargo_bin("trefoil"));
+        line.args(SMALL).args(["--out", "proof"]).current_dir(folder.path());
+        line.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        line.spawn().map(|child| output_of(child, LIMIT))
+    };
+    fs::write(folder.path().join("proof"), b"old").unwrap();
+    fs::write(folder.path().join("mounted"), b"old, and longer than the proof is".repeat(1 << 12)).unwrap();
+    let mount = "mount --bind mounted proof";
+    match in_namespace(mount) {
+        Ok(mounted) if mounted.status.success() => {}
+        Ok(refused) => {
+            let said = text(&refused.stderr).to_lowercase();
+            assert!(said.contains("not permitted") || said.contains("denied"), "{said}");
+            return;
+        }
+        Err(error) => return assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{error}"),
+    }
+    let output = in_namespace(&format!("{mount}; \"$@\"")).unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let expected = [("mounted".to_owned(), proof()), ("proof".to_owned(), b"old".to_vec())];
+    assert_eq!(held(folder.path()), expected);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_proof_leaves_nothing() {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use rustix::process::{Pid, Signal, kill_process};
+
+    let (folder, aside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let trace = aside.path().join("trace");
+    let line = [&ENDLESS[..], &["--out", "proof", "--html", "report", "--trace", trace.to_str().unwrap()]].concat();
+    let mut prover = spawned(&line, folder.path()).spawn().unwrap();
+    let start = Instant::now();
+    while !trace.exists() || !held(folder.path()).is_empty() {
+        assert!(start.elapsed() < Duration::from_secs(60) && prover.try_wait().unwrap().is_none());
+        thread::sleep(Duration::from_millis(5));
+    }
+    thread::sleep(Duration::from_millis(300));
+    // What runs in the background of a script ignores the signal of the keyboard; this one it does not.
+    kill_process(Pid::from_child(&prover), Signal::TERM).unwrap();
+    assert_eq!(wait(&mut prover, LIMIT).signal(), Some(Signal::TERM.as_raw()));
+    assert!(held(folder.path()).is_empty());
+}
+
+#[test]
+fn programs_that_write_one_file_at_once_leave_a_whole_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = [&SMALL[..], &["--out", "proof", "--html", "report"]].concat();
+    let provers: Vec<_> = (0..6).map(|_| spawned(&line, folder.path()).spawn().unwrap()).collect();
+    for mut prover in provers {
+        assert!(wait(&mut prover, LIMIT).success());
+    }
+    let names: Vec<_> = held(folder.path()).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["proof", "report"]);
+    assert_eq!(fs::read(folder.path().join("proof")).unwrap(), proof());
+}

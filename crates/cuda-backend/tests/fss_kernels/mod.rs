@@ -1,0 +1,174 @@
+//! The function-secret-sharing kernels, as they ship, on the executor: bit for bit what the processor computes, under
+//! every order of turns and with every checker on.
+
+mod batch;
+mod bitsliced;
+mod device;
+mod known;
+mod secrets;
+mod work;
+
+use backend_api::ops::fss::{FssOps, PackBits, UnpackBits};
+use core_types::{cmp::cmp_blocks, params::fss::PackParams};
+use cuda_sim::exec::Options;
+
+pub(crate) use batch::words;
+
+use batch::{CPU, CmpBatch, DcfBatch};
+use device::{Call, schedules};
+
+/// Keys, bits and points around the edges of warps, blocks, truth tables and trees without levels.
+const BATCHES: [(usize, u32, usize); 11] = [
+    (1, 64, 2),
+    (1, 7, 1),
+    (31, 8, 1),
+    (32, 9, 5),
+    (33, 12, 4),
+    (33, 5, 3),
+    (255, 64, 1),
+    (256, 1, 2),
+    (256, 10, 1),
+    (257, 16, 2),
+    (257, 9, 3),
+];
+
+#[test]
+fn comparison_keys_are_those_of_the_processor() {
+    for (count, bits, points) in BATCHES {
+        let batch = CmpBatch::new(count, bits, points);
+        for options in schedules() {
+            let done = batch.generate(batch.tiles(), &options);
+            assert_eq!(done.output::<u128>(0), batch.corrections, "{count} keys of {bits} bits");
+            assert_eq!(done.output::<u128>(1), batch.leaves, "{count} keys of {bits} bits");
+        }
+    }
+}
+
+#[test]
+fn comparison_shares_are_those_of_the_processor() {
+    for (count, bits, points) in BATCHES {
+        let batch = CmpBatch::new(count, bits, points);
+        for (party, options) in schedules().into_iter().enumerate() {
+            let party = party % 2;
+            let shares = batch.evaluate(party, batch.grid(), &options).output::<u32>(0);
+            assert_eq!(shares, batch.expected(party), "{count} keys of {bits} bits, party {party}");
+        }
+    }
+}
+
+#[test]
+fn shares_at_all_points_are_those_of_the_processor_in_any_parts() {
+    let sizes = [(1, 13), (31, 8), (33, 5), (32, 9), (33, 12), (255, 7), (256, 10), (257, 8), (257, 1)];
+    for (count, bits) in sizes {
+        let batch = CmpBatch::new(count, bits, 0);
+        let most = cmp_blocks(bits).div_ceil(2) as u32;
+        for ((parts, blocks), options) in [(1, 2), (2, 1), (3, 1), (8, 3)].into_iter().zip(schedules()) {
+            let of = (parts as usize % 2, if count > 32 && parts == 3 { 32 } else { 0 });
+            let done = batch.evaluate_all(of, [blocks, parts.min(most)], &options);
+            assert_eq!(done.output::<u128>(0), batch.expected_all(of), "{count} keys of {bits} bits, {parts} parts");
+        }
+    }
+}
+
+#[test]
+fn shares_at_clustered_points_are_those_of_the_processor_in_any_parts() {
+    let sizes = [(1, 64, 10, 5), (31, 9, 7, 4), (33, 12, 12, 3), (40, 5, 5, 2), (257, 10, 8, 3), (33, 8, 7, 1)];
+    for (count, bits, window, points) in sizes {
+        let cmp = CmpBatch::new(count, bits, points);
+        let dcf = DcfBatch::new(count.min(40), bits.min(10), points, (3, 50));
+        let dcf_window = window.min(bits.min(10)).min(4);
+        for ((party, parts), options) in [(0, 1), (1, 2), (0, 3), (1, points as u32)].into_iter().zip(schedules()) {
+            let done = cmp.evaluate_window(party, window, [parts % 2 + 1, parts, 1], &options);
+            let expected = cmp.expected_window(party, window);
+            assert_eq!(done.output::<u32>(0), expected, "{count} keys of {bits} bits, window {window}, {parts} parts");
+            let done = dcf.evaluate_window(party, dcf_window, [1, parts, 1], &options);
+            let expected = dcf.expected_window(party, dcf_window);
+            assert_eq!(done.output::<u64>(0), expected, "{:?}, window {dcf_window}, {parts} parts", dcf.shape);
+        }
+    }
+}
+
+/// Payload words and their widths, for batches in turn.
+const PAYLOADS: [(u32, u32); 5] = [(1, 64), (2, 13), (3, 64), (8, 40), (5, 1)];
+
+fn payload_batches() -> impl Iterator<Item = DcfBatch> {
+    let small = BATCHES.into_iter().filter(|&(count, bits, points)| count * bits as usize * points <= 5000);
+    small
+        .zip(PAYLOADS.into_iter().cycle())
+        .map(|((count, bits, points), payload)| DcfBatch::new(count, bits, points, payload))
+}
+
+#[test]
+fn payload_keys_are_those_of_the_processor() {
+    for batch in payload_batches() {
+        for options in schedules() {
+            let done = batch.generate(batch.tiles(), &options);
+            assert_eq!(done.output::<u128>(0), batch.corrections, "{:?}", batch.shape);
+            assert_eq!(done.output::<u64>(1), batch.values, "{:?}", batch.shape);
+            assert_eq!(done.output::<u64>(2), batch.last, "{:?}", batch.shape);
+        }
+    }
+}
+
+#[test]
+fn payload_shares_are_those_of_the_processor() {
+    for batch in payload_batches() {
+        for (party, options) in schedules().into_iter().enumerate() {
+            let party = party % 2;
+            let shares = batch.evaluate(party, batch.grid(), &options).output::<u64>(0);
+            assert_eq!(shares, batch.expected(party), "party {party} of {:?}", batch.shape);
+        }
+    }
+}
+
+#[test]
+fn a_grid_of_any_size_computes_the_same() {
+    let cmp = CmpBatch::new(257, 9, 3);
+    let dcf = DcfBatch::new(257, 4, 3, (2, 64));
+    for blocks in [1, 2, 5, 12] {
+        let options = Options::sanitize();
+        let done = cmp.generate(blocks, &options);
+        assert_eq!(done.output::<u128>(0), cmp.corrections);
+        assert_eq!(done.output::<u128>(1), cmp.leaves);
+        assert_eq!(dcf.generate(blocks, &options).output::<u64>(1), dcf.values);
+        for points in [1, 2, 4] {
+            let grid = [blocks, points, 1];
+            assert_eq!(cmp.evaluate(1, grid, &options).output::<u32>(0), cmp.expected(1), "{grid:?}");
+            assert_eq!(dcf.evaluate(1, grid, &options).output::<u64>(0), dcf.expected(1), "{grid:?}");
+        }
+    }
+}
+
+#[test]
+fn a_batch_without_keys_touches_nothing() {
+    for options in schedules() {
+        let (cmp, dcf) = (CmpBatch::new(0, 12, 3), DcfBatch::new(0, 12, 3, (1, 64)));
+        cmp.generate(1, &options);
+        cmp.evaluate(0, [1, 3, 1], &options);
+        cmp.evaluate_all((0, 0), [1, 2], &options);
+        cmp.evaluate_window(0, 9, [1, 3, 1], &options);
+        dcf.evaluate_window(0, 9, [1, 3, 1], &options);
+        dcf.generate(1, &options);
+        dcf.evaluate(0, [1, 3, 1], &options);
+    }
+}
+
+#[test]
+fn packed_streams_are_those_of_the_processor_at_every_width() {
+    for bits in 1..=64 {
+        for count in [0u32, 1, 31, 32, 33, 64, 257] {
+            let params = PackParams { count, bits };
+            let len = (count * bits).div_ceil(64) as usize;
+            let elements = words(count as usize, u64::from(bits));
+            let (mut stream, mut back) = (vec![0; len], vec![0; count as usize]);
+            CPU.pack_bits(PackBits { params: &params, elements: &elements, words: &mut stream }).unwrap();
+            CPU.unpack_bits(UnpackBits { params: &params, words: &stream, elements: &mut back }).unwrap();
+            let options = &schedules()[bits as usize % 4];
+            let call = Call::new("fss_pack_bits").value(&params).input(&elements);
+            let done = call.output::<u64>(len).value(&(len as u32)).run([2, 1, 1], options);
+            assert_eq!(done.output::<u64>(0), stream, "{count} elements of {bits} bits");
+            let call = Call::new("fss_unpack_bits").value(&params).input(&stream).output::<u64>(count as usize);
+            assert_eq!(call.run([2, 1, 1], options).output::<u64>(0), back, "{count} elements of {bits} bits");
+        }
+    }
+}

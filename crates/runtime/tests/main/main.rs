@@ -1,0 +1,6 @@
+//! Queues of the runtime: what a subscriber sees of them, and the simulated driver as a choice of the user.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+#[cfg(feature = "cuda")]
+mod simulated;
+mod spans;

@@ -1,0 +1,9 @@
+//! Transforms: published values, sets, blocks, sizes, and columns that ranks share.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod blocks;
+mod common;
+mod known_answers;
+mod sets;
+mod sharded;
+mod sizes;

@@ -1,0 +1,396 @@
+//! Whatever is refused during a proof, there is the right proof or a typed error, nothing stays allocated, and the next proof is right.
+
+mod pair;
+
+use std::collections::BTreeMap;
+
+use backend_api::{BackendError, Queue as _};
+use cuda_sim::driver::{Leak, Report, Rule, Simulation};
+use runtime::{AnyQueue, Choice, Domain, Settings};
+use stark::{
+    M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, StatementProof, StatementProver,
+};
+use stark_airs::StateMachine;
+
+use crate::common::simulate;
+
+type Prover<'s> = StatementProver<'s, AnyQueue, StateMachine>;
+type Proven = Result<StatementProof, ProveError>;
+
+fn open(choice: Choice, mem_limit_bytes: Option<u64>) -> AnyQueue {
+    let settings = Settings { mem_limit_bytes, ..Settings::default() };
+    runtime::open_with(&settings, Some(Domain::Stark), Some(choice)).unwrap().0
+}
+
+fn machine() -> StateMachine {
+    StateMachine::new([2, 3], [1, 2].map(M31::from_u32)).unwrap()
+}
+
+fn new<'s>(q: &AnyQueue, machine: &'s StateMachine) -> Result<Prover<'s>, ProveError> {
+    with_residency(q, machine, Residency::Full)
+}
+
+fn with_residency<'s>(q: &AnyQueue, machine: &'s StateMachine, residency: Residency) -> Result<Prover<'s>, ProveError> {
+    StatementProver::with_residency(q, Protocol::V2_3, PcsConfig::default(), machine, residency)
+}
+
+/// What the device refused.
+fn refusal(error: &ProveError) -> &BackendError {
+    match error {
+        ProveError::Prover(ProverError::Backend(refusal)) => refusal,
+        other => panic!("{other:?} is not the device's"),
+    }
+}
+
+/// Codes to answer, with the calls to answer with them: each call is refused, and memory is short for some.
+fn turns(count: u64) -> impl Iterator<Item = (i32, u64)> {
+    let refused = (1..=count).map(|turn| (1, turn));
+    let mut exhausted = vec![1, count.div_ceil(2), count];
+    exhausted.dedup();
+    refused.chain(exhausted.into_iter().map(|turn| (2, turn)))
+}
+
+/// [turns], but of calls that only make a context current, which are most of all and all alike, 32 of each function.
+fn turns_but_of_contexts(call: &str, count: u64) -> impl Iterator<Item = (i32, u64)> {
+    let step = if call.starts_with("cuCtx") { count.div_ceil(32) } else { 1 };
+    turns(count).filter(move |(_, turn)| turn % step == 0)
+}
+
+/// A way to make a proof.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    OpByOp,
+    Witness,
+    /// After so many proofs with the same graph.
+    Graph(usize),
+    /// As that, from the witness.
+    WitnessGraph(usize),
+}
+
+const WAYS: [Way; 7] = [
+    Way::OpByOp,
+    Way::Witness,
+    Way::Graph(0),
+    Way::Graph(1),
+    Way::Graph(2),
+    Way::WitnessGraph(1),
+    Way::WitnessGraph(2),
+];
+
+/// A proof in the making, again and again.
+struct Proving<'a> {
+    prover: Prover<'a>,
+    device: Device<'a>,
+    machine: &'a StateMachine,
+}
+
+impl<'a> Proving<'a> {
+    fn new(session: &'a Simulation, machine: &'a StateMachine, residency: Residency) -> Self {
+        let device = Device::open(session);
+        let prover = with_residency(&device.q, machine, residency).unwrap();
+        Self { prover, device, machine }
+    }
+
+    const fn q(&self) -> &AnyQueue {
+        &self.device.q
+    }
+
+    fn graph_after(&mut self, way: Way) -> ProofGraph<AnyQueue> {
+        let mut graph = ProofGraph::new();
+        if let Way::Graph(before) | Way::WitnessGraph(before) = way {
+            (0..before).for_each(|_| drop(self.prove(way, &mut graph).unwrap()));
+        }
+        self.q().finish().unwrap();
+        graph
+    }
+
+    fn prove(&mut self, way: Way, graph: &mut ProofGraph<AnyQueue>) -> Proven {
+        match way {
+            Way::OpByOp => self.prover.prove(&self.device.q, &self.machine.trace()),
+            Way::Witness => self.prover.prove_from(&self.device.q, self.machine),
+            Way::Graph(_) => self.prover.prove_replayed(&self.device.q, graph, &self.machine.trace()),
+            Way::WitnessGraph(_) => self.prover.prove_from_replayed(&self.device.q, graph, self.machine),
+        }
+    }
+
+    /// A proof with the graph that `way` leaves behind.
+    fn replayed(&mut self, way: Way, graph: &mut ProofGraph<AnyQueue>) -> Proven {
+        self.prove(if matches!(way, Way::WitnessGraph(_)) { way } else { Way::Graph(0) }, graph)
+    }
+
+    /// The calls of the driver that a proof makes, each with how often.
+    fn calls(&mut self, way: Way) -> Vec<(&'static str, u64)> {
+        let mut graph = self.graph_after(way);
+        made(self.device.session, || drop(self.prove(way, &mut graph).unwrap()))
+    }
+
+    /// A proof while `rule` is in force, and the graph that it was made with.
+    fn prove_under(&mut self, way: Way, rule: &str) -> (Proven, ProofGraph<AnyQueue>) {
+        let mut graph = self.graph_after(way);
+        // Of another trace there is no proof, and it leaves other answers: those of a proof before pass for none.
+        let other = StateMachine::new([2, 3], [1, 3].map(M31::from_u32)).unwrap();
+        assert_eq!(self.prover.prove(&self.device.q, &other.trace()), Err(ProveError::Sums));
+        self.q().finish().unwrap();
+        self.device.session.inject(rule.parse::<Rule>().unwrap());
+        let proven = self.prove(way, &mut graph);
+        self.device.session.clear_faults();
+        (proven, graph)
+    }
+}
+
+/// The calls of the driver that `run` makes, each with how often.
+fn made(session: &Simulation, run: impl FnOnce()) -> Vec<(&'static str, u64)> {
+    let before = session.counters().calls;
+    run();
+    let after = session.counters().calls;
+    let made = after.into_iter().map(|(call, count)| (call, count - before.get(call).copied().unwrap_or(0)));
+    made.filter(|(call, count)| *count > 0 && !call.starts_with("cuGetError")).collect()
+}
+
+/// A device that is opened for a test, and has to be left as it was found.
+struct Device<'a> {
+    session: &'a Simulation,
+    q: AnyQueue,
+    /// Reports and ends of contexts before.
+    before: (usize, u64),
+}
+
+impl<'a> Device<'a> {
+    fn open(session: &'a Simulation) -> Self {
+        Self { session, q: open(Choice::Sim, None), before: Self::seen(session) }
+    }
+
+    fn seen(session: &Simulation) -> (usize, u64) {
+        let ends = session.counters().calls.get("cuDevicePrimaryCtxRelease_v2").copied().unwrap_or(0);
+        (session.reports().len(), ends)
+    }
+
+    /// Ends it after `call` was refused in [turns], of so many.
+    fn end(self, call: &str, count: u64) {
+        let Self { session, q, before } = self;
+        drop(q);
+        let (reports, ends) = (session.reports().split_off(before.0), Self::seen(session).1);
+        // Memory that a copy may still use, since nothing says that it is done, is never given back, and keeps its context.
+        if call == "cuStreamSynchronize" && ends == before.1 {
+            return;
+        }
+        assert_eq!(ends, before.1 + 1, "{call}");
+        // A stream that the driver was asked to end is its own.
+        let streams = if call == "cuStreamDestroy_v2" { turns(count).count() } else { 0 };
+        let left = Report::Leak(Leak { streams, ..Leak::default() });
+        assert_eq!(reports, if streams == 0 { vec![] } else { vec![left] }, "{call}");
+    }
+}
+
+/// Whether `error` is what a driver's `code` means.
+fn is_refusal(error: &ProveError, code: i32) -> bool {
+    match refusal(error) {
+        BackendError::OutOfMemory { .. } => code == 2,
+        BackendError::Driver { code: reported, .. } => *reported == code,
+        // Modules are loaded when they are needed.
+        BackendError::Kernel { reason, .. } => reason.contains(&format!("({code})")),
+        _ => false,
+    }
+}
+
+#[test]
+fn whatever_call_is_refused_there_is_a_prover_or_a_typed_error() {
+    let (session, machine) = (simulate(""), machine());
+    let q = open(Choice::Cpu, None);
+    let expected = new(&q, &machine).unwrap().prove(&q, &machine.trace());
+    for residency in [Residency::Full, Residency::Blocks(2)] {
+        // The first one has the device compile programs, and fill its pools.
+        let q = open(Choice::Sim, None);
+        drop(with_residency(&q, &machine, residency).unwrap());
+        let calls = made(&session, || drop(with_residency(&q, &machine, residency).unwrap()));
+        drop(q);
+        let mut refused = 0;
+        for (call, count) in calls {
+            let device = Device::open(&session);
+            let q = &device.q;
+            drop(with_residency(q, &machine, residency).unwrap());
+            for (code, turn) in turns(count) {
+                session.inject(format!("fail={code}@{call}:{turn}").parse::<Rule>().unwrap());
+                let made = with_residency(q, &machine, residency);
+                session.clear_faults();
+                match made {
+                    Err(error) => {
+                        assert!(is_refusal(&error, code), "{residency:?}, {code} at {call} {turn}: {error:?}");
+                        refused += 1;
+                    }
+                    Ok(mut prover) => {
+                        assert_eq!(
+                            prover.prove(q, &machine.trace()),
+                            expected,
+                            "{residency:?}, {code} at {call} {turn}"
+                        );
+                    }
+                }
+                q.finish().unwrap();
+                assert_eq!(q.budget().live_bytes(), 0, "{residency:?}, {code} at {call} {turn}");
+            }
+            let mut prover = with_residency(q, &machine, residency).unwrap();
+            assert_eq!(prover.prove(q, &machine.trace()), expected);
+            drop(prover);
+            device.end(call, count);
+        }
+        assert!(refused > 10, "{refused}");
+    }
+}
+
+#[test]
+fn whatever_call_is_refused_there_is_the_right_proof_or_a_typed_error() {
+    refuse_each_call(Residency::Full, &WAYS);
+}
+
+#[test]
+fn whatever_call_is_refused_blocks_make_the_right_proof_or_a_typed_error() {
+    refuse_each_call(Residency::Blocks(2), &[Way::OpByOp, Way::Graph(2)]);
+}
+
+#[test]
+fn whatever_call_is_refused_coefficients_on_the_host_make_the_right_proof_or_a_typed_error() {
+    refuse_each_call(Residency::Host(2), &[Way::OpByOp]);
+}
+
+#[test]
+fn coefficients_that_cannot_be_pinned_are_copied_through_memory_that_is() {
+    let (session, machine) = (simulate(""), machine());
+    let q = open(Choice::Sim, None);
+    let expected = new(&q, &machine).unwrap().prove(&q, &machine.trace()).unwrap();
+    let live = q.budget().live_bytes();
+    session.inject("fail=2@cuMemHostRegister_v2:1".parse::<Rule>().unwrap());
+    let mut prover = with_residency(&q, &machine, Residency::Host(2)).unwrap();
+    for _ in 0..2 {
+        assert_eq!(prover.prove(&q, &machine.trace()).as_ref(), Ok(&expected));
+    }
+    drop(prover);
+    session.inject("fail=1@cuMemHostRegister_v2:1".parse::<Rule>().unwrap());
+    let refused = with_residency(&q, &machine, Residency::Host(2)).err().unwrap();
+    assert!(matches!(refusal(&refused), BackendError::Driver { code: 1, .. }), "{refused:?}");
+    session.clear_faults();
+    assert_eq!(q.budget().live_bytes(), live);
+}
+
+fn refuse_each_call(residency: Residency, ways: &[Way]) {
+    let (session, machine) = (simulate(""), machine());
+    let mut refused = BTreeMap::new();
+    for &way in ways {
+        let mut proving = Proving::new(&session, &machine, residency);
+        proving.prover.prove(&proving.device.q, &machine.trace()).unwrap();
+        let calls = proving.calls(way);
+        drop(proving);
+        for (call, count) in calls {
+            let mut proving = Proving::new(&session, &machine, residency);
+            let expected = proving.prover.prove(&proving.device.q, &machine.trace()).unwrap();
+            let live = proving.q().budget().live_bytes();
+            let turns: Vec<_> = match (residency, way) {
+                (Residency::Full, Way::OpByOp) => turns(count).collect(),
+                _ => turns_but_of_contexts(call, count).collect(),
+            };
+            for (code, turn) in turns {
+                let rule = format!("fail={code}@{call}:{turn}");
+                let (proven, mut graph) = proving.prove_under(way, &rule);
+                match &proven {
+                    Ok(proof) => assert_eq!(*proof, expected, "{way:?}, {rule}"),
+                    Err(error) => {
+                        assert!(is_refusal(error, code), "{way:?}, {rule}: {error:?}");
+                        *refused.entry(call).or_insert(0) += 1;
+                        // Prover and graph are as good as before, after several refusals too: the graph is recorded again, and
+                        // replayed.
+                        let proofs = if turn == 1 { 3 } else { u64::from(turn % 5 == 0 || turn == count) };
+                        for _ in 0..proofs {
+                            let proven = proving.replayed(way, &mut graph);
+                            assert_eq!(proven.as_ref(), Ok(&expected), "{way:?} after {rule}");
+                        }
+                    }
+                }
+                drop(graph);
+                proving.q().finish().unwrap();
+                assert_eq!(proving.q().budget().live_bytes(), live, "{way:?}, {rule}");
+            }
+            let Proving { device, prover, .. } = proving;
+            drop(prover);
+            assert_eq!(device.q.budget().live_bytes(), 0);
+            device.end(call, count);
+        }
+    }
+    for call in
+        ["cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemsetD8Async"]
+    {
+        assert!(refused.get(call).is_some_and(|&times| times >= ways.len()), "{call}: {refused:?}");
+    }
+    let is_on_host = matches!(residency, Residency::Host(_));
+    let of_way = if is_on_host { "cuStreamSynchronize" } else { "cuGraphLaunch" };
+    assert!(refused.contains_key(of_way) && refused.contains_key("cuEventSynchronize"), "{refused:?}");
+}
+
+#[test]
+fn a_device_that_is_lost_during_a_proof_makes_none_and_keeps_nothing() {
+    let machine = machine();
+    let launches = ["fail=700@cuLaunchKernel:1", "fail=719@cuLaunchKernel:60", "late=700@cuLaunchKernel:3"];
+    let cases = launches.map(|rule| (Way::OpByOp, rule)).into_iter().chain([
+        (Way::Witness, "late=719@cuMemcpyHtoDAsync_v2:2"),
+        (Way::Graph(1), "fail=700@cuLaunchKernel:7"),
+        (Way::Graph(2), "fail=700@cuGraphLaunch:1"),
+        (Way::Graph(2), "late=719@cuGraphLaunch:1"),
+        (Way::Graph(2), "fail=700@cuEventSynchronize:1"),
+        (Way::WitnessGraph(2), "fail=700@cuGraphLaunch:1"),
+    ]);
+    for (way, rule) in cases {
+        let session = simulate("");
+        let mut proving = Proving::new(&session, &machine, Residency::Full);
+        let (proven, mut graph) = proving.prove_under(way, rule);
+        for proven in [proven, proving.replayed(way, &mut graph), proving.prove(Way::OpByOp, &mut graph)] {
+            let error = proven.unwrap_err();
+            assert!(matches!(refusal(&error), BackendError::DeviceLost { .. }), "{way:?}, {rule}: {error:?}");
+        }
+        let Proving { device, prover, .. } = proving;
+        drop((prover, graph));
+        assert_eq!(device.q.budget().live_bytes(), 0, "{way:?}, {rule}");
+    }
+}
+
+#[test]
+fn the_processor_refuses_what_a_budget_does_not_hold_and_goes_on_when_it_does() {
+    let machine = machine();
+    let unlimited = open(Choice::Cpu, None);
+    let expected = new(&unlimited, &machine).unwrap().prove(&unlimited, &machine.trace()).unwrap();
+    let needed = unlimited.budget().peak_bytes();
+    // Each limit is the least that the refusal before it asks for, so whatever takes more than all before it is refused in turn.
+    let (mut limit, mut refusals) = (0, 0);
+    let (q, mut prover) = loop {
+        let q = open(Choice::Cpu, Some(limit));
+        let made = new(&q, &machine).and_then(|mut prover| Ok((prover.prove(&q, &machine.trace())?, prover)));
+        match made {
+            Ok((proof, prover)) => {
+                assert_eq!(proof, expected);
+                break (q, prover);
+            }
+            Err(error) => limit += missing(&error),
+        }
+        assert_eq!(q.budget().live_bytes(), 0, "{limit} of {needed}");
+        refusals += 1;
+    };
+    assert_eq!(limit, needed);
+    // As much of the budget is taken by others between two proofs, from all that there is to nothing.
+    let free = needed - q.budget().live_bytes();
+    let mut held = free;
+    while held > 0 {
+        let reserved = q.budget().reserve(held).unwrap();
+        let error = prover.prove(&q, &machine.trace()).unwrap_err();
+        drop(reserved);
+        assert_eq!(prover.prove(&q, &machine.trace()).as_ref(), Ok(&expected), "{held} of {free}");
+        held -= missing(&error);
+        refusals += 1;
+    }
+    assert!(refusals >= 5, "{refusals}");
+}
+
+/// How many bytes more a budget would have to have for what it refused.
+fn missing(error: &ProveError) -> u64 {
+    match refusal(error) {
+        BackendError::BudgetExceeded { need_bytes, free_bytes, .. } => need_bytes - free_bytes,
+        other => panic!("{other:?} is not the budget's"),
+    }
+}

@@ -1,0 +1,194 @@
+//! Proofs over a grid of heights and parameters are those of stwo's prover, by their digests.
+
+#[path = "../../../../vectors/stwo/src/fingerprint.rs"]
+#[allow(missing_docs, unreachable_pub, reason = "written for a program of its own")]
+mod fingerprint;
+mod shipped;
+pub(crate) mod stated;
+
+use std::{collections::BTreeSet, fs, path::PathBuf};
+
+use cuda_sim::driver::Simulation;
+use runtime::AnyQueue;
+use sha2::{Digest as _, Sha256};
+use stark::{
+    Columns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, StatementProof, StatementProver,
+    memory_plan,
+};
+
+use crate::{
+    common::simulated,
+    grid::{
+        fingerprint::Fingerprint,
+        shipped::{Use, with},
+    },
+    // `fingerprint` imports the module from here.
+    statement::{self, Statement},
+};
+
+type Line = Fingerprint<PcsConfig>;
+
+/// The grid, which stwo's prover made.
+fn grid() -> Vec<Line> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data/stark/grid.json");
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+/// Log of the greatest number of rows of a component.
+fn height(line: &Line) -> u32 {
+    line.statement.heights().into_iter().max().unwrap()
+}
+
+/// A way to make a proof.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// Op by op, all in memory.
+    Full,
+    /// Op by op, values cut into blocks, by a number among those that there may be. Of every third number, coefficients are on the host.
+    Blocks(u32),
+    /// Three times with one graph: op by op, recorded, and replayed. By every second number, in blocks.
+    Replayed(u32),
+}
+
+/// The bytes of a proof and their SHA-256.
+struct Proven<'a> {
+    q: &'a AnyQueue,
+    config: PcsConfig,
+    way: Way,
+}
+
+/// Of the residencies by blocks that a statement may have, that with this number, counted around: of the first seven, which
+/// are all for small statements.
+fn in_blocks<S: stark::Statement>(config: &PcsConfig, statement: &S, number: u32) -> Residency {
+    let none = memory_plan(config, statement, Residency::Blocks(0)).unwrap_err();
+    let ProveError::Prover(ProverError::Blocks { least, most, got: 0 }) = none else { panic!("{none:?}") };
+    let blocks = least << (number % ((most / least).ilog2().min(6) + 1));
+    if number.is_multiple_of(3) { Residency::Host(blocks) } else { Residency::Blocks(blocks) }
+}
+
+impl Use for Proven<'_> {
+    type Out = (usize, String);
+
+    fn with<S: stark::Statement>(self, statement: &S, trace: &[Columns]) -> (usize, String) {
+        let Self { q, config, way } = self;
+        let residency = match way {
+            Way::Full => Residency::Full,
+            Way::Blocks(number) => in_blocks(&config, statement, number),
+            // Coefficients on the host are never replayed.
+            Way::Replayed(number) => match in_blocks(&config, statement, number) {
+                Residency::Blocks(blocks) if number % 2 == 1 => Residency::Blocks(blocks),
+                _ => Residency::Full,
+            },
+        };
+        let mut prover = StatementProver::with_residency(q, Protocol::V2_3, config, statement, residency).unwrap();
+        assert_eq!(prover.residency(), residency);
+        let proof =
+            if let Way::Replayed(_) = way { replay(q, &mut prover, trace) } else { prover.prove(q, trace).unwrap() };
+        let proof = postcard::to_allocvec(&proof.proof).unwrap();
+        (proof.len(), Sha256::digest(&proof).iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+/// Three proofs with one graph, the last of which it replays: they are the same, though another trace, of which there is no proof, comes
+/// before each and leaves other answers.
+fn replay<S: stark::Statement>(
+    q: &AnyQueue,
+    prover: &mut StatementProver<'_, AnyQueue, S>,
+    trace: &[Columns],
+) -> StatementProof {
+    let mut graph = ProofGraph::new();
+    let mut broken = trace.to_vec();
+    broken[0][0][0] += M31::ONE;
+    let [first, recorded, replayed] = [(); 3].map(|()| {
+        prover.prove(q, &broken).unwrap_err();
+        prover.prove_replayed(q, &mut graph, trace).unwrap()
+    });
+    assert!(graph.is_recorded() && first == recorded && recorded == replayed);
+    replayed
+}
+
+/// Proves what each line says, in the way that its number gives, and compares.
+fn hold(q: &AnyQueue, lines: &[Line], way: impl Fn(u32) -> Way) {
+    for (number, line) in (0..).zip(lines) {
+        let way = way(number);
+        let (bytes, sha256) = with(&line.statement, line.seed, Proven { q, config: line.config, way });
+        assert_eq!((bytes, &sha256), (line.bytes, &line.sha256), "{line:?}, {way:?}");
+    }
+}
+
+fn processor() -> AnyQueue {
+    AnyQueue::Cpu(runtime::cpu().unwrap())
+}
+
+/// A simulated device, and the lines of at most `2^log_rows` rows that it proves in about a second each.
+fn simulated_lines(log_rows: u32) -> (Simulation, AnyQueue, Vec<Line>) {
+    let (machine, q) = simulated();
+    let mut lines = grid();
+    lines.retain(|line| is_small(line) && height(line) <= log_rows);
+    assert_eq!(lines.iter().map(height).collect::<BTreeSet<_>>(), (1..=log_rows).collect());
+    (machine, q, lines)
+}
+
+#[test]
+fn proofs_over_the_grid_are_those_of_stwo() {
+    hold(&processor(), &grid(), |_| Way::Full);
+}
+
+#[test]
+fn proofs_over_the_grid_on_the_simulated_device_are_those_of_stwo() {
+    let (_machine, q, lines) = simulated_lines(12);
+    hold(&q, &lines, |_| Way::Full);
+}
+
+#[test]
+fn proofs_in_blocks_over_the_grid_are_those_of_stwo() {
+    let mut lines = grid();
+    lines.retain(|line| height(line) <= 14);
+    hold(&processor(), &lines, Way::Blocks);
+}
+
+#[test]
+fn proofs_in_blocks_on_the_simulated_device_are_those_of_stwo() {
+    let (_machine, q, lines) = simulated_lines(8);
+    hold(&q, &lines, Way::Blocks);
+}
+
+#[test]
+fn replayed_proofs_over_the_grid_are_those_of_stwo() {
+    let (_machine, q, lines) = simulated_lines(6);
+    let parameters = |of: &dyn Fn(&Line) -> u32| lines.iter().map(of).collect::<BTreeSet<_>>().len();
+    assert!(lines.iter().any(|line| matches!(line.statement, Statement::Poseidon2 { .. })));
+    assert_eq!(parameters(&|line| line.config.fri_config.log_blowup_factor), 4);
+    assert_eq!(parameters(&|line| line.config.fri_config.fold_step), 4);
+    assert!(lines.iter().any(|line| line.config.lifting_log_size.is_some()));
+    hold(&q, &lines, Way::Replayed);
+}
+
+/// Whether the simulated device, which executes each instruction, proves it in about a second.
+fn is_small(line: &Line) -> bool {
+    let few = match &line.statement {
+        Statement::WideFibonacci { columns, .. } => columns.iter().all(|&columns| columns <= 17),
+        Statement::Poseidon2 { log_rows, .. } => *log_rows <= 7,
+        Statement::Blake2s { .. } => false,
+        _ => true,
+    };
+    few && height(line) <= 12 && line.config.pow_bits <= 12
+}
+
+#[test]
+fn the_grid_covers_the_parameters() {
+    let grid = grid();
+    let all = |of: &dyn Fn(&Line) -> u32| grid.iter().map(of).collect::<BTreeSet<_>>();
+    assert_eq!(all(&height), (1..=20).collect());
+    assert_eq!(all(&|line| line.config.pow_bits), (0..=22).collect());
+    let folds = |line: &Line| {
+        let fri = line.config.fri_config;
+        (fri.log_blowup_factor, fri.fold_step, fri.log_last_layer_degree_bound)
+    };
+    let every = (1..=4).flat_map(|b| (1..=4).flat_map(move |f| (0..=4).map(move |l| (b, f, l))));
+    assert_eq!(grid.iter().map(folds).collect::<BTreeSet<_>>(), every.collect());
+    let lifted: BTreeSet<_> = grid.iter().filter_map(|line| line.config.lifting_log_size).collect();
+    assert!(lifted.len() >= 8, "lifted to {lifted:?}");
+    let several = |line: &&Line| line.statement.heights().iter().collect::<BTreeSet<_>>().len() > 1;
+    assert!(grid.iter().filter(several).count() >= 40);
+}

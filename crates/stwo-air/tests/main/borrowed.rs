@@ -1,0 +1,30 @@
+//! The sources that the committed proofs were made from, and what other crates have for their tests.
+
+#![allow(
+    dead_code,
+    missing_docs,
+    missing_debug_implementations,
+    unreachable_pub,
+    reason = "written for a program of its own"
+)]
+
+#[path = "../../../../vectors/stwo/src/airs.rs"]
+pub(crate) mod airs;
+#[path = "../../../../vectors/stwo/src/blake2s.rs"]
+pub(crate) mod blake2s;
+#[path = "../../../stark-airs/tests/main/check.rs"]
+pub(crate) mod check;
+#[path = "../../../../vectors/stwo/src/components.rs"]
+pub(crate) mod components;
+#[path = "../../../stark-air/tests/main/interpreter.rs"]
+pub(crate) mod interpreter;
+#[path = "../../../stark-airs/tests/main/rows.rs"]
+pub(crate) mod rows;
+#[path = "../../../../vectors/stwo/src/shipped.rs"]
+pub(crate) mod shipped;
+#[path = "../../../stark/tests/grid/stated.rs"]
+pub(crate) mod stated;
+#[path = "../../../../vectors/stwo/src/statement.rs"]
+pub(crate) mod statement;
+#[path = "../../../stark-prover/tests/main/traces.rs"]
+pub(crate) mod traces;

@@ -1,0 +1,28 @@
+//! Separate processes and time limits for tests.
+//!
+//! - [`alone`] runs a test in a separate process, for state that a process has once: its driver, its allocator.
+//! - [`scope`] and [`within`] end a test whose threads hang.
+//! - [`output`], [`output_of`] and [`wait`] end a child process that hangs.
+#![forbid(unsafe_code)]
+
+mod child;
+mod limit;
+#[cfg(test)]
+mod tests;
+
+pub use child::{alone, output, output_of, wait};
+pub use limit::{scope, within};
+use std::time::Duration;
+
+/// The default limit of a child process, and of a wait for another thread or rank.
+///
+/// Far above what any of them takes on a busy machine: only a hang reaches it.
+pub const LIMIT: Duration = Duration::from_secs(120);
+
+/// The path of the test whose body is `F`, as libtest prints it, if the closure stands in the test itself.
+fn test_name<F>() -> String {
+    let name = std::any::type_name::<F>();
+    let path = name.split("::{{closure}}").next().unwrap_or(name);
+    // The first segment is the crate.
+    path.split_once("::").map_or(path, |(_, test)| test).to_owned()
+}
