@@ -69,24 +69,6 @@ pub(crate) fn run(sh: &Shell, part: Option<Part>) -> Result<Tally> {
 
 /// A thousand proofs and a thousand training steps without growth, from the programs that the tier `host` builds.
 fn soaks(sh: &Shell) -> Result<Tally> {
-    let features = mpi::features(sh);
-    let mut tally = Tally::default();
-    for (title, arguments, filter) in [
-        ("soak of proofs", ["--workspace", "--test", "soak"], &[][..]),
-        ("soak of training", ["--workspace", "--test", "plans"], &["--", "soak::"]),
-    ] {
-        tally += cargo_test(sh, title, &[&arguments, features, filter].concat())?;
-    }
-    Ok(tally)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_are_found_by_name() {
-        assert_eq!(Part::named("tsan").map(|part| part.name), Some("tsan"));
-        assert!(Part::named("rules").is_none());
-    }
+    let run = ["--workspace", "--test", "main"];
+    cargo_test(sh, "soaks", &[&run, mpi::features(sh), &["--", "soak::"]].concat())
 }

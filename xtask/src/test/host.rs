@@ -3,9 +3,10 @@
 
 use std::{
     cmp::Reverse,
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     io::BufReader,
+    iter,
     path::PathBuf,
     process::{Command, Output, Stdio},
     time::Instant,
@@ -19,12 +20,8 @@ use super::Extent;
 use crate::{clock, mpi, pool::on_every_core, progress, step::cargo_test, tally::Tally};
 
 /// Programs with a few tests of minutes that take turns at one simulated device, and what their names contain: each of them runs
-/// in a process of its own, and none unless everything is run.
-const APART: [(&str, &str); 3] = [
-    ("conformance sim", "mutants::"),
-    ("stark faults", "whatever_call_is_refused"),
-    ("stark devices", "whatever_call_is_refused"),
-];
+/// in a separate process, and none unless everything is run.
+const APART: [(&str, &str); 2] = [("conformance main", "mutants::"), ("stark main", "whatever_call_is_refused")];
 
 /// What those are, for a table.
 pub(super) const LEFT_OUT: &str =
@@ -45,33 +42,20 @@ struct Program {
 #[derive(Clone)]
 enum Tests {
     All,
-    One(String),
-    /// Those whose names do not contain this.
-    Without(&'static str),
+    Named(Vec<String>),
 }
 
 pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     const TITLE: &str = "workspace tests";
     eprintln!("== {TITLE}");
     let start = Instant::now();
-    let Some(mut programs) = progress::during("test programs, build", || build(sh))? else {
+    let Some(programs) = progress::during("test programs, build", || build(sh))? else {
         return Ok(Tally::of(TITLE, false));
     };
     let seconds = start.elapsed().as_secs_f64();
     clock::note(clock::Kind::Check, "test programs, build", seconds);
     eprintln!("== {TITLE}: {} programs built in {seconds:.1} s", programs.len());
-    // Those that hold most of the suite take longest: they start first.
-    programs.sort_by_key(|program| Reverse(fs::metadata(&program.executable).map_or(0, |file| file.len())));
-    let mut slow = Vec::new();
-    for (title, apart) in APART {
-        let program = programs.iter_mut().find(|program| program.title == title);
-        let program = program.with_context(|| format!("there is no test program `{title}`"))?;
-        if extent == Extent::All {
-            slow.extend(program.each(apart)?);
-        }
-        program.tests = Tests::Without(apart);
-    }
-    let mut tally = on_every_core(slow.into_iter().chain(programs), |program| program.run())?;
+    let mut tally = on_every_core(processes(programs, extent)?, |program| program.run())?;
     eprintln!("== {TITLE}: {tally} in {:.1} s", start.elapsed().as_secs_f64());
     let examples = ["--workspace", "--doc", "--no-fail-fast"];
     tally += cargo_test(sh, "examples of the documentation", &[&examples, mpi::features(sh)].concat())?;
@@ -94,13 +78,7 @@ pub(super) fn run_folders(sh: &Shell, folders: &BTreeSet<&str>) -> Result<Tally>
     let root = sh.current_dir();
     programs.retain(|program| folders.iter().any(|folder| program.folder == root.join(folder)));
     eprintln!("== {TITLE}: built in {seconds:.1} s, {} programs run", programs.len());
-    programs.sort_by_key(|program| Reverse(fs::metadata(&program.executable).map_or(0, |file| file.len())));
-    for program in &mut programs {
-        if let Some((_, apart)) = APART.into_iter().find(|(title, _)| *title == program.title) {
-            program.tests = Tests::Without(apart);
-        }
-    }
-    let mut tally = on_every_core(programs, |program| program.run())?;
+    let mut tally = on_every_core(processes(programs, Extent::Usual)?, |program| program.run())?;
     // The names of examples begin with the paths of their files.
     let paths: Vec<String> = folders.iter().map(|folder| format!("{folder}/")).collect();
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
@@ -135,21 +113,50 @@ fn build(sh: &Shell) -> Result<Option<Vec<Program>>> {
     Ok(status.success().then_some(programs))
 }
 
+/// Cuts programs into processes. The tests of a program take turns at its one simulated device, so each module of a crate's program
+/// `main` runs in a separate process. What takes longest comes first: slow tests, then the largest programs.
+fn processes(mut programs: Vec<Program>, extent: Extent) -> Result<Vec<Program>> {
+    programs.sort_by_key(|program| Reverse(fs::metadata(&program.executable).map_or(0, |file| file.len())));
+    let (mut slow, mut others) = (Vec::new(), Vec::new());
+    for program in programs {
+        if !program.title.ends_with(" main") {
+            others.push(program);
+            continue;
+        }
+        let apart = APART.into_iter().find(|(title, _)| *title == program.title);
+        let (alone, together): (Vec<_>, Vec<_>) =
+            program.names()?.into_iter().partition(|name| apart.is_some_and(|(_, part)| name.contains(part)));
+        ensure!(apart.is_some() == !alone.is_empty(), "{} has no slow tests as they are listed", program.title);
+        if extent == Extent::All {
+            slow.extend(alone.into_iter().map(|name| program.of(&name.clone(), vec![name])));
+        }
+        let mut modules = BTreeMap::<String, Vec<String>>::new();
+        for name in together {
+            let module = name.split_once("::").map_or("", |(module, _)| module).to_owned();
+            modules.entry(module).or_default().push(name);
+        }
+        others.extend(modules.into_iter().map(|(module, names)| program.of(&module, names)));
+    }
+    slow.extend(others);
+    Ok(slow)
+}
+
 impl Program {
-    /// The program once for each of its tests whose names contain `part`.
-    fn each(&self, part: &str) -> Result<Vec<Self>> {
+    /// The names of its tests.
+    fn names(&self) -> Result<Vec<String>> {
         let output = self.output(&["--list", "--format", "terse"])?;
         ensure!(output.status.success(), "{} cannot list its tests: {}", self.title, output.status);
         let list = String::from_utf8_lossy(&output.stdout);
-        let names = list.lines().filter_map(|line| line.strip_suffix(": test"));
-        let names: Vec<_> = names.filter(|name| name.contains(part)).collect();
-        ensure!(!names.is_empty(), "{} has no tests `*{part}*`", self.title);
-        let alone = |name: &&str| Self {
-            title: format!("{} {name}", self.title),
-            tests: Tests::One((*name).to_owned()),
+        Ok(list.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+    }
+
+    /// The program with some of its tests.
+    fn of(&self, part: &str, names: Vec<String>) -> Self {
+        Self {
+            title: format!("{} {part}", self.title).trim_end().to_owned(),
+            tests: Tests::Named(names),
             ..self.clone()
-        };
-        Ok(names.iter().map(alone).collect())
+        }
     }
 
     fn output(&self, arguments: &[&str]) -> Result<Output> {
@@ -166,8 +173,7 @@ impl Program {
         let start = Instant::now();
         let arguments: Vec<&str> = match &self.tests {
             Tests::All => Vec::new(),
-            Tests::One(name) => vec!["--exact", name],
-            Tests::Without(part) => vec!["--skip", part],
+            Tests::Named(names) => iter::once("--exact").chain(names.iter().map(String::as_str)).collect(),
         };
         let output = progress::during(&self.title, || self.output(&arguments))?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
