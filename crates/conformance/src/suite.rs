@@ -187,6 +187,25 @@ pub fn run(q: &Conditioned, specs: &[OpSpec], watch: impl FnMut(Progress<'_>)) -
     run_each(q, specs, watch, |case| q.hold(case))
 }
 
+impl Conditioned {
+    /// Holds `case` on this queue. Where ops are recorded, one that says that it waits may be refused.
+    ///
+    /// # Errors
+    /// Why the case does not hold, or what it did to a guard.
+    pub fn hold(&self, case: &Case) -> Result<(), Failure> {
+        let held = match case.hold(self) {
+            Err(Failure::Backend(BackendError::Unsupported { op: "record", .. })) if self.records() && case.waits() => {
+                Ok(())
+            }
+            held => held,
+        };
+        match self.damage().into_iter().next() {
+            Some(damage) => held.and(Err(Failure::Broken(damage))),
+            None => held,
+        }
+    }
+}
+
 fn run_each(
     q: &Conditioned,
     specs: &[OpSpec],

@@ -10,7 +10,6 @@ use runtime::{AnyMut, AnyQueue, AnyRef, AnyRegistered};
 
 pub(crate) use self::buffer::ConditionedBuf;
 use self::buffer::{GUARD, guard};
-use crate::{Case, Failure};
 
 /// What is done to the ops and buffers of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,23 +85,9 @@ impl Conditioned {
         }
     }
 
-    /// Holds `case` on this queue. Where ops are recorded, one that says that it waits may be refused.
-    ///
-    /// # Errors
-    /// Why the case does not hold, or what it did to a guard.
-    pub fn hold(&self, case: &Case) -> Result<(), Failure> {
-        let held = match case.hold(self) {
-            Err(Failure::Backend(BackendError::Unsupported { op: "record", .. }))
-                if self.how == How::Recorded && case.waits() =>
-            {
-                Ok(())
-            }
-            held => held,
-        };
-        match self.damage().into_iter().next() {
-            Some(damage) => held.and(Err(Failure::Broken(damage))),
-            None => held,
-        }
+    /// Whether every op is recorded.
+    pub(crate) fn records(&self) -> bool {
+        self.how == How::Recorded
     }
 }
 

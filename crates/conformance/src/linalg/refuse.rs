@@ -13,9 +13,9 @@ use crate::{Case, Conditioned, Failure, OpSpec};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     let cases = vec![
-        Case::new("results that overlap", |q| overlaps(q)),
-        Case::new("an epilogue after a sum", |q| epilogues(q)),
-        Case::new("views that are too short", |q| lengths(q)),
+        Case::new("results that overlap", overlaps),
+        Case::new("an epilogue after a sum", epilogues),
+        Case::new("views that are too short", lengths),
     ];
     vec![OpSpec { op: "linalg.gemm refusals", cases }]
 }

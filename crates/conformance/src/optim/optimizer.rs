@@ -1,6 +1,6 @@
 //! Optimisers over a hundred steps: schedule, limit of the norm, decay and loss scale together.
 
-use backend_api::{Real, ops::optim::OptimOps};
+use backend_api::Real;
 use half::{bf16, f16};
 use nn_ops::{
     Annealing, LossScale, NnError, Optimizer, OptimizerConfig, ParameterArena, ParameterSpec, ParameterTable, Rule,

@@ -142,7 +142,7 @@ pub(super) fn forward() -> OpSpec {
             })
         }));
     }
-    cases.push(Case::new("biases of the other variant", |q| other_biases(q)));
+    cases.push(Case::new("biases of the other variant", other_biases));
     for variant in VARIANTS {
         let large = Case::new(format!("{variant:?}, five members of 128 inputs and 256 states"), move |q| {
             hold(q, &Inputs::new(sizes([5, 32, 10, 128, 256]), variant, GruInputs::Sequence))

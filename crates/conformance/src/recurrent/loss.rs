@@ -237,7 +237,7 @@ pub(super) fn loss() -> OpSpec {
         }
         Ok(())
     }));
-    cases.push(Case::new("what is not a number", |q| not_numbers(q)));
+    cases.push(Case::new("what is not a number", not_numbers));
     cases.push(Case::new("targets without a finite logarithm", |q| {
         let mode = (Stochastic::StridedSoftmax, LossHead::ExpClamped, LossError::OfLogarithms);
         let mut losses = Losses::new([1, 8, 9, 4], mode);
@@ -258,7 +258,7 @@ pub(super) fn loss() -> OpSpec {
             .into_iter()
             .try_for_each(|mode| differences(q, mode).map_err(|failure| named(&format!("{mode:?}"), failure)))
     }));
-    cases.push(Case::new("refusals", |q| refusals(q)));
+    cases.push(Case::new("refusals", refusals));
     OpSpec { op: "recurrent.rssm_loss", cases }.refusing_short("rssm_loss", short_rssm_loss)
 }
 

@@ -331,14 +331,14 @@ pub(super) fn rollout() -> OpSpec {
         let (expected, got) = (rollout.results(), rollout.run(q)?);
         Failure::unless_close(&expected.trajectory, &got.trajectory, 1e-3, 0.0)
     }));
-    cases.push(Case::new("changed states in every mode", |q| changes(q)).on_elements(3 * 5 * 3 * 17));
+    cases.push(Case::new("changed states in every mode", changes).on_elements(3 * 5 * 3 * 17));
     for feedback in Feedback::ALL {
         let case = Case::new(format!("bits of rows, {feedback:?}"), move |q| bits_of_rows(q, feedback));
         cases.push(if feedback == Feedback::PerMember { case } else { case.on_elements(21 * 4 * 35) });
     }
-    cases.push(Case::new("bits of calls", |q| bits_of_calls(q)));
-    cases.push(Case::new("what is not a number", |q| not_numbers(q)));
-    cases.push(Case::new("refusals", |q| refusals(q)));
+    cases.push(Case::new("bits of calls", bits_of_calls));
+    cases.push(Case::new("what is not a number", not_numbers));
+    cases.push(Case::new("refusals", refusals));
     let large = Case::new("five members of 64 features, 256 states and 32 more", |q| {
         Rollout::new([5, 32, 10, 64, 256, 32], GruVariant::ResetBefore, DEFAULT).hold(q)
     });

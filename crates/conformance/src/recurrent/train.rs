@@ -256,7 +256,7 @@ pub(super) fn train() -> OpSpec {
         (linear.training.head, linear.training.part) = (LossHead::Linear, Stochastic::Zeros);
         whole_step(q, &linear)
     }));
-    cases.push(Case::new("windows that carry states", |q| windows(q)));
-    cases.push(Case::new("errors that fall", |q| learning(q)));
+    cases.push(Case::new("windows that carry states", windows));
+    cases.push(Case::new("errors that fall", learning));
     OpSpec { op: "recurrent.rssm_train", cases }
 }

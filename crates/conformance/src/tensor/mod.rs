@@ -6,7 +6,7 @@ mod index;
 mod map;
 mod reduce;
 
-use backend_api::{Real, ops::tensor::TensorOps};
+use backend_api::Real;
 
 use crate::OpSpec;
 

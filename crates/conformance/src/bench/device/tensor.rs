@@ -1,6 +1,5 @@
 //! Device speed of a row added to rows, a transpose, sums over either axis, and rows by index.
 
-use backend_api::ops::tensor::TensorOps;
 use nn_ops::{Binary, Indices, Reduction, Tensor, binary, copy, reduce};
 
 use super::{DeviceError, DeviceLine, Extent, Size, words};
