@@ -46,6 +46,21 @@ pub(super) fn every_point(points: u64) -> Vec<u64> {
     (0..points).map(u64::wrapping_neg).collect()
 }
 
+/// `kinds` of points of each key, from its secret and a random word, in rows of one point for each key.
+///
+/// Few keys have one row for each kind. Many share one row, in which neighbouring keys have different kinds: every kind is seen
+/// next to every other in a warp, for a fraction of the evaluations.
+pub(super) fn mixed_rows<const N: usize>(kinds: [fn(u64, u64) -> u64; N], alphas: &[u64], seed: u64) -> Vec<u64> {
+    const MANY: usize = 31;
+    let others = words(seed, alphas.len());
+    let rows = if alphas.len() < MANY { N } else { 1 };
+    let row = |j: usize| {
+        let others = &others;
+        alphas.iter().enumerate().map(move |(e, &alpha)| kinds[(e + j) % N](alpha, others[e]))
+    };
+    (0..rows).flat_map(row).collect()
+}
+
 /// Generated CMP keys.
 pub(super) struct CmpBatch {
     pub(super) params: CmpGenParams,

@@ -11,7 +11,7 @@ use core_types::{
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    batch::{CmpBatch, NONCE, bit, every_point, words},
+    batch::{CmpBatch, NONCE, bit, every_point, mixed_rows, words},
     model::{CmpKey, Prg},
     sections::{ROW, cmp_params},
 };
@@ -38,11 +38,9 @@ fn expect_every_pair(q: &Conditioned, bits: u32) -> Result<(), Failure> {
 
 /// Points that matter for α: its neighbours, the ends, and others.
 fn points_for(bits: u32, alphas: &[u64]) -> Vec<u64> {
-    let others = words(11, alphas.len());
-    let shifts: [fn(u64, u64) -> u64; 6] =
+    let kinds: [fn(u64, u64) -> u64; 6] =
         [|a, _| a, |a, _| a.wrapping_sub(1), |a, _| a.wrapping_add(1), |_, _| 0, |_, _| u64::MAX, |_, r| r];
-    let points = shifts.iter().flat_map(|shift| alphas.iter().zip(&others).map(move |(&a, &r)| shift(a, r)));
-    points.map(|y| y & u64::MAX >> (64 - bits)).collect()
+    mixed_rows(kinds, alphas, 11).into_iter().map(|y| y & u64::MAX >> (64 - bits)).collect()
 }
 
 /// Sections and each party's shares equal the model's, bit for bit.
@@ -87,7 +85,9 @@ fn expect_model(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> {
 fn expect_reconstruction(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> {
     let mask = u64::MAX >> (64 - bits);
     let mut alphas: Vec<u64> = words(7, count as usize).into_iter().map(|a| a & mask).collect();
-    for (alpha, edge) in alphas.iter_mut().zip([0, 1, mask, mask - 1, mask >> 1, (mask >> 1) + 1]) {
+    // Each edge for six keys that follow each other, so that it meets a point of each kind.
+    let edges = [0, 1, mask, mask - 1, mask >> 1, (mask >> 1) + 1];
+    for (alpha, edge) in alphas.iter_mut().zip(edges.into_iter().flat_map(|edge| [edge; 6])) {
         *alpha = edge;
     }
     let batch = CmpBatch::random(q, bits, &alphas)?;
@@ -101,15 +101,17 @@ fn expect_reconstruction(q: &Conditioned, bits: u32, count: u32) -> Result<(), F
     Failure::unless_equal(&expected, &got)
 }
 
-/// One key of 10 bits with α = 0x155, AES key 00 01 .. 0f and roots 10 11 .. 1f and 20 21 .. 2f.
+/// A key of 10 bits with α = 0x155, AES key 00 01 .. 0f and roots 10 11 .. 1f and 20 21 .. 2f, once for each lane of a warp: each
+/// evaluates it at other points.
 fn expect_known_key(q: &Conditioned) -> Result<(), Failure> {
+    const LANES: u32 = 32;
     let run = |from: u8| core::array::from_fn(|i| from + i as u8);
-    let params = CmpGenParams { key: AesKey::new(run(0)), bits: 10, count: 1, reserved: [0; 2] };
-    let row = padded(1);
+    let params = CmpGenParams { key: AesKey::new(run(0)), bits: 10, count: LANES, reserved: [0; 2] };
+    let (row, lanes) = (padded(LANES), LANES as usize);
     let mut roots = vec![Label::new(0); 2 * row];
-    roots[0] = Label::new(u128::from_le_bytes(run(0x10)));
-    roots[row] = Label::new(u128::from_le_bytes(run(0x20)));
-    let batch = CmpBatch::generate(q, params, &[0x155], roots)?;
+    roots[..lanes].fill(Label::new(u128::from_le_bytes(run(0x10))));
+    roots[row..row + lanes].fill(Label::new(u128::from_le_bytes(run(0x20))));
+    let batch = CmpBatch::generate(q, params, &[0x155; LANES as usize], roots)?;
     let [corrections, leaves] = batch.sections(q)?;
     let got = [corrections[0], corrections[row], leaves[0], leaves[row]].map(u128::swap_bytes);
     let expected = [
@@ -119,10 +121,13 @@ fn expect_known_key(q: &Conditioned) -> Result<(), Failure> {
         0xcb65_f894_1f1a_cc88_0086_2f78_777a_a90c,
     ];
     Failure::unless_equal(&expected, &got)?;
-    let shares = batch.evaluate_window(q, 0, 10, &[0], &every_point(1024))?;
+    let points = 1024 / u64::from(LANES);
+    let firsts: Vec<u64> = (0..u64::from(LANES)).map(|lane| lane * points).collect();
+    let shares = batch.evaluate_window(q, 0, 10, &firsts, &every_point(points))?;
     let mut bytes = [0u8; 128];
     for y in 0..1024 {
-        bytes[y / 8] |= u8::from(bit(&shares, 1, y, 0)) << (y % 8);
+        let (lane, point) = (y / points as usize, y % points as usize);
+        bytes[y / 8] |= u8::from(bit(&shares, LANES, point, lane)) << (y % 8);
     }
     Failure::unless_equal(&0xa5f4_f3ff_d957_c6f8_u64.to_be_bytes(), &bytes[..8])?;
     let digest = hex(&Sha256::digest(bytes));
@@ -141,7 +146,7 @@ pub(super) fn specs() -> OpSpec {
     }));
     for bits in [1, 7, 8, 12, 32, 63, 64] {
         cases.push(Case::new(format!("edges and random secrets of {bits} bits"), move |q| {
-            expect_reconstruction(q, bits, 300)
+            expect_reconstruction(q, bits, 66)
         }));
     }
     for bits in [8, 9, 12, 64] {

@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::fss::padded;
 
 use super::{
-    batch::{DcfBatch, NONCE, every_point, words},
+    batch::{DcfBatch, NONCE, every_point, mixed_rows, words},
     model::{DcfKey, Prg},
     sections::{ROW, dcf_params},
 };
@@ -58,8 +58,7 @@ fn expect_model(q: &Conditioned, (bits, width): (u32, u32), len: u32, count: u32
     let expected: Vec<u64> = (0..len).flat_map(|word| keys.iter().map(move |key| key.last[word])).collect();
     Failure::unless_equal(&expected, &sections.last)?;
 
-    let ys = [alphas.clone(), alphas.iter().map(|a| a.wrapping_sub(1)).collect(), words(23, alphas.len())];
-    let points = ys.concat();
+    let points = mixed_rows([|a, _| a, |a, _| a.wrapping_sub(1), |_, r| r], &alphas, 23);
     let mut sums = vec![0u64; points.len() * len];
     for party in 0..2 {
         let shares = batch.evaluate(q, party, &points)?;
