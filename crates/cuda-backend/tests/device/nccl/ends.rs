@@ -42,7 +42,9 @@ fn a_rank_that_ends_stalls_or_gives_up_ends_all_with_its_name() {
     }
     // Ranks also wait for each other as they join, so patience is long enough for a busy machine.
     let all_failed = Barrier::new(3);
-    let wait = || drop(all_failed.wait());
+    let wait = || {
+        all_failed.wait();
+    };
     let stalled = ended(1, Duration::from_secs(10), |_| wait(), wait);
     let call = "all-gather of u32 (1 to 1, 3 in all)".to_owned();
     let expected = CollectiveError::Stalled { rank: 1, call, seconds: 10 };
