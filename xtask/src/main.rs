@@ -70,7 +70,7 @@ TASKS
     constant-time          Runs every entry point of pfss that takes a secret under valgrind, which reports branches
                            and addresses that depend on one; planted leaks have to be reported.
     fuzz [--seconds N]     Runs every fuzz target under fuzz/ for N seconds (default 10) from its seeds.
-                           Needs `cargo install --locked cargo-fuzz`; no nightly toolchain.
+                           Needs cargo-fuzz (ci/install-tools); no nightly toolchain.
     mpi                    Ranks that are processes: the transport and proofs by 1, 2 and 4 processes of `mpirun` on this
                            machine. Needs ci/install-mpi.
     outside                Packages every library, and builds crates on the packages in an empty folder, without CUDA and
@@ -84,7 +84,7 @@ TASKS
                            --sanitize repeats it under the checkers of compute-sanitizer.
     bundle-gpu             Puts target/gpu-bundle together: the program, run.sh and a page of commands for a GPU
                            machine without Rust and network.
-    ci                     What CI checks before the tests: format, clippy, docs, licences, outside, fuzz.
+    ci                     What CI checks before the tests: format, clippy, docs, licences, outside crates.
     help                   This text.
 
 Each task ends with a line for every failed check and one line `N passed, N failed, N skipped`. A step that cannot

@@ -66,7 +66,7 @@ impl MapViews<Conditioned, Conditioned> for Short {
 fn refused(
     q: &Conditioned,
     op: &'static str,
-    run: impl Fn(&Conditioned, &mut Short) -> Result<(), BackendError>,
+    run: &dyn Fn(&Conditioned, &mut Short) -> Result<(), BackendError>,
 ) -> Result<(), Failure> {
     for at in 0.. {
         let mut short = Short { at, seen: 0, cut: false };
