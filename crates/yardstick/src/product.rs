@@ -1,6 +1,8 @@
-//! A product of matrices by crate `gemm`, which has no safe call.
+//! A product of matrices by crate `gemm-f32`, which has no safe call.
 
-/// `C = A B` for row-major `n x n` matrices by one direct call of crate `gemm` on one thread.
+use gemm_common::Parallelism;
+
+/// `C = A B` for row-major `n x n` matrices by one direct call of crate `gemm-f32` on one thread.
 ///
 /// # Panics
 /// If a slice does not hold `n^2` elements.
@@ -9,28 +11,29 @@ pub fn plain_gemm(n: usize, a: &[f32], b: &[f32], c: &mut [f32]) {
         assert_eq!(Some(len), n.checked_mul(n), "a matrix of another size");
     }
     let (row, col) = (n as isize, 1);
+    // The kernels write columns, so the row-major C is computed as its transpose, from the transposes of B and A.
     // SAFETY: each matrix holds n^2 elements, which is where row stride n and column stride 1 end; C is exclusive.
     unsafe {
-        gemm::gemm(
+        gemm_f32::gemm::f32::get_gemm_fn()(
             n,
             n,
             n,
             c.as_mut_ptr(),
-            col,
             row,
+            col,
             false,
-            a.as_ptr(),
-            col,
-            row,
             b.as_ptr(),
-            col,
             row,
-            0.0f32,
-            1.0f32,
+            col,
+            a.as_ptr(),
+            row,
+            col,
+            0.0,
+            1.0,
             false,
             false,
             false,
-            gemm::Parallelism::None,
+            Parallelism::None,
         );
     }
 }

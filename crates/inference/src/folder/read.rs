@@ -42,7 +42,7 @@ impl KeyFolder {
     /// [`InferenceError::Folder`] or [`InferenceError::Pfss`] if anything in it is not what the manifest and the plan
     /// say, [`InferenceError::Io`] if it cannot be read.
     pub fn open(path: &Path, party: Party, mut progress: impl FnMut(&str)) -> Result<Self, InferenceError> {
-        let refused = |reason: String| InferenceError::Folder { path: path.to_owned(), reason };
+        let refused = |reason: String| InferenceError::Folder { path: path.to_owned(), reason: one_line(&reason) };
         let manifest = Self::manifest(path)?;
         let owner = Party::try_from(manifest.party).map_err(|e| refused(e.to_string()))?;
         if owner != party {
@@ -77,7 +77,7 @@ impl KeyFolder {
     /// # Errors
     /// [`InferenceError::Folder`] if it is malformed or of another format, [`InferenceError::Io`] if it cannot be read.
     pub fn manifest(path: &Path) -> Result<Manifest, InferenceError> {
-        let refused = |reason: String| InferenceError::Folder { path: path.to_owned(), reason };
+        let refused = |reason: String| InferenceError::Folder { path: path.to_owned(), reason: one_line(&reason) };
         let bytes = read_at_most(&path.join(Manifest::FILE), Manifest::MAX_BYTES)?;
         let bytes = bytes.ok_or_else(|| refused(format!("`{}` is too long", Manifest::FILE)))?;
         let manifest: Manifest =
@@ -145,7 +145,7 @@ impl KeyFolder {
 fn read_key(folder: &Path, index: usize, deal: &Deal, file: &KeyFile) -> Result<Key, InferenceError> {
     let refused = |reason: String| InferenceError::Folder {
         path: folder.to_owned(),
-        reason: format!("`{}`: {reason}", file.file.escape_debug()),
+        reason: one_line(&format!("`{}`: {reason}", file.file)),
     };
     let name = format!("{index:03}.key");
     if file.file != name {
@@ -156,10 +156,29 @@ fn read_key(folder: &Path, index: usize, deal: &Deal, file: &KeyFile) -> Result<
     let bytes = bytes.ok_or_else(|| refused(format!("expected {} bytes, as the manifest says", file.bytes)))?;
     let (expected, got) = (&file.sha256, hex(&Sha256::digest(&bytes[..])));
     if *expected != got {
-        return Err(refused(format!("expected SHA-256 {}, got {got}", expected.escape_debug())));
+        return Err(refused(format!("expected SHA-256 {expected}, got {got}")));
     }
     Ok(match deal {
         Deal::Gate(..) => Key::Gate(KeyBundle::from_bytes(&bytes)?),
         Deal::Matrix(_) => Key::Matrix(MatrixTriple::from_bytes(&bytes)?),
     })
+}
+
+/// The most characters of a reason, which may quote a manifest.
+const MAX_REASON: usize = 400;
+
+/// A reason on one line: control characters are escaped, and the rest of a long one is left out.
+fn one_line(reason: &str) -> String {
+    let mut line = String::new();
+    for (count, character) in reason.chars().enumerate() {
+        if count == MAX_REASON {
+            line.push_str("..");
+            break;
+        }
+        match character.is_control() {
+            true => line.extend(character.escape_default()),
+            false => line.push(character),
+        }
+    }
+    line
 }

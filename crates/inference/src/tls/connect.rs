@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::{
-    io::{self, ErrorKind},
+    io::{self, ErrorKind, Read, Write},
     net::{SocketAddr, TcpStream, ToSocketAddrs},
     sync::Arc,
     thread,
@@ -74,12 +74,20 @@ impl Client<'_> {
         let stream = TcpStream::connect_timeout(&address, patience).map_err(lost("connecting"))?;
         let stream = Bounded::until(end, stream, limits).map_err(lost("configuring the socket"))?;
         let (config, refusals) = &self.config;
-        let stream = shake_hands(Arc::clone(config), stream).map_err(|error| refusals.explain(error))?;
-        self.endpoint.channel(stream)
+        let mut stream = shake_hands(Arc::clone(config), stream).map_err(|error| refusals.explain(error))?;
+        stream.sock.begin_session();
+        self.endpoint.channel(TlsStream::new(stream))
     }
 }
 
-fn shake_hands(config: Arc<ClientConfig>, mut stream: Bounded) -> Result<TlsStream, TlsError> {
+/// Shakes hands over any stream.
+///
+/// # Errors
+/// [`TlsError::Handshake`] if the peer is rejected or rejects this side, [`TlsError::Lost`] if the stream ends or stands still.
+pub(super) fn shake_hands<S: Read + Write>(
+    config: Arc<ClientConfig>,
+    mut stream: S,
+) -> Result<StreamOwned<ClientConnection, S>, TlsError> {
     let name = ServerName::try_from("trefoil-party")
         .map_err(|e| TlsError::Local { doing: "configuring TLS", reason: e.to_string() })?;
     let mut connection = ClientConnection::new(config, name).map_err(of_identity)?;
@@ -97,6 +105,5 @@ fn shake_hands(config: Arc<ClientConfig>, mut stream: Bounded) -> Result<TlsStre
             });
         }
     }
-    stream.begin_session();
-    Ok(TlsStream::new(StreamOwned::new(connection, stream)))
+    Ok(StreamOwned::new(connection, stream))
 }

@@ -9,6 +9,8 @@ mod crowd;
 mod endpoint;
 mod error;
 mod fingerprint;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod identity;
 mod pending;
 mod stream;

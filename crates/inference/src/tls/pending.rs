@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::{
-    io::{self, ErrorKind},
+    io::{self, ErrorKind, Read, Write},
     net::TcpStream,
     sync::Arc,
     time::Instant,
@@ -19,19 +19,38 @@ pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
 const HELLO: Duration = Duration::from_secs(2);
 
 /// A connection whose peer has not proven itself yet. Nothing here waits.
-pub(super) struct Pending {
+pub(super) struct Pending<S = TcpStream> {
     tls: ServerConnection,
-    stream: TcpStream,
+    stream: S,
     start: Instant,
     greeted: bool,
     ready: bool,
 }
 
-impl Pending {
+impl Pending<TcpStream> {
     /// # Errors
     /// [`TlsError::Lost`] if the connection is gone already, [`TlsError::Identity`] if `config` cannot be used.
     pub(super) fn new(stream: TcpStream, config: Arc<ServerConfig>) -> Result<Self, TlsError> {
         stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)).map_err(lost)?;
+        Self::over(stream, config)
+    }
+
+    /// The stream to a peer that is ready.
+    ///
+    /// # Errors
+    /// [`TlsError::Lost`] if the system refuses.
+    pub(super) fn into_stream(self, limits: &Limits) -> Result<TlsStream, TlsError> {
+        let stream = Bounded::in_session(self.stream, limits).map_err(lost)?;
+        Ok(TlsStream::new(StreamOwned::new(self.tls, stream)))
+    }
+}
+
+impl<S: Read + Write> Pending<S> {
+    /// A connection over a stream that never waits.
+    ///
+    /// # Errors
+    /// [`TlsError::Identity`] if `config` cannot be used.
+    pub(super) fn over(stream: S, config: Arc<ServerConfig>) -> Result<Self, TlsError> {
         let tls = ServerConnection::new(config).map_err(of_identity)?;
         Ok(Self { tls, stream, start: Instant::now(), greeted: false, ready: false })
     }
@@ -64,7 +83,7 @@ impl Pending {
     }
 
     fn read(&mut self) -> Result<(), TlsError> {
-        match self.tls.read_tls(&mut &self.stream) {
+        match self.tls.read_tls(&mut self.stream) {
             Ok(0) => Err(lost("the peer closed the connection")),
             Ok(_) => match self.tls.process_new_packets() {
                 Ok(state) => {
@@ -83,22 +102,13 @@ impl Pending {
 
     fn write(&mut self) -> io::Result<()> {
         while self.tls.wants_write() {
-            match self.tls.write_tls(&mut &self.stream) {
+            match self.tls.write_tls(&mut self.stream) {
                 Ok(_) => {}
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(()),
                 Err(e) => return Err(e),
             }
         }
         Ok(())
-    }
-
-    /// The stream to a peer that is ready.
-    ///
-    /// # Errors
-    /// [`TlsError::Lost`] if the system refuses.
-    pub(super) fn into_stream(self, limits: &Limits) -> Result<TlsStream, TlsError> {
-        let stream = Bounded::in_session(self.stream, limits).map_err(lost)?;
-        Ok(TlsStream::new(StreamOwned::new(self.tls, stream)))
     }
 }
 

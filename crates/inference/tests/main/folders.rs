@@ -18,6 +18,7 @@ fn deal(out: &Path) {
 fn refused(path: &Path, party: Party, text: &str) {
     let error = KeyFolder::open(path, party, |_| ()).map(drop).unwrap_err();
     assert!(error.to_string().contains(text), "{error}, expected `{text}`");
+    assert!(!error.to_string().contains(char::is_control) && error.to_string().len() < 4096, "{error}");
     assert_eq!(error.outcome(), Outcome::KeysRefused);
 }
 
@@ -107,6 +108,12 @@ fn wrong_and_damaged_folders_are_refused_by_name() {
     change("manifest.json", &replace("\"digits\"", "\"letters\""), "unknown model `letters`");
     change("manifest.json", &replace("000.key", "../000.key"), "expected the name `000.key`");
     change("manifest.json", &replace("\"format\": 1", "\"format\": 2"), "expected format 1");
+
+    // What a manifest says is quoted on one line.
+    change("manifest.json", &replace("\"digits\"", "\"a\\nb\""), "unknown model `a\\nb`");
+    change("manifest.json", &replace("\"peer\": \"", "\"peer\": \"\\u001b["), "got `\\u{1b}[");
+    let long = |bytes: Vec<u8>| [br#"{"unknown"#, &[b'a'; 9000][..], &bytes[1..]].concat();
+    change("manifest.json", &long, "..");
 
     // Keys copied in the place of others, with a manifest that says so: the same masks twice.
     let other = scratch.path().join("other");
