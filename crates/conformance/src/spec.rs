@@ -2,11 +2,12 @@
 
 use core::fmt;
 
-use crate::Conditioned;
 use backend_api::{BackendError, Queue};
 use nn_ops::NnError;
 use stark_fft::FftError;
 use thiserror::Error;
+
+use crate::Conditioned;
 
 /// Batch sizes for every op, around the 32 lanes of a warp and the 256 threads of a block, and none.
 pub(crate) const BATCHES: [u32; 8] = [0, 1, 31, 32, 33, 255, 256, 257];

@@ -2,7 +2,6 @@
 
 use core::ops::Range;
 
-use crate::{Buf, Conditioned};
 use backend_api::{
     BackendError, Buffer as _, Queue,
     ops::fss::{CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, FssOps},
@@ -12,6 +11,8 @@ use core_types::{
     cmp::{cmp_blocks, cmp_leaves, cmp_levels},
     params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, padded},
 };
+
+use crate::{Buf, Conditioned};
 
 /// The nonce of every batch but the known answers.
 pub(super) const NONCE: [u8; 16] = *b"conformance fss.";

@@ -1,6 +1,5 @@
 //! Sections of small batches of keys, all zero: for ops that are refused before they read them.
 
-use crate::{Buf, Conditioned};
 use backend_api::{
     BackendError, Buffer as _, Queue,
     ops::fss::{CmpKeys, DcfKeys},
@@ -9,6 +8,8 @@ use core_types::{
     Label, PrgKeys,
     params::fss::{CmpGenParams, DcfGenParams},
 };
+
+use crate::{Buf, Conditioned};
 
 /// 33 keys, in rows of 64.
 pub(super) const COUNT: u32 = 33;

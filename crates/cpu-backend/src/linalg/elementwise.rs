@@ -4,8 +4,6 @@ use backend_api::{
     BackendError, Real,
     ops::linalg::{self, Activate, ActivateBackward, Axpby, Dropout, SumAxis},
 };
-
-use crate::typed::ElementwiseOps;
 use core_types::params::{elementwise::DropoutParams, optim::StepState};
 
 use super::{
@@ -14,6 +12,7 @@ use super::{
     dropout::Dropped,
     fold::{Sum, fold},
 };
+use crate::typed::ElementwiseOps;
 use crate::{CpuQueue, simd::dispatch};
 
 impl ElementwiseOps for CpuQueue {

@@ -5,8 +5,6 @@ use backend_api::{
     ops::linalg::{CrossEntropy, CrossEntropyProbs},
 };
 
-use crate::typed::LossOps;
-
 use super::{
     convert::in_f32,
     rows::{
@@ -15,6 +13,7 @@ use super::{
     },
     vmath::EXP_SCALE,
 };
+use crate::typed::LossOps;
 use crate::{
     CpuQueue,
     simd::{Kernel, dispatch, floats::Floats},

@@ -10,9 +10,7 @@ use backend_api::{
     ops::optim::{AdamStep, AdvanceStep, ScaleLoss, SgdStep, SquareSums},
 };
 
-use crate::typed::OptimOps;
-
-use crate::CpuQueue;
+use crate::{CpuQueue, typed::OptimOps};
 
 impl OptimOps for CpuQueue {
     fn adam_step<T: Real>(&self, op: AdamStep<'_, Self, T>) -> Result<(), BackendError> {

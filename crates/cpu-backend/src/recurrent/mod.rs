@@ -18,9 +18,7 @@ use backend_api::{
     ops::recurrent::{GruBackward, GruForward, RssmLoss, RssmRollout},
 };
 
-use crate::typed::RecurrentOps;
-
-use crate::CpuQueue;
+use crate::{CpuQueue, typed::RecurrentOps};
 
 impl RecurrentOps for CpuQueue {
     fn gru_backward(&self, op: GruBackward<'_, Self>) -> Result<(), BackendError> {

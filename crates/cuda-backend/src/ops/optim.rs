@@ -6,7 +6,6 @@ use backend_api::{
 };
 
 use crate::typed::OptimOps;
-
 use crate::{CudaQueue, launch::optim};
 
 impl OptimOps for CudaQueue {

@@ -16,9 +16,9 @@ use core_types::{
         deep::SampleAt,
     },
 };
+use runtime::{AnyBuf, AnyQueue};
 
 use super::{DeviceError, DeviceLine, Extent, Size, words};
-use runtime::{AnyBuf, AnyQueue};
 
 /// Bytes of an element of a column.
 const M31_BYTES: f64 = 4.0;

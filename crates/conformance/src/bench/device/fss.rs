@@ -9,9 +9,9 @@ use core_types::{
     cmp::{CMP_TABLE_BITS, cmp_blocks, cmp_levels},
     params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, padded},
 };
+use runtime::{AnyBuf, AnyQueue};
 
 use super::{DeviceError, DeviceLine, Extent, Size, words};
-use runtime::{AnyBuf, AnyQueue};
 
 const NONCE: [u8; 16] = [7; 16];
 

@@ -10,9 +10,9 @@ use nn_ops::{
     GemmPlan, Layout, Mask, NormPlan, Optimizer, OptimizerConfig, ParameterArena, ParameterSpec, ParameterTable,
     SoftmaxPlan, TensorMut, TensorRef,
 };
+use runtime::{AnyBuf, AnyQueue};
 
 use super::{COPY, DeviceError, DeviceLine, Extent, Size, words};
-use runtime::{AnyBuf, AnyQueue};
 
 pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     let (elements, rows, columns, squares): (usize, usize, usize, &[usize]) = match extent {

@@ -21,9 +21,9 @@ use core::{error::Error, fmt};
 use std::time::Instant;
 
 use backend_api::Queue;
+use runtime::AnyQueue;
 
 use super::{Effort, Timing};
-use runtime::AnyQueue;
 
 /// Why a line is not measured: the backend refuses, or a plan does.
 pub type DeviceError = Box<dyn Error + Send + Sync>;

@@ -1,9 +1,9 @@
 //! Device speed of a row added to rows, a transpose, sums over either axis, and rows by index.
 
 use nn_ops::{Binary, Indices, Reduction, Tensor, binary, copy, reduce};
+use runtime::AnyQueue;
 
 use super::{DeviceError, DeviceLine, Extent, Size, words};
-use runtime::AnyQueue;
 
 pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     let shape = match extent {

@@ -12,12 +12,13 @@ mod trials;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ptx::mutate::{Fault, Mutation};
+
 use self::equivalent::EQUIVALENT;
 use self::shipped::{
     AIR, CHANNEL, CIRCLE, CORRECTION, DEEP, FACTOR, FSS, LINALG, MERKLE, OPEN, OPTIM, RECURRENT, TENSOR,
 };
 use self::trials::{OfKernel, Trials, altered};
-use ptx::mutate::{Fault, Mutation};
 
 /// Trials of a mutant that is known to be equivalent: the cheapest ones, for it survives them all.
 const FEW: usize = 2;

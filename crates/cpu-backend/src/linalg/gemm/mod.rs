@@ -10,8 +10,6 @@ mod tests;
 mod tiles;
 
 use backend_api::{BackendError, Buffer, DType, Queue, Real, Reservation, ops::linalg::Gemm};
-
-use crate::typed::GemmOps;
 use core_types::params::{
     elementwise::Activation,
     gemm::{BATCH_AXES, GemmParams, MatrixStrides},
@@ -27,6 +25,7 @@ use super::{
     convert::{as_f32, as_f32_mut, narrowed, widened},
     small::{SmallLayer, is_small},
 };
+use crate::typed::GemmOps;
 use crate::{
     CpuQueue,
     panels::{self, Start},

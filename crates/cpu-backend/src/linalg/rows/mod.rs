@@ -17,11 +17,10 @@ use backend_api::{
         Softmax, SoftmaxBackward,
     },
 };
-
-use crate::typed::RowOps;
 use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxParams};
 
 use self::{norm::Rows, norm_backward::NormBackward};
+use crate::typed::RowOps;
 use crate::{CpuQueue, simd::dispatch};
 
 /// The fewest elements that one task works on: 64 KiB of f32.

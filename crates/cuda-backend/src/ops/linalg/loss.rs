@@ -5,9 +5,8 @@ use backend_api::{
     ops::linalg::{CrossEntropy, CrossEntropyProbs},
 };
 
-use crate::typed::LossOps;
-
 use super::index_bound;
+use crate::typed::LossOps;
 use crate::{CudaQueue, launch::linalg::loss};
 
 impl LossOps for CudaQueue {
