@@ -14,6 +14,12 @@ use crate::{
 /// Seconds per target when none are given.
 pub(crate) const DEFAULT_SECONDS: u32 = 10;
 
+/// Seconds per target from which optimized targets, which take three times as long to build, reach more inputs.
+const OPTIMIZED_FROM: u32 = 60;
+
+/// Overrides the optimization level that `fuzz/Cargo.toml` gives to most crates.
+const OPT_LEVEL: &str = "CARGO_PROFILE_RELEASE_OPT_LEVEL";
+
 /// Runs every target for `seconds`, starting from its committed seeds; one check per target.
 ///
 /// `RUSTC_BOOTSTRAP=1` lets the pinned stable compiler take the sanitizer flags that `cargo fuzz` passes.
@@ -22,8 +28,10 @@ pub(crate) fn run(sh: &Shell, seconds: u32) -> Result<Tally> {
     if !installed {
         return Ok(missing_tool("fuzz", "cargo-fuzz is not installed (cargo install --locked cargo-fuzz)"));
     }
+    let level = if seconds < OPTIMIZED_FROM { "0" } else { "1" };
     // Together they are compiled on all cores; then each runs on one.
-    let mut tally = check_quietly("fuzz targets, build", cmd!(sh, "cargo fuzz build").env("RUSTC_BOOTSTRAP", "1"));
+    let build = cmd!(sh, "cargo fuzz build").env("RUSTC_BOOTSTRAP", "1").env(OPT_LEVEL, level);
+    let mut tally = check_quietly("fuzz targets, build", build);
     if !tally.failed.is_empty() {
         return Ok(tally);
     }
@@ -39,7 +47,8 @@ pub(crate) fn run(sh: &Shell, seconds: u32) -> Result<Tally> {
         sh.create_dir(&corpus)?;
         sh.create_dir(&seeds)?;
         let run = cmd!(sh, "cargo fuzz run {target} {corpus} {seeds} -- {limits...}");
-        Ok(check_quietly(&format!("fuzz {target}, {seconds} s"), run.env("RUSTC_BOOTSTRAP", "1")))
+        let run = run.env("RUSTC_BOOTSTRAP", "1").env(OPT_LEVEL, level);
+        Ok(check_quietly(&format!("fuzz {target}, {seconds} s"), run))
     })?;
     Ok(tally)
 }

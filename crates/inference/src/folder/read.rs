@@ -53,6 +53,12 @@ impl KeyFolder {
         }
         let architecture = manifest.model.parse().map_err(|e: InferenceError| refused(e.to_string()))?;
         let model = Model::new(architecture, manifest.count).map_err(|e| refused(e.to_string()))?;
+        // A plan takes memory in proportion to the batch: a folder has to hold keys of that size first.
+        let (least, held) = (8 * (model.count() * model.input_len()) as u64, held_bytes(path, manifest.keys.len())?);
+        if held < least {
+            let count = model.count();
+            return Err(refused(format!("expected at least {least} bytes of keys for {count} images, got {held}")));
+        }
         let plan = model.plan()?;
         if manifest.plan != hex(&plan.digest()) {
             return Err(refused("was dealt for another plan of that model; deal again with this program".into()));
@@ -142,12 +148,27 @@ impl KeyFolder {
     }
 }
 
+/// Bytes of the first `count` files of keys.
+fn held_bytes(folder: &Path, count: usize) -> Result<u64, InferenceError> {
+    let size = |index| {
+        let name = key_name(index);
+        let path = folder.join(&name);
+        let size = fs::metadata(&path).map_err(io("opening", &path)).map_err(missing(folder, &name));
+        size.map(|size| size.len())
+    };
+    (0..count).try_fold(0u64, |sum, index| Ok(sum.saturating_add(size(index)?)))
+}
+
+fn key_name(index: usize) -> String {
+    format!("{index:03}.key")
+}
+
 fn read_key(folder: &Path, index: usize, deal: &Deal, file: &KeyFile) -> Result<Key, InferenceError> {
     let refused = |reason: String| InferenceError::Folder {
         path: folder.to_owned(),
         reason: one_line(&format!("`{}`: {reason}", file.file)),
     };
-    let name = format!("{index:03}.key");
+    let name = key_name(index);
     if file.file != name {
         return Err(refused(format!("expected the name `{name}`")));
     }
