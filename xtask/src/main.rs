@@ -84,7 +84,8 @@ TASKS
                            --sanitize repeats it under the checkers of compute-sanitizer.
     bundle-gpu             Puts target/gpu-bundle together: the program, run.sh and a page of commands for a GPU
                            machine without Rust and network.
-    ci                     What CI checks before the tests: format, clippy, docs, licences, outside crates.
+    ci                     What CI checks before the tests: format, clippy, docs, licences, outside crates, and that the
+                           fuzz targets compile.
     help                   This text.
 
 Each task ends with a line for every failed check and one line `N passed, N failed, N skipped`. A step that cannot
