@@ -88,7 +88,8 @@ fn a_rank_that_comes_late_is_named_and_told() {
         let rank = Staged::new(mpi);
         rank.barrier(&cpu().unwrap()).unwrap();
         if rank.rank() == ODD {
-            thread::sleep(Duration::from_secs(20));
+            // Later than their patience, and sooner than the ranks that gave up stop waiting to leave together.
+            thread::sleep(Duration::from_secs(13));
         }
         let call = "barrier of u32".to_owned();
         assert_eq!(failure(&rank), CollectiveError::Stalled { rank: ODD, call, seconds: 10 });
