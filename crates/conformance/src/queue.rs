@@ -13,7 +13,7 @@ const LENGTHS: [usize; 12] = [0, 1, 3, 31, 64, 257, 4095, 65_537, (1 << 18) + 5,
 /// Elements at which a view begins and ends inside its buffer.
 const INSETS: [(usize, usize); 4] = [(0, 0), (1, 0), (3, 5), (16, 1)];
 
-/// The specifications of [`Queue`](backend_api::Queue) and [`Register`].
+/// The specifications of [`Queue`] and [`Register`].
 #[must_use]
 pub fn specs() -> Vec<OpSpec> {
     let each = |name: &str, check: fn(&Conditioned, usize) -> Result<(), Failure>| {
