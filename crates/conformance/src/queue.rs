@@ -11,7 +11,13 @@ use crate::{Case, Conditioned, Failure, OpSpec};
 const LENGTHS: [usize; 12] = [0, 1, 3, 31, 64, 257, 4095, 65_537, (1 << 18) + 5, (1 << 20) - 1, (1 << 21) + 1, 5 << 20];
 
 /// Elements at which a view begins and ends inside its buffer.
-const INSETS: [(usize, usize); 4] = [(0, 0), (1, 0), (3, 5), (16, 1)];
+const INSETS: [(usize, usize); 4] = [(0, 0), (3, 5), (1, 0), (16, 1)];
+
+/// The insets for views of `len` elements. Large copies are cut into pieces the same way wherever they begin: one aligned view and one
+/// that is not are enough.
+fn insets(len: usize) -> &'static [(usize, usize)] {
+    if len > 1 << 17 { &INSETS[..2] } else { &INSETS }
+}
 
 /// The specifications of [`Queue`] and [`Register`].
 #[must_use]
@@ -101,7 +107,7 @@ fn zeros(q: &Conditioned, len: usize) -> Result<(), Failure> {
 
 /// The middle of a buffer is cleared, and nothing beside it changes.
 fn clear<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
-    for (before, after) in INSETS {
+    for &(before, after) in insets(len) {
         let mut whole = data::<T>(before + len + after, 1);
         let mut buf = q.upload(&whole)?;
         q.clear(buf.slice_mut(before..before + len)?)?;
@@ -113,7 +119,7 @@ fn clear<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
 
 /// What is written into the middle of a buffer is read back, and nothing beside it changes.
 fn write<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
-    for (before, after) in INSETS {
+    for &(before, after) in insets(len) {
         let mut whole = data::<T>(before + len + after, 1);
         let mut buf = q.upload(&whole)?;
         let new = data::<T>(len, 2);
@@ -129,7 +135,7 @@ fn write<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
 /// Slices that lie apart on the host arrive one after the other, and nothing beside them changes.
 fn write_parts<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     let new = data::<T>(len, 2);
-    for (before, after) in INSETS {
+    for &(before, after) in insets(len) {
         let mut whole = data::<T>(before + len + after, 1);
         let mut buf = q.upload(&whole)?;
         // of a few lengths, an empty one among them
@@ -151,7 +157,7 @@ fn write_parts<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
 
 /// Words of the middle of a buffer are its bytes, and elements again.
 fn words<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
-    for (before, after) in INSETS {
+    for &(before, after) in insets(len) {
         let whole = data::<T>(before + len + after, 1);
         let buf = q.upload(&whole)?;
         let words = q.read(q.words(buf.slice(before..before + len)?))?;
@@ -163,7 +169,7 @@ fn words<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
 
 /// Secrets arrive like other data, among other data, and are refused like other data.
 fn write_secret<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
-    for (before, after) in INSETS {
+    for &(before, after) in insets(len) {
         let mut whole = data::<T>(before + len + after, 1);
         let mut buf = q.upload(&whole)?;
         let new = data::<T>(len, 2);
@@ -180,7 +186,7 @@ fn write_secret<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
 
 /// Parts of registered memory arrive in the middle of a buffer and come back to another place, and nothing beside them changes.
 fn register<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
-    for (before, after) in INSETS {
+    for &(before, after) in insets(len) {
         let (first, last) = (after, before);
         let from = data::<T>(first + len + last, 1);
         let mut whole = data::<T>(before + len + after, 2);
@@ -217,7 +223,7 @@ fn unless_out_of_range(what: &str, outcome: Result<(), BackendError>) -> Result<
 
 /// What is copied into the middle of a buffer is there, and nothing beside it changes.
 fn copy<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
-    for (before, after) in INSETS {
+    for &(before, after) in insets(len) {
         let from = data::<T>(after + len + before, 1);
         let mut whole = data::<T>(before + len + after, 2);
         let (source, mut target) = (q.upload(&from)?, q.upload(&whole)?);
