@@ -188,10 +188,10 @@ pub fn run(q: &Conditioned, specs: &[OpSpec], watch: impl FnMut(Progress<'_>)) -
 }
 
 impl Conditioned {
-    /// Holds `case` on this queue. Where ops are recorded, one that says that it waits may be refused.
+    /// Runs `case` on this queue and checks the guards. A recording queue may refuse a case marked as waiting.
     ///
     /// # Errors
-    /// Why the case does not hold, or what it did to a guard.
+    /// The failure of the case, or the damage to a guard.
     pub fn hold(&self, case: &Case) -> Result<(), Failure> {
         let held = match case.hold(self) {
             Err(Failure::Backend(BackendError::Unsupported { op: "record", .. })) if self.records() && case.waits() => {

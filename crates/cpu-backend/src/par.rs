@@ -67,8 +67,7 @@ fn in_turn<J: Send>(pool: &ThreadPool, jobs: Vec<J>, body: &(dyn Fn(usize, J) + 
 
 /// Runs `body(index)` for `0..count` on the threads of `pool`, at least `per_job` neighbouring indices on one thread.
 ///
-/// The body is behind a pointer, so that rayon's scheduling is compiled once for all ops and not for each: it was a tenth of
-/// the code of this crate, and more in crates that use ops of several element types.
+/// The body is behind a pointer: rayon's scheduling is compiled once, not for each op.
 fn in_parallel(pool: &ThreadPool, count: usize, per_job: usize, body: &(dyn Fn(usize) + Sync)) {
     pool.install(|| (0..count).into_par_iter().with_min_len(per_job).for_each(body));
 }

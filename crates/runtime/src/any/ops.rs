@@ -86,7 +86,7 @@ macro_rules! forwarded {
     };
 }
 
-/// An op set, each op of which is forwarded to the queue inside.
+/// Implements an op set by forwarding each op to the queue inside.
 macro_rules! forward {
     ($(#[$doc:meta])* $module:ident::$set:ident: $super:ident { $($method:ident $(<$t:ident>)? ($record:ident),)* }) => {
         impl backend_api::ops::$module::$set for AnyQueue {
