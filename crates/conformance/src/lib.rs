@@ -3,11 +3,9 @@
 //! An [`OpSpec`] names an op and lists its [`Case`]s; a case runs the op on a queue and compares with an oracle that is
 //! independent of all backends: an O(n^2) sum, a published vector, a peer crate, an f64 model. [`run`] is the suite,
 //! and a [`Condition`] makes it harder: on a fork, between guard words, after memory ran out, recorded and replayed.
-//! [`mod@bench`] has the benchmark lines.
 #![forbid(unsafe_code)]
 
 pub mod air;
-pub mod bench;
 pub mod channel;
 pub mod circle;
 mod conditioned;

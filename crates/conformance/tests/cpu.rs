@@ -2,15 +2,11 @@
 //!
 //! Every path is either held or named as absent; the portable ones are never absent.
 
-use std::{fmt::Debug, num::NonZeroUsize, time::Duration};
+use std::{fmt::Debug, num::NonZeroUsize};
 
 use conformance::{
-    Condition, Conditioned, OpSpec, Outcome, Selection, air,
-    bench::{
-        Effort,
-        device::{self, Extent},
-    },
-    channel, circle, correction, deep, factor, fri, fss, linalg, merkle, optim, recurrent, run, tensor,
+    Condition, Conditioned, OpSpec, Outcome, Selection, air, channel, circle, correction, deep, factor, fri, fss,
+    linalg, merkle, optim, recurrent, run, tensor,
 };
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 use runtime::AnyQueue;
@@ -127,20 +123,6 @@ fn fss_specifications_hold_on_every_aes_path() {
         },
     );
     holds(fss::specs, 200, strongest(), 3);
-}
-
-#[test]
-fn every_line_of_the_benchmark_takes_time() {
-    let q = AnyQueue::Cpu(CpuQueue::open(CpuConfig::default()).expect("threads start"));
-    let effort = Effort { rounds: 1, batch: Duration::ZERO };
-    let lines = device::lines(Extent::Small);
-    assert_eq!(lines[0].id, device::COPY);
-    for line in lines {
-        let id = line.id.clone();
-        let timing = line.measure(&q, effort).expect("the op holds");
-        assert_eq!(timing.name, id);
-        assert!(timing.median_s > 0.0, "{id}");
-    }
 }
 
 #[test]

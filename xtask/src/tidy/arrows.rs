@@ -74,7 +74,6 @@ const ARROWS: &[Arrow] = &[
     Arrow { package: "cuda-loader", normal: &[], dev: &["test-process"] },
     Arrow { package: "device-trials", normal: &[], dev: &[] },
     Arrow { package: "test-process", normal: &[], dev: &[] },
-    Arrow { package: "yardstick", normal: &[], dev: &[] },
     Arrow {
         package: "cuda-sim",
         normal: &["ptx", "cuda-loader"],
@@ -116,6 +115,7 @@ const ARROWS: &[Arrow] = &[
         dev: &["test-process"],
     },
     Arrow { package: "conformance", normal: LIBRARIES, dev: &["cuda-sim", "ptx"] },
+    Arrow { package: "yardstick", normal: LIBRARIES, dev: &[] },
     Arrow { package: "constant-time", normal: &["cpu-backend", "pfss"], dev: &[] },
     Arrow { package: "pfss-ffi", normal: &["pfss", "runtime"], dev: &["test-process"] },
     Arrow {

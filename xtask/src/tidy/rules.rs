@@ -72,7 +72,7 @@ const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/pfss-ffi/", &[UnsafeKind::Block, UnsafeKind::Fn]),
     ("crates/pfss/tests/malformed.rs", ALLOCATOR),
     ("crates/pfss/tests/wiping.rs", ALLOCATOR),
-    ("crates/yardstick/src/product.rs", &[UnsafeKind::Block]),
+    ("crates/yardstick/src/peers/product.rs", &[UnsafeKind::Block]),
     ("stwo-plugin/src/column.rs", &[UnsafeKind::Fn]),
 ];
 

@@ -11,10 +11,10 @@ use std::{
 use anyhow::{Result, bail};
 use backend_api::Queue as _;
 use comfy_table::{Table, presets};
-use conformance::bench::{Effort, Goal, Show, Standing, contests};
 use cpu_backend::{AesPath, SimdLevel};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use yardstick::{Effort, Goal, Show, Standing, contests};
 
 use crate::{args::BenchArgs, output::Output, report};
 

@@ -1,5 +1,5 @@
 //! Times ops of stwo's SIMD backend and whole proofs: the peers that `trefoil bench` names where they were recorded
-//! (`crates/conformance/src/bench/stwo.rs`).
+//! (`crates/yardstick/src/peers/stwo.rs`).
 //!
 //! `rates ROUNDS` prints medians by the names of this project's speed lines, in nanoseconds for a unit of work of the line. Build
 //! it with `-C target-cpu=native`, or `haswell` for AVX2, and run it on one core.

@@ -2,11 +2,11 @@
 
 use anyhow::{Result, bail};
 use backend_api::Queue as _;
-use conformance::bench::{
+use runtime::{AnyQueue, Choice};
+use yardstick::{
     Timing,
     device::{COPY, DeviceLine, Extent, lines},
 };
-use runtime::{AnyQueue, Choice};
 
 use super::event::{Event, Machine, Measured};
 use crate::{

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use conformance::bench::device::COPY;
 use serde::{Deserialize, Serialize};
+use yardstick::device::COPY;
 
 use super::{
     clocks::Clocks,

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Contender, Contest};
+use crate::{Contender, Contest};
 
 /// What the times were recorded on.
 const PROCESSOR: &str = "Xeon, family 6 model 167";
@@ -34,7 +34,7 @@ const RATES: [(&str, f64, f64); 21] = [
 ];
 
 /// The contest, with stwo's times among its contenders.
-pub(super) fn beside_stwo(mut contest: Contest) -> Contest {
+pub(crate) fn beside_stwo(mut contest: Contest) -> Contest {
     let rates = RATES.iter().filter(|(id, ..)| *id == contest.id);
     for &(_, avx512, avx2) in rates {
         for (vectors, nanoseconds) in [("AVX-512", avx512), ("AVX2", avx2)] {

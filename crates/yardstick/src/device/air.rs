@@ -10,7 +10,7 @@ use core_types::{
 };
 
 use super::{DeviceLine, Extent, Size, words};
-use crate::bench::air::Recording;
+use crate::air::Recording;
 
 pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     let (log_size, columns, log_rows) = match extent {

@@ -1,7 +1,7 @@
 //! Every speed contest as a criterion group: ours first, then its peers.
 //!
 //! `trefoil bench` runs the same contests interleaved and prints ratios; criterion adds distributions and compares with
-//! the last run. `cargo bench -p conformance -- circle` runs those whose name contains `circle`.
+//! the last run. `cargo bench -p yardstick -- circle` runs those whose name contains `circle`.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ fn contests(c: &mut Criterion) {
     // Inputs hold up to 2^24 elements, so only those of contests that the command line names are built. A word that names
     // none is the value of one of criterion's own options.
     let words: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
-    let all = conformance::bench::contests();
+    let all = yardstick::contests();
     let named = |name: &str| words.iter().any(|word| name.contains(word.as_str()));
     let some_named = all.iter().any(|(name, _)| named(name));
     for (name, build) in all {

@@ -7,7 +7,7 @@ use core_types::field::{Field, M31, QM31};
 use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
 
 use super::input;
-use crate::bench::{Contender, Contest, Goal, Show};
+use crate::{Contender, Contest, Goal, Show};
 
 /// How many times as fast as plain loops: their products wait for each other, those of the op do not.
 const RATIO: f64 = 4.0;

@@ -10,7 +10,7 @@ use core_types::{
 };
 use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
 
-use crate::bench::{Contender, Contest, Goal, Show};
+use crate::{Contender, Contest, Goal, Show};
 
 /// Factors with their inverses per second of stwo's vector backend on a machine with AVX-512 (7.4 ns each).
 const GOAL_RATE: f64 = 1.0 / 7.4e-9;

@@ -11,7 +11,7 @@ use core_types::{
 use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
 
 use super::input;
-use crate::bench::{Contender, Contest, Goal, Show};
+use crate::{Contender, Contest, Goal, Show};
 
 /// Coefficients per second of stwo's vector backend on a machine with AVX-512 (0.81 ns each).
 const GOAL_RATE: f64 = 1.0 / 0.81e-9;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::bench::Contender;
+use crate::Contender;
 
 /// What the times were recorded on.
 const PROCESSOR: &str = "EPYC, family 26 model 2";

@@ -13,7 +13,7 @@ use stark_fft::{
 };
 
 use super::input;
-use crate::bench::{Contender, Contest, Goal, Show};
+use crate::{Contender, Contest, Goal, Show};
 
 /// Log of the coefficients of a column, and how many columns there are.
 const LOG_COEFFICIENTS: u32 = 16;

@@ -2,12 +2,12 @@
 
 use std::hint::black_box;
 
+use crate::peers::{fma_peak, plain_gemm};
 use backend_api::Real;
 use half::{bf16, f16};
 use nn_ops::{Activation, GemmPlan, Layout, linear};
-use yardstick::{fma_peak, plain_gemm};
 
-use crate::bench::{Contender, Contest, Goal, Show, host};
+use crate::{Contender, Contest, Goal, Show, host};
 
 pub(super) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let mut all: Vec<(String, Box<dyn FnOnce() -> Contest>)> = Vec::new();

@@ -6,7 +6,7 @@ use gemm_common::Parallelism;
 ///
 /// # Panics
 /// If a slice does not hold `n^2` elements.
-pub fn plain_gemm(n: usize, a: &[f32], b: &[f32], c: &mut [f32]) {
+pub(crate) fn plain_gemm(n: usize, a: &[f32], b: &[f32], c: &mut [f32]) {
     for len in [a.len(), b.len(), c.len()] {
         assert_eq!(Some(len), n.checked_mul(n), "a matrix of another size");
     }

@@ -2,10 +2,10 @@
 //! the matrix, which nobody who sketches and iterates can avoid: beside a product of square matrices of as many
 //! multiply-adds.
 
+use crate::peers::plain_gemm;
 use nn_ops::{SvdOptions, SvdPlan, SvdPower, Tensor};
-use yardstick::plain_gemm;
 
-use crate::bench::{Contender, Contest, Goal, Show, host};
+use crate::{Contender, Contest, Goal, Show, host};
 
 const RANK: usize = 32;
 const COLUMNS: usize = 44;

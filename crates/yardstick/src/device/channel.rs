@@ -11,7 +11,7 @@ use core_types::{
 };
 
 use super::{DeviceLine, Extent, Size};
-use crate::bench::channel::{FEW_BITS, MANY_BITS, SearchSize};
+use crate::channel::{FEW_BITS, MANY_BITS, SearchSize};
 
 pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     let (felts, search) = match extent {

@@ -10,7 +10,7 @@ const CHAINS: usize = 12;
 /// Does at least `flops` floating-point operations in independent chains of f32 multiply-adds on registers, with the widest
 /// vectors that the processor has, and returns how many it did. The clock for "time at peak" on one core.
 #[must_use]
-pub fn fma_peak(flops: u64) -> u64 {
+pub(crate) fn fma_peak(flops: u64) -> u64 {
     Arch::new().dispatch(Chains { flops })
 }
 

@@ -1,22 +1,4 @@
-//! Speed lines: our code beside its peers, interleaved in one process.
-
-pub mod air;
-pub mod channel;
-pub mod circle;
-pub mod correction;
-pub mod deep;
-pub mod device;
-pub mod fss;
-mod host;
-pub mod linalg;
-pub mod merkle;
-pub mod optim;
-pub mod recurrent;
-pub mod stark;
-mod stwo;
-pub mod tensor;
-mod torch;
-pub mod traces;
+//! A contest: the same work by our code and by its peers, interleaved in one process.
 
 use core::fmt;
 use std::time::{Duration, Instant};
@@ -210,25 +192,4 @@ impl Contest {
         }
         standing
     }
-}
-
-/// Constructors of every contest, by name: a contest owns its inputs, so build one, measure it, then drop it.
-#[must_use]
-pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
-    let mut all = circle::contests();
-    all.extend(deep::contests());
-    all.extend(channel::contests());
-    all.extend(air::contests());
-    all.extend(traces::contests());
-    all.extend(fss::contests());
-    all.extend(linalg::contests());
-    all.extend(optim::contests());
-    all.extend(recurrent::contests());
-    all.extend(correction::contests());
-    all.extend(tensor::contests());
-    all.extend(merkle::contests());
-    all.extend(stark::contests());
-    all.into_iter()
-        .map(|(id, build)| (id, Box::new(|| torch::beside_torch(stwo::beside_stwo(build()))) as Box<_>))
-        .collect()
 }

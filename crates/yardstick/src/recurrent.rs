@@ -2,13 +2,13 @@
 
 use std::hint::black_box;
 
+use crate::peers::fma_peak;
 use cpu_backend::CpuQueue;
 use half::f16;
 use nn_ops::{
     GruInputs, GruMember, GruPlan, GruResults, GruWeights, NnError, OptimizerConfig, Overflow, RssmHead, RssmPlan,
     RssmSpec, RssmTensors, RssmTrainer, RssmTraining, Tensor,
 };
-use yardstick::fma_peak;
 
 use super::{Contender, Contest, Goal, Show, host};
 

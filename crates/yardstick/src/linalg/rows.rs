@@ -6,7 +6,7 @@ use backend_api::Real;
 use half::bf16;
 use nn_ops::{Mask, NormPlan, NormSaved, SoftmaxPlan, Tensor};
 
-use crate::bench::{Contender, Contest, Goal, Show, host};
+use crate::{Contender, Contest, Goal, Show, host};
 
 const ROWS: usize = 4096;
 const COLUMNS: usize = 1024;

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use super::{Contender, Contest, Goal};
+use crate::{Contender, Contest, Goal};
 
 /// The program that times PyTorch, line by line.
 const WORKER: &str = include_str!("worker.py");
@@ -68,7 +68,7 @@ impl Drop for Worker {
 }
 
 /// The contest, with PyTorch among its contenders and as a goal, if PyTorch has the line.
-pub(super) fn beside_torch(mut contest: Contest) -> Contest {
+pub(crate) fn beside_torch(mut contest: Contest) -> Contest {
     if !contest.id.starts_with("nn.") {
         return contest;
     }

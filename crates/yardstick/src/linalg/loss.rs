@@ -2,7 +2,7 @@
 
 use nn_ops::{Tensor, cross_entropy};
 
-use crate::bench::{Contender, Contest, Show, host};
+use crate::{Contender, Contest, Show, host};
 
 const ROWS: usize = 4096;
 const CLASSES: usize = 1024;

@@ -4,7 +4,7 @@ use backend_api::Real;
 use half::bf16;
 use nn_ops::{Activation, Binary, Dropout, Tensor, activate, activate_backward, binary};
 
-use crate::bench::{Contender, Contest, Goal, Show, host};
+use crate::{Contender, Contest, Goal, Show, host};
 
 const SHAPE: [usize; 2] = [4096, 1024];
 const COUNT: usize = 4096 * 1024;
