@@ -30,8 +30,7 @@ macro_rules! round {
     };
 }
 
-/// What [`compress`](core_types::blake2s::compress) computes, in each lane: the words of a block and of a chaining value are
-/// vectors.
+/// [`compress`](core_types::blake2s::compress) in each lane: the words of a block and of a chaining value are vectors.
 #[inline(always)]
 pub(crate) fn compress<L: Bits>(
     l: L,
@@ -168,5 +167,7 @@ mod tests {
         for simd in levels() {
             dispatch(simd, Agrees);
         }
+        #[cfg(target_arch = "x86_64")]
+        Agrees.run(crate::simd::bits::portable::Arrays);
     }
 }

@@ -223,8 +223,6 @@ macro_rules! with_function {
     };
 }
 
-pub(super) use with_function;
-
 /// `y = f(x)`; both slices have one length.
 pub(super) struct Map<'a> {
     pub(super) f: Activation,

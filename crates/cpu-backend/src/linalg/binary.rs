@@ -5,7 +5,8 @@ use core_types::params::elementwise::{Binary, BinaryParams};
 
 use super::{
     axes::{Axes, Cursor},
-    convert::{BLOCK, as_f32, as_f32_mut, narrow, widen},
+    convert::{BLOCK, narrow, widen},
+    reals::{Reals, RealsMut},
 };
 use crate::{
     CpuQueue,
@@ -19,23 +20,24 @@ pub(crate) fn binary<T: Real>(q: &CpuQueue, p: &BinaryParams, a: Option<&[T]>, b
         return;
     }
     let axes = Axes::merged(p.rank, &p.shape, [&p.a_strides, &p.b_strides]);
+    let (a, b) = (a.map(Reals::from), Reals::from(b));
     q.for_chunks(y, CHUNK, |task, y| {
         let cursor = axes.cursor(task * CHUNK);
-        dispatch(q.simd(), Task { op: p.op, steps: axes.steps(), cursor, a, b, y });
+        dispatch(q.simd(), Task { op: p.op, steps: axes.steps(), cursor, a, b, y: y.into() });
     });
 }
 
 /// A part of the output in row-major order, and the place of its first element.
-struct Task<'a, T> {
+struct Task<'a> {
     op: Binary,
     steps: [usize; 2],
     cursor: Cursor<'a, 2>,
-    a: Option<&'a [T]>,
-    b: &'a [T],
-    y: &'a mut [T],
+    a: Option<Reals<'a>>,
+    b: Reals<'a>,
+    y: RealsMut<'a>,
 }
 
-impl<T: Real, L: Floats> Kernel<L> for Task<'_, T> {
+impl<L: Floats> Kernel<L> for Task<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -51,30 +53,31 @@ impl<T: Real, L: Floats> Kernel<L> for Task<'_, T> {
     }
 }
 
-impl<T: Real> Task<'_, T> {
+impl Task<'_> {
     /// The output in pieces of one row: whole ones where the operands need no conversion.
     #[inline(always)]
     fn rows<L: Floats>(self, l: L, f: impl Fn(f32, f32) -> f32) {
         let Self { steps: [a_step, b_step], mut cursor, a, b, mut y, .. } = self;
         let (mut wide_a, mut wide_b, mut wide_y) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
-        let direct = as_f32(b).is_some() && a_step <= 1 && b_step <= 1;
+        let direct = b.as_f32().is_some() && a_step <= 1 && b_step <= 1;
         let most = if direct { usize::MAX } else { BLOCK };
-        while !y.is_empty() {
-            let n = cursor.left().min(y.len()).min(most);
+        let mut first = 0;
+        while first < y.len() {
+            let n = cursor.left().min(y.len() - first).min(most);
             let [at_a, at_b] = cursor.at();
-            let (now, later) = y.split_at_mut(n);
-            let b = Operand::new(l, &b[at_b..], b_step, n, &mut wide_b);
-            let a = a.map(|a| Operand::new(l, &a[at_a..], a_step, n, &mut wide_a));
-            if let Some(now) = as_f32_mut(now) {
-                combine(a, b, now, &f);
-            } else {
-                let wide_y = &mut wide_y[..n];
-                widen(l, now, wide_y);
-                combine(a, b, wide_y, &f);
-                narrow(l, wide_y, now);
+            let b = Operand::new(l, b.after(at_b), b_step, n, &mut wide_b);
+            let a = a.map(|a| Operand::new(l, a.after(at_a), a_step, n, &mut wide_a));
+            match y.range(first..first + n) {
+                RealsMut::F32(y) => combine(a, b, y, &f),
+                y => {
+                    let wide_y = &mut wide_y[..n];
+                    widen(l, y.shared(), wide_y);
+                    combine(a, b, wide_y, &f);
+                    narrow(l, wide_y, y);
+                }
             }
             cursor.step(n);
-            y = later;
+            first += n;
         }
     }
 }
@@ -90,19 +93,19 @@ enum Operand<'a> {
 impl<'a> Operand<'a> {
     /// `n` elements of `data`, `step` apart. Those that need it are brought to `wide`, and then `n` is at most its length.
     #[inline(always)]
-    fn new<L: Floats, T: Real>(l: L, data: &'a [T], step: usize, n: usize, wide: &'a mut [f32; BLOCK]) -> Self {
+    fn new<L: Floats>(l: L, data: Reals<'a>, step: usize, n: usize, wide: &'a mut [f32; BLOCK]) -> Self {
         match step {
-            0 => Self::Constant(data[0].to_f32()),
-            1 => match as_f32(data) {
+            0 => Self::Constant(data.get(0)),
+            1 => match data.as_f32() {
                 Some(data) => Self::Each(&data[..n]),
                 None => {
-                    widen(l, &data[..n], &mut wide[..n]);
+                    widen(l, data.range(0..n), &mut wide[..n]);
                     Self::Each(&wide[..n])
                 }
             },
             _ => {
-                for (wide, x) in wide[..n].iter_mut().zip(data.iter().step_by(step)) {
-                    *wide = x.to_f32();
+                for (i, wide) in wide[..n].iter_mut().enumerate() {
+                    *wide = data.get(i * step);
                 }
                 Self::Each(&wide[..n])
             }

@@ -1,8 +1,8 @@
 //! Work on f32 blocks of tensors of any element type.
 
 use backend_api::{DType, Real};
-use half::{bf16, f16};
 
+use super::reals::{Reals, RealsMut};
 use crate::{
     CpuQueue, Simd,
     par::CHUNK,
@@ -17,11 +17,11 @@ pub(crate) const BLOCK: usize = 512;
 
 /// `dst = src`, exactly. Lengths are equal.
 #[inline(always)]
-pub(crate) fn widen<L: Floats, T: Real>(l: L, src: &[T], dst: &mut [f32]) {
-    match T::DTYPE {
-        DType::F16 => widen_halves::<L, f16>(l, bytemuck::cast_slice(src), dst),
-        DType::Bf16 => widen_halves::<L, bf16>(l, bytemuck::cast_slice(src), dst),
-        _ => dst.copy_from_slice(bytemuck::cast_slice(src)),
+pub(crate) fn widen<L: Floats>(l: L, src: Reals<'_>, dst: &mut [f32]) {
+    match src {
+        Reals::F32(src) => dst.copy_from_slice(src),
+        Reals::F16(src) => widen_halves(l, src, dst),
+        Reals::Bf16(src) => widen_halves(l, src, dst),
     }
 }
 
@@ -38,11 +38,11 @@ fn widen_halves<L: Floats, H: Half>(l: L, src: &[H], dst: &mut [f32]) {
 
 /// `dst = src` rounded to nearest even. Lengths are equal.
 #[inline(always)]
-pub(crate) fn narrow<L: Floats, T: Real>(l: L, src: &[f32], dst: &mut [T]) {
-    match T::DTYPE {
-        DType::F16 => narrow_halves::<L, f16>(l, src, bytemuck::cast_slice_mut(dst)),
-        DType::Bf16 => narrow_halves::<L, bf16>(l, src, bytemuck::cast_slice_mut(dst)),
-        _ => bytemuck::cast_slice_mut::<T, f32>(dst).copy_from_slice(src),
+pub(crate) fn narrow<L: Floats>(l: L, src: &[f32], dst: RealsMut<'_>) {
+    match dst {
+        RealsMut::F32(dst) => dst.copy_from_slice(src),
+        RealsMut::F16(dst) => narrow_halves(l, src, dst),
+        RealsMut::Bf16(dst) => narrow_halves(l, src, dst),
     }
 }
 
@@ -59,8 +59,8 @@ fn narrow_halves<L: Floats, H: Half>(l: L, src: &[f32], dst: &mut [H]) {
 
 /// `x` itself if it is f32, else its values in `wide`, which has room for them.
 #[inline(always)]
-pub(crate) fn in_f32<'a, L: Floats, T: Real>(l: L, x: &'a [T], wide: &'a mut [f32]) -> &'a [f32] {
-    match as_f32(x) {
+pub(crate) fn in_f32<'a, L: Floats>(l: L, x: Reals<'a>, wide: &'a mut [f32]) -> &'a [f32] {
+    match x.as_f32() {
         Some(x) => x,
         None => {
             let wide = &mut wide[..x.len()];
@@ -72,15 +72,15 @@ pub(crate) fn in_f32<'a, L: Floats, T: Real>(l: L, x: &'a [T], wide: &'a mut [f3
 
 /// [`widen`] outside a kernel.
 pub(crate) fn widened<T: Real>(simd: Simd, src: &[T], dst: &mut [f32]) {
-    dispatch(simd, Widened { src, dst });
+    dispatch(simd, Widened { src: src.into(), dst });
 }
 
-struct Widened<'a, T> {
-    src: &'a [T],
+struct Widened<'a> {
+    src: Reals<'a>,
     dst: &'a mut [f32],
 }
 
-impl<T: Real, L: Floats> Kernel<L> for Widened<'_, T> {
+impl<L: Floats> Kernel<L> for Widened<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -91,15 +91,15 @@ impl<T: Real, L: Floats> Kernel<L> for Widened<'_, T> {
 
 /// [`narrow`] outside a kernel.
 pub(crate) fn narrowed<T: Real>(simd: Simd, src: &[f32], dst: &mut [T]) {
-    dispatch(simd, Narrowed { src, dst });
+    dispatch(simd, Narrowed { src, dst: dst.into() });
 }
 
-struct Narrowed<'a, T> {
+struct Narrowed<'a> {
     src: &'a [f32],
-    dst: &'a mut [T],
+    dst: RealsMut<'a>,
 }
 
-impl<T: Real, L: Floats> Kernel<L> for Narrowed<'_, T> {
+impl<L: Floats> Kernel<L> for Narrowed<'_> {
     type Out = ();
 
     #[inline(always)]

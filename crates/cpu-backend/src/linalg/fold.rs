@@ -1,11 +1,12 @@
 //! Sums and extremes over the middle axis of `outer x len x inner` elements, in an order that depends on the shape alone.
 
-use core::marker::PhantomData;
-
 use backend_api::{BackendError, Real};
 use core_types::float::{maximum, minimum};
 
-use super::convert::{as_f32, in_f32, widen};
+use super::{
+    convert::{in_f32, widen},
+    reals::Reals,
+};
 use crate::{
     CpuQueue,
     par::CHUNK,
@@ -181,7 +182,10 @@ extreme!(Least, f32::INFINITY, minimum);
 
 /// Columns that are folded side by side.
 const STRIP: usize = 1024;
-/// Folds the middle axis of x and hands what is kept of each output to `put`, together with the output.
+/// Rows whose results are kept before they are put in their places.
+const ROWS: usize = 64;
+
+/// Folds the middle axis of x and passes each output and its result to `put`.
 ///
 /// # Errors
 /// [`BackendError::BudgetExceeded`] if there is no memory for the parts of a long axis.
@@ -199,12 +203,12 @@ pub(crate) fn fold<F: Fold, T: Real>(
     let part_len = (4 * CHUNK).div_ceil(inner.min(STRIP));
     let parts = len.div_ceil(part_len);
     if parts <= 1 {
-        each_part::<F, T, T>(q, [len, inner], len, x, y, &put);
+        each_part::<F, T>(q, Parts::new(len, len), inner, x.into(), y, &put);
         return Ok(());
     }
     let _scratch = q.reserve_scratch::<F::Kept>(1, parts * y.len())?;
     let mut kept = vec![F::NONE; parts * y.len()];
-    each_part::<F, T, F::Kept>(q, [len, inner], part_len, x, &mut kept, &|slot, kept| *slot = kept);
+    each_part::<F, F::Kept>(q, Parts::new(len, part_len), inner, x.into(), &mut kept, &|slot, kept| *slot = kept);
     for (y, kept) in y.chunks_mut(inner).zip(kept.chunks(parts * inner)) {
         for (i, y) in y.iter_mut().enumerate() {
             let parts = kept[i..].iter().step_by(inner);
@@ -214,117 +218,134 @@ pub(crate) fn fold<F: Fold, T: Real>(
     Ok(())
 }
 
-/// Folds parts of `part_len` elements of the axis each, of which the last may be shorter; `out` is `outer x parts x inner`.
-fn each_part<F: Fold, T: Real, O: Send>(
-    q: &CpuQueue,
-    [len, inner]: [usize; 2],
+/// An axis of `len` elements in `count` parts of `part_len`, of which the last may be shorter.
+#[derive(Clone, Copy)]
+struct Parts {
+    len: usize,
     part_len: usize,
-    x: &[T],
+    count: usize,
+}
+
+impl Parts {
+    fn new(len: usize, part_len: usize) -> Self {
+        Self { len, part_len, count: len.div_ceil(part_len.max(1)).max(1) }
+    }
+
+    /// The first element of part `line`, and its length; parts are numbered across all axes.
+    #[inline(always)]
+    fn place(self, line: usize) -> (usize, usize) {
+        let first = line % self.count * self.part_len;
+        (line / self.count * self.len + first, (self.len - first).min(self.part_len))
+    }
+}
+
+/// Folds each part; `out` is `outer x parts x inner`.
+fn each_part<F: Fold, O: Send>(
+    q: &CpuQueue,
+    parts: Parts,
+    inner: usize,
+    x: Reals<'_>,
     out: &mut [O],
     put: &(impl Fn(&mut O, F::Kept) + Sync),
 ) {
-    let parts = len.div_ceil(part_len.max(1)).max(1);
-    // The first element of a part, and its length.
-    let place = |line: usize| {
-        let first = line % parts * part_len;
-        (line / parts * len + first, (len - first).min(part_len))
-    };
+    let put_all = |out: &mut [O], kept: &[F::Kept]| out.iter_mut().zip(kept).for_each(|(out, &kept)| put(out, kept));
     if inner == 1 {
-        let per_task = CHUNK.div_ceil(part_len.max(1));
+        let per_task = CHUNK.div_ceil(parts.part_len.max(1));
         q.for_chunks(out, per_task, |task, out| {
-            dispatch(q.simd(), Rows::<F, _, _, _, _> { first: task * per_task, place, x, out, put, fold: PhantomData });
+            for (i, out) in out.chunks_mut(ROWS).enumerate() {
+                let mut kept = [F::NONE; ROWS];
+                let kept = &mut kept[..out.len()];
+                dispatch(q.simd(), Rows::<F> { first: task * per_task + i * ROWS, parts, x, kept });
+                put_all(out, kept);
+            }
         });
-    } else if inner <= STRIP {
-        let per_task = CHUNK.div_ceil(part_len.max(1) * inner);
+        return;
+    }
+    // Columns from `column` on of the part `line`.
+    let strip = |line: usize, column: usize, out: &mut [O]| {
+        let (first, rows) = parts.place(line);
+        let x = if rows == 0 { x.range(0..0) } else { x.range(first * inner + column..(first + rows) * inner) };
+        let mut kept = [F::NONE; STRIP];
+        let kept = &mut kept[..out.len()];
+        dispatch(q.simd(), Strip::<F> { x, pitch: inner, kept });
+        put_all(out, kept);
+    };
+    if inner <= STRIP {
+        let per_task = CHUNK.div_ceil(parts.part_len.max(1) * inner);
         q.for_chunks(out, per_task * inner, |task, out| {
             for (i, out) in out.chunks_mut(inner).enumerate() {
-                let (first, rows) = place(task * per_task + i);
-                let x = &x[first * inner..][..rows * inner];
-                dispatch(q.simd(), Strip::<F, _, _, _> { x, pitch: inner, out, put, fold: PhantomData });
+                strip(task * per_task + i, 0, out);
             }
         });
     } else {
         let lines = out.chunks_mut(inner).enumerate();
         let strips = lines.flat_map(|(line, out)| out.chunks_mut(STRIP).enumerate().map(move |strip| (line, strip)));
-        q.for_jobs(strips.collect(), |_, (line, (strip, out))| {
-            let (first, rows) = place(line);
-            let x = x[first * inner..][..rows * inner].get(strip * STRIP..).unwrap_or(&[]);
-            dispatch(q.simd(), Strip::<F, _, _, _> { x, pitch: inner, out, put, fold: PhantomData });
-        });
+        q.for_jobs(strips.collect(), |_, (line, (i, out))| strip(line, i * STRIP, out));
     }
 }
 
-/// Parts of contiguous rows, one to an output.
-struct Rows<'a, F, T, O, P, G> {
+/// Parts of contiguous rows, one to a result.
+struct Rows<'a, F: Fold> {
     first: usize,
-    place: G,
-    x: &'a [T],
-    out: &'a mut [O],
-    put: &'a P,
-    fold: PhantomData<F>,
+    parts: Parts,
+    x: Reals<'a>,
+    kept: &'a mut [F::Kept],
 }
 
-impl<L: Floats, F: Fold, T: Real, O, P: Fn(&mut O, F::Kept), G: Fn(usize) -> (usize, usize)> Kernel<L>
-    for Rows<'_, F, T, O, P, G>
-{
+impl<L: Floats, F: Fold> Kernel<L> for Rows<'_, F> {
     type Out = ();
 
     #[inline(always)]
     fn run(self, l: L) {
-        // Each form has a loop of its own, so that what is kept stays in registers.
-        if let Some(x) = as_f32(self.x) {
-            for (i, out) in self.out.iter_mut().enumerate() {
-                let (first, len) = (self.place)(self.first + i);
+        let Self { first, parts, x, kept } = self;
+        // Each form has a separate loop, so that the lanes stay in registers.
+        if let Some(x) = x.as_f32() {
+            for (i, kept) in kept.iter_mut().enumerate() {
+                let (first, len) = parts.place(first + i);
                 let lanes = F::along(l, F::no_lanes(l), &x[first..first + len]);
-                (self.put)(out, F::joined(l, lanes));
+                *kept = F::joined(l, lanes);
             }
         } else {
             let mut wide = [0.0; STRIP];
-            for (i, out) in self.out.iter_mut().enumerate() {
-                let (first, len) = (self.place)(self.first + i);
+            for (i, kept) in kept.iter_mut().enumerate() {
+                let (first, len) = parts.place(first + i);
                 let mut lanes = F::no_lanes(l);
-                for block in self.x[first..first + len].chunks(STRIP) {
-                    widen(l, block, &mut wide[..block.len()]);
-                    lanes = F::along(l, lanes, &wide[..block.len()]);
+                for block in x.range(first..first + len).chunks(STRIP) {
+                    let wide = &mut wide[..block.len()];
+                    widen(l, block, wide);
+                    lanes = F::along(l, lanes, wide);
                 }
-                (self.put)(out, F::joined(l, lanes));
+                *kept = F::joined(l, lanes);
             }
         }
     }
 }
 
-/// Neighbouring columns, one to an output: those at the start of rows that begin every `pitch` elements of `x`.
-struct Strip<'a, F, T, O, P> {
-    x: &'a [T],
+/// Neighbouring columns, one to a result: those at the start of rows that begin every `pitch` elements of `x`.
+struct Strip<'a, F: Fold> {
+    x: Reals<'a>,
     pitch: usize,
-    out: &'a mut [O],
-    put: &'a P,
-    fold: PhantomData<F>,
+    kept: &'a mut [F::Kept],
 }
 
-impl<L: Floats, F: Fold, T: Real, O, P: Fn(&mut O, F::Kept)> Kernel<L> for Strip<'_, F, T, O, P> {
+impl<L: Floats, F: Fold> Kernel<L> for Strip<'_, F> {
     type Out = ();
 
     #[inline(always)]
     fn run(self, l: L) {
-        let (mut kept, mut wide) = ([F::NONE; STRIP], [[0.0; STRIP]; 4]);
-        let kept = &mut kept[..self.out.len()];
+        let Self { x, pitch, kept } = self;
         let n = kept.len();
-        for rows in self.x.chunks(4 * self.pitch) {
-            let [a, b, c, d] = &mut wide;
-            if rows.len() > 3 * self.pitch {
-                let (low, high) = rows.split_at(2 * self.pitch);
-                let low = [in_f32(l, &low[..n], a), in_f32(l, &low[self.pitch..][..n], b)];
-                let high = [in_f32(l, &high[..n], c), in_f32(l, &high[self.pitch..][..n], d)];
-                F::across(l, kept, [low[0], low[1], high[0], high[1]]);
-            } else {
-                for row in rows.chunks(self.pitch) {
-                    F::across(l, kept, [in_f32(l, &row[..n], a)]);
-                }
-            }
+        let (mut at, mut wide) = (0, [[0.0; STRIP]; 4]);
+        let [a, b, c, d] = &mut wide;
+        while at + 3 * pitch < x.len() {
+            let row = |i: usize| x.range(at + i * pitch..at + i * pitch + n);
+            let rows = [in_f32(l, row(0), a), in_f32(l, row(1), b), in_f32(l, row(2), c), in_f32(l, row(3), d)];
+            F::across(l, kept, rows);
+            at += 4 * pitch;
         }
-        for (out, &kept) in self.out.iter_mut().zip(&*kept) {
-            (self.put)(out, kept);
+        while at < x.len() {
+            F::across(l, kept, [in_f32(l, x.range(at..at + n), a)]);
+            at += pitch;
         }
     }
 }

@@ -7,6 +7,7 @@ use backend_api::{
 
 use super::{
     convert::in_f32,
+    reals::{Reals, RealsMut},
     rows::{
         convert::{OutRow, next_row, scratch},
         softmax::{exp_and_sum, greatest},
@@ -21,11 +22,11 @@ use crate::{
 
 /// What the rows should be.
 #[derive(Clone, Copy)]
-enum Targets<'a, T> {
+enum Targets<'a> {
     /// The number of a class for each row.
     Classes(&'a [u32]),
     /// The probability of each class.
-    Probs(&'a [T]),
+    Probs(Reals<'a>),
 }
 
 impl LossOps for CpuQueue {
@@ -38,7 +39,7 @@ impl LossOps for CpuQueue {
     fn cross_entropy_probs<T: Real>(&self, op: CrossEntropyProbs<'_, Self, T>) -> Result<(), BackendError> {
         op.check()?;
         let CrossEntropyProbs { classes, scale, logits, probs, losses, dlogits } = op;
-        self.losses(classes, scale, Targets::Probs(probs), logits, losses, dlogits)
+        self.losses(classes, scale, Targets::Probs(probs.into()), logits, losses, dlogits)
     }
 }
 
@@ -48,7 +49,7 @@ impl CpuQueue {
         &self,
         classes: usize,
         factor: f32,
-        targets: Targets<'_, T>,
+        targets: Targets<'_>,
         logits: &[T],
         losses: &mut [f32],
         dlogits: &mut [T],
@@ -64,38 +65,37 @@ impl CpuQueue {
         };
         self.for_jobs(tasks, |task, (dlogits, losses)| {
             let first = task * rows;
-            let logits = &logits[first * classes..][..dlogits.len()];
+            let logits = logits[first * classes..][..dlogits.len()].into();
             let targets = match targets {
                 Targets::Classes(of_rows) => Targets::Classes(&of_rows[first..]),
-                Targets::Probs(of_rows) => Targets::Probs(&of_rows[first * classes..]),
+                Targets::Probs(of_rows) => Targets::Probs(of_rows.after(first * classes)),
             };
-            dispatch(self.simd(), Rows { classes, factor, targets, logits, losses, dlogits });
+            dispatch(self.simd(), Rows { classes, factor, targets, logits, losses, dlogits: dlogits.into() });
         });
         Ok(())
     }
 }
 
 /// Some rows: their losses, and `factor` times the gradients of these.
-struct Rows<'a, T> {
+struct Rows<'a> {
     classes: usize,
     factor: f32,
-    targets: Targets<'a, T>,
-    logits: &'a [T],
+    targets: Targets<'a>,
+    logits: Reals<'a>,
     losses: &'a mut [f32],
-    dlogits: &'a mut [T],
+    dlogits: RealsMut<'a>,
 }
 
-impl<T: Real, L: Floats> Kernel<L> for Rows<'_, T> {
+impl<L: Floats> Kernel<L> for Rows<'_> {
     type Out = ();
 
     #[inline(always)]
     fn run(self, l: L) {
-        let Self { classes, factor, targets, logits, losses, dlogits } = self;
-        let (mut wide_x, mut wide_e) = (scratch::<T>(classes), scratch::<T>(classes));
-        let rows = logits.chunks_exact(classes).zip(dlogits.chunks_exact_mut(classes)).zip(losses).enumerate();
-        for (row, ((x, dlogits), loss)) in rows {
+        let Self { classes, factor, targets, logits, losses, mut dlogits } = self;
+        let (mut wide_x, mut wide_e) = (scratch(logits, classes), scratch(logits, classes));
+        for (row, (x, loss)) in logits.chunks(classes).zip(losses).enumerate() {
             let x = in_f32(l, x, &mut wide_x);
-            let mut out = OutRow::new(dlogits, &mut wide_e);
+            let mut out = OutRow::new(dlogits.range(row * classes..(row + 1) * classes), &mut wide_e);
             let e = out.values();
             *loss = match targets {
                 Targets::Classes(of_rows) => match of_rows[row] as usize {
@@ -112,7 +112,7 @@ impl<T: Real, L: Floats> Kernel<L> for Rows<'_, T> {
                     }
                 },
                 Targets::Probs(of_rows) => {
-                    let probs = &of_rows[row * classes..][..classes];
+                    let probs = of_rows.range(row * classes..(row + 1) * classes);
                     let (max, sum) = exponentials(l, x, &[], e);
                     against_probs(x, probs, factor, [max, sum], e)
                 }
@@ -151,18 +151,18 @@ fn log(sum: f32) -> f32 {
 
 /// The loss against probabilities; `e`, which has the exponentials, becomes the gradient.
 #[inline(always)]
-fn against_probs<T: Real>(x: &[f32], probs: &[T], factor: f32, [max, sum]: [f32; 2], e: &mut [f32]) -> f32 {
+fn against_probs(x: &[f32], probs: Reals<'_>, factor: f32, [max, sum]: [f32; 2], e: &mut [f32]) -> f32 {
     let (mut total, mut dot) = (0.0f64, 0.0f64);
-    for (&x, t) in x.iter().zip(probs) {
-        let t = t.to_f32();
+    for (i, &x) in x.iter().enumerate() {
+        let t = probs.get(i);
         total += f64::from(t);
         if t != 0.0 {
             dot += f64::from(t) * f64::from(x - max); // 0 ln 0 is 0
         }
     }
     let share = total as f32 / sum;
-    for (e, t) in e.iter_mut().zip(probs) {
-        *e = factor * (*e * share - t.to_f32());
+    for (i, e) in e.iter_mut().enumerate() {
+        *e = factor * (*e * share - probs.get(i));
     }
     (total * f64::from(log(sum)) - dot) as f32
 }

@@ -9,6 +9,7 @@ mod elementwise;
 pub(crate) mod fold;
 mod gemm;
 mod loss;
+pub(crate) mod reals;
 mod rows;
 mod small;
 pub(crate) mod vmath;

@@ -1,8 +1,5 @@
 //! Layers so small that packing their factors would cost more than it saves.
 
-use core_types::params::elementwise::Activation;
-
-use super::activation::{Function, with_function};
 use crate::simd::{Kernel, floats::Floats};
 
 /// A number of columns that is a whole number of pairs of vectors at every level.
@@ -13,10 +10,10 @@ const MAX_B: usize = 1 << 14;
 const MAX_TERMS: usize = 384;
 const MAX_ROWS: usize = 64;
 
-/// `C = f(A B + bias)` with unit strides along rows, straight from the operands into registers and out through the
-/// epilogue.
+/// `C = max(A B + bias, floor)` with unit strides along rows, straight from the operands into registers and out through the
+/// epilogue. NaN stays.
 pub(super) struct SmallLayer<'a> {
-    pub(super) f: Activation,
+    pub(super) floor: f32,
     pub(super) m: usize,
     pub(super) n: usize,
     pub(super) k: usize,
@@ -39,32 +36,27 @@ impl<L: Floats> Kernel<L> for SmallLayer<'_> {
     type Out = ();
 
     #[inline(always)]
-    fn run(self, l: L) {
-        with_function!(self.f, F => self.layer::<L, F>(l));
-    }
-}
-
-impl SmallLayer<'_> {
-    #[inline(always)]
-    fn layer<L: Floats, F: Function>(mut self, l: L) {
+    fn run(mut self, l: L) {
         for j in (0..self.n).step_by(2 * L::N) {
             let mut i = 0;
             // Blocks of six, but never a last one of one or two rows after a six: 8 = 4 + 4, 7 = 4 + 3.
             while i < self.m {
                 i += match self.m - i {
-                    6 | 9.. => self.block::<L, F, 6>(l, i, j),
-                    4 | 5 | 7 | 8 => self.block::<L, F, 4>(l, i, j),
-                    3 => self.block::<L, F, 3>(l, i, j),
-                    2 => self.block::<L, F, 2>(l, i, j),
-                    _ => self.block::<L, F, 1>(l, i, j),
+                    6 | 9.. => self.block::<L, 6>(l, i, j),
+                    4 | 5 | 7 | 8 => self.block::<L, 4>(l, i, j),
+                    3 => self.block::<L, 3>(l, i, j),
+                    2 => self.block::<L, 2>(l, i, j),
+                    _ => self.block::<L, 1>(l, i, j),
                 };
             }
         }
     }
+}
 
+impl SmallLayer<'_> {
     /// `R` rows from `i` by two vectors of columns from `j`; returns `R`.
     #[inline(always)]
-    fn block<L: Floats, F: Function, const R: usize>(&mut self, l: L, i: usize, j: usize) -> usize {
+    fn block<L: Floats, const R: usize>(&mut self, l: L, i: usize, j: usize) -> usize {
         let mut rows = [&self.a[..0]; R];
         for (r, row) in rows.iter_mut().enumerate() {
             *row = &self.a[(i + r) * self.a_row..][..self.k];
@@ -81,10 +73,11 @@ impl SmallLayer<'_> {
         }
         let bias = &self.bias[j..][..2 * L::N];
         let (bias0, bias1) = (l.load(bias), l.load(&bias[L::N..]));
+        let floor = l.splat(self.floor);
         for (r, [s0, s1]) in sums.into_iter().enumerate() {
             let c = &mut self.c[(i + r) * self.c_row + j..][..2 * L::N];
-            l.store(c, F::value(l, l.add(s0, bias0)));
-            l.store(&mut c[L::N..], F::value(l, l.add(s1, bias1)));
+            l.store(c, l.max(floor, l.add(s0, bias0)));
+            l.store(&mut c[L::N..], l.max(floor, l.add(s1, bias1)));
         }
         R
     }

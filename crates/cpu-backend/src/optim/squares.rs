@@ -5,7 +5,10 @@ use core_types::params::optim::PART;
 
 use crate::{
     CpuQueue,
-    linalg::convert::{BLOCK, as_f32, narrowed, widen},
+    linalg::{
+        convert::{BLOCK, narrowed, widen},
+        reals::Reals,
+    },
     par::CHUNK,
     simd::{Kernel, dispatch, floats::Floats},
 };
@@ -14,16 +17,16 @@ use crate::{
 const LANES: usize = 32;
 
 /// The sum of the squares of a part.
-struct Squares<'a, T>(&'a [T]);
+struct Squares<'a>(Reals<'a>);
 
-impl<T: Real, L: Floats> Kernel<L> for Squares<'_, T> {
+impl<L: Floats> Kernel<L> for Squares<'_> {
     type Out = f64;
 
     #[inline(always)]
     fn run(self, l: L) -> f64 {
         let (mut sums, mut wide) = ([0.0; LANES], [0.0; BLOCK]);
         for block in self.0.chunks(BLOCK) {
-            match as_f32(block) {
+            match block.as_f32() {
                 Some(block) => add(&mut sums, block),
                 None => {
                     widen(l, block, &mut wide[..block.len()]);
@@ -55,7 +58,7 @@ impl CpuQueue {
         let parts = CHUNK / PART;
         self.for_chunks(sums, parts, |task, sums| {
             for (sum, g) in sums.iter_mut().zip(g[task * CHUNK..].chunks(PART)) {
-                *sum = dispatch(self.simd(), Squares(g));
+                *sum = dispatch(self.simd(), Squares(g.into()));
             }
         });
     }

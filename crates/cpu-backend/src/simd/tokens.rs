@@ -16,6 +16,24 @@ pub(crate) trait Kernel<L> {
 #[derive(Clone, Copy)]
 pub(crate) struct Portable;
 
+/// A kernel compiled for the instructions of the token `L`.
+///
+/// This is a method of the kernel, so that rustc compiles it in the codegen unit of the kernel's module. As a function of the token
+/// all kernels would be in one unit, which is compiled on one thread.
+trait Compiled<L>: Kernel<L> {
+    /// Runs the kernel.
+    ///
+    /// # Safety
+    /// The processor has the instructions.
+    unsafe fn run_compiled(self) -> Self::Out;
+}
+
+impl<K: Kernel<Portable>> Compiled<Portable> for K {
+    unsafe fn run_compiled(self) -> K::Out {
+        self.run(Portable)
+    }
+}
+
 /// Declares tokens and the instructions that they prove.
 #[cfg(target_arch = "x86_64")]
 macro_rules! tokens {
@@ -24,11 +42,10 @@ macro_rules! tokens {
         #[derive(Clone, Copy)]
         pub(crate) struct $token(());
 
-        impl $token {
-            /// Runs `kernel`, compiled for these instructions.
+        impl<K: Kernel<$token>> Compiled<$token> for K {
             #[target_feature(enable = $features)]
-            fn run<K: Kernel<Self>>(kernel: K) -> K::Out {
-                kernel.run(Self(()))
+            unsafe fn run_compiled(self) -> K::Out {
+                self.run($token(()))
             }
         }
     )* };
@@ -105,11 +122,12 @@ pub(crate) fn dispatch<R, K: ForEveryLevel<R>>(simd: Simd, kernel: K) -> R {
     match simd.level() {
         // SAFETY: a `Simd` of this level exists only where the processor has the features the function is compiled for.
         #[cfg(target_arch = "x86_64")]
-        SimdLevel::Avx512 => unsafe { Avx512::run(kernel) },
+        SimdLevel::Avx512 => unsafe { Compiled::<Avx512>::run_compiled(kernel) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        SimdLevel::Avx2 => unsafe { Avx2::run(kernel) },
-        _ => kernel.run(Portable),
+        SimdLevel::Avx2 => unsafe { Compiled::<Avx2>::run_compiled(kernel) },
+        // SAFETY: every processor has the instructions of the baseline.
+        _ => unsafe { Compiled::<Portable>::run_compiled(kernel) },
     }
 }
 
@@ -118,9 +136,10 @@ pub(crate) fn dispatch_pairs<R, K: ForPairs<R>>(simd: Simd, kernel: K) -> R {
     #[cfg(target_arch = "x86_64")]
     if simd.bf16() {
         // SAFETY: such a `Simd` exists only where the processor has the features the function is compiled for.
-        return unsafe { Avx512Bf16::run(kernel) };
+        return unsafe { Compiled::<Avx512Bf16>::run_compiled(kernel) };
     }
-    kernel.run(Portable)
+    // SAFETY: every processor has the instructions of the baseline.
+    unsafe { Compiled::<Portable>::run_compiled(kernel) }
 }
 
 /// Runs `kernel` on the AES path of `simd`.
@@ -128,13 +147,14 @@ pub(crate) fn dispatch_aes<R, K: ForEveryAesPath<R>>(simd: Simd, kernel: K) -> R
     match simd.aes() {
         // SAFETY: a `Simd` with this path exists only where the processor has the features the function is compiled for.
         #[cfg(target_arch = "x86_64")]
-        AesPath::AesNi => unsafe { AesNi::run(kernel) },
+        AesPath::AesNi => unsafe { Compiled::<AesNi>::run_compiled(kernel) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        AesPath::Vaes256 => unsafe { Vaes256::run(kernel) },
+        AesPath::Vaes256 => unsafe { Compiled::<Vaes256>::run_compiled(kernel) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        AesPath::Vaes512 => unsafe { Vaes512::run(kernel) },
-        _ => kernel.run(Portable),
+        AesPath::Vaes512 => unsafe { Compiled::<Vaes512>::run_compiled(kernel) },
+        // SAFETY: every processor has the instructions of the baseline.
+        _ => unsafe { Compiled::<Portable>::run_compiled(kernel) },
     }
 }

@@ -5,7 +5,10 @@ use core_types::{float::maximum, params::rows::AxisParams};
 
 use crate::{
     CpuQueue,
-    linalg::convert::{BLOCK, in_f32},
+    linalg::{
+        convert::{BLOCK, in_f32},
+        reals::Reals,
+    },
     par::CHUNK,
     simd::{Kernel, dispatch, floats::Floats},
 };
@@ -16,13 +19,13 @@ pub(super) fn arg_max<T: Real>(q: &CpuQueue, p: &AxisParams, x: &[T], y: &mut [u
     if inner == 1 {
         let per_task = CHUNK.div_ceil(len.max(1));
         q.for_chunks(y, per_task, |task, y| {
-            dispatch(q.simd(), Rows { len, x: &x[task * per_task * len..][..y.len() * len], y });
+            dispatch(q.simd(), Rows { len, x: x[task * per_task * len..][..y.len() * len].into(), y });
         });
     } else if inner > 0 {
         for (o, y) in y.chunks_mut(inner).enumerate() {
             let x = &x[o * len * inner..][..len * inner];
             q.for_chunks(y, BLOCK, |block, y| {
-                let x = x.get(block * BLOCK..).unwrap_or(&[]);
+                let x = x.get(block * BLOCK..).unwrap_or(&[]).into();
                 dispatch(q.simd(), Columns { x, pitch: inner, y });
             });
         }
@@ -30,13 +33,13 @@ pub(super) fn arg_max<T: Real>(q: &CpuQueue, p: &AxisParams, x: &[T], y: &mut [u
 }
 
 /// Rows of `len` elements, one to a result.
-struct Rows<'a, T> {
+struct Rows<'a> {
     len: usize,
-    x: &'a [T],
+    x: Reals<'a>,
     y: &'a mut [u32],
 }
 
-impl<T: Real, L: Floats> Kernel<L> for Rows<'_, T> {
+impl<L: Floats> Kernel<L> for Rows<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -85,13 +88,13 @@ fn greatest(row: &[f32]) -> f32 {
 }
 
 /// Neighbouring columns, at most [`BLOCK`]: those at the start of rows that begin every `pitch` elements of `x`.
-struct Columns<'a, T> {
-    x: &'a [T],
+struct Columns<'a> {
+    x: Reals<'a>,
     pitch: usize,
     y: &'a mut [u32],
 }
 
-impl<T: Real, L: Floats> Kernel<L> for Columns<'_, T> {
+impl<L: Floats> Kernel<L> for Columns<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -100,7 +103,7 @@ impl<T: Real, L: Floats> Kernel<L> for Columns<'_, T> {
         self.y.fill(0);
         let width = self.y.len();
         for (i, row) in self.x.chunks(self.pitch).enumerate() {
-            let row = in_f32(l, &row[..width], &mut wide);
+            let row = in_f32(l, row.range(0..width), &mut wide);
             for ((y, best), &x) in self.y.iter_mut().zip(&mut best).zip(row) {
                 let better = exceeds(x, *best);
                 *best = if better { x } else { *best };

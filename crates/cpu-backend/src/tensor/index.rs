@@ -5,7 +5,10 @@ use core_types::params::tensor::TableParams;
 
 use crate::{
     CpuQueue,
-    linalg::convert::{BLOCK, in_f32, narrow, widen},
+    linalg::{
+        convert::{BLOCK, in_f32, narrow, widen},
+        reals::{Reals, RealsMut},
+    },
     par::CHUNK,
     simd::{Kernel, dispatch, floats::Floats},
 };
@@ -56,38 +59,39 @@ pub(super) fn scatter_add<T: Real>(q: &CpuQueue, op: ScatterAdd<'_, CpuQueue, T>
             }
             let run = rest.iter().take_while(|&&place| index_of(place) == index).count();
             let row = &mut table[(index - first) * width..][..width];
-            dispatch(q.simd(), Run { g, width, places: &rest[..run], row });
+            dispatch(q.simd(), Run { g: g.into(), width, places: &rest[..run], row: row.into() });
             rest = &rest[run..];
         }
     });
 }
 
 /// Rows of g at `places`, which are summed and added to a row.
-struct Run<'a, T> {
-    g: &'a [T],
+struct Run<'a> {
+    g: Reals<'a>,
     width: usize,
     places: &'a [u32],
-    row: &'a mut [T],
+    row: RealsMut<'a>,
 }
 
-impl<T: Real, L: Floats> Kernel<L> for Run<'_, T> {
+impl<L: Floats> Kernel<L> for Run<'_> {
     type Out = ();
 
     #[inline(always)]
     fn run(self, l: L) {
-        let Self { g, width, places, row } = self;
+        let Self { g, width, places, mut row } = self;
         let (mut sums, mut wide) = ([0.0f32; BLOCK], [0.0f32; BLOCK]);
-        for (block, row) in row.chunks_mut(BLOCK).enumerate() {
-            let (sums, n) = (&mut sums[..row.len()], row.len());
+        for first in (0..row.len()).step_by(BLOCK) {
+            let n = BLOCK.min(row.len() - first);
+            let (sums, row) = (&mut sums[..n], row.range(first..first + n));
             sums.fill(0.0);
             for &place in places {
-                let part = &g[place as usize * width + block * BLOCK..][..n];
-                let part = in_f32(l, part, &mut wide);
+                let at = place as usize * width + first;
+                let part = in_f32(l, g.range(at..at + n), &mut wide);
                 for (sum, &x) in sums.iter_mut().zip(part) {
                     *sum += x;
                 }
             }
-            widen(l, row, &mut wide[..n]);
+            widen(l, row.shared(), &mut wide[..n]);
             for (sum, &x) in sums.iter_mut().zip(&wide[..n]) {
                 *sum += x;
             }

@@ -28,6 +28,7 @@ use crate::{
         binary::binary,
         convert::{BLOCK, narrow, narrowed, widened},
         fold::{Greatest, Least, Sum, fold},
+        reals::RealsMut,
     },
     par::CHUNK,
     simd::{Kernel, dispatch, floats::Floats},
@@ -98,7 +99,7 @@ impl TensorOps for CpuQueue {
         let (count, first) = (AtomicU64::new(0), AtomicU64::new(u64::MAX));
         self.for_chunks(y, CHUNK, |task, y| {
             let x = &x[task * CHUNK..][..y.len()];
-            let beyond = dispatch(self.simd(), Narrowed { beyond, greatest, x, y });
+            let beyond = dispatch(self.simd(), Narrowed { beyond, greatest, x, y: y.into() });
             if beyond.count > 0 {
                 count.fetch_add(beyond.count, Relaxed);
                 first.fetch_min((task * CHUNK + beyond.first) as u64, Relaxed);
@@ -147,11 +148,11 @@ impl TensorOps for CpuQueue {
 }
 
 /// `y = x` in another type, with values beyond its range held at the greatest if there is one.
-struct Narrowed<'a, T> {
+struct Narrowed<'a> {
     beyond: f32,
     greatest: Option<f32>,
     x: &'a [f32],
-    y: &'a mut [T],
+    y: RealsMut<'a>,
 }
 
 /// Values beyond a range.
@@ -161,13 +162,14 @@ struct Found {
     first: usize,
 }
 
-impl<T: Real, L: Floats> Kernel<L> for Narrowed<'_, T> {
+impl<L: Floats> Kernel<L> for Narrowed<'_> {
     type Out = Found;
 
     #[inline(always)]
-    fn run(self, l: L) -> Found {
+    fn run(mut self, l: L) -> Found {
         let (mut found, mut held) = (Found { count: 0, first: 0 }, [0.0; BLOCK]);
-        for (block, (x, y)) in self.x.chunks(BLOCK).zip(self.y.chunks_mut(BLOCK)).enumerate() {
+        for (block, x) in self.x.chunks(BLOCK).enumerate() {
+            let y = self.y.range(block * BLOCK..block * BLOCK + x.len());
             let mut count = 0;
             for &x in x {
                 count += u32::from(x >= self.beyond) + u32::from(x <= -self.beyond);

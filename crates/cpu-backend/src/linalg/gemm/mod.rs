@@ -21,7 +21,7 @@ use self::{
     tiles::Tiles,
 };
 use super::{
-    activation::BiasMap,
+    activation::{BiasMap, InPlace},
     convert::{as_f32, as_f32_mut, narrowed, widened},
     small::{SmallLayer, is_small},
 };
@@ -288,7 +288,11 @@ impl CpuQueue {
         if let Some(Epilogue { bias, f }) = epilogue
             && is_small(m, n, k)
         {
-            dispatch(simd, SmallLayer { f, m, n, k, a, a_row, b, b_row, bias, c, c_row });
+            let floor = if f == Activation::Relu { 0.0 } else { f32::NEG_INFINITY };
+            dispatch(simd, SmallLayer { floor, m, n, k, a, a_row, b, b_row, bias, c, c_row });
+            if !matches!(f, Activation::Identity | Activation::Relu) {
+                c.chunks_mut(c_row).take(m).for_each(|row| dispatch(simd, InPlace { f, y: &mut row[..n] }));
+            }
             return;
         }
         for first in (0..k).step_by(PIECE) {

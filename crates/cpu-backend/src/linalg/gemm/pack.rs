@@ -111,8 +111,8 @@ impl<T: Real, L: Floats> Kernel<L> for Pack<'_, T, f32> {
                 for (term, to) in to.iter_mut().enumerate() {
                     let from = factor.across(panel, term);
                     match from.first_chunk::<LINES>() {
-                        Some(from) => widen(l, from, to),
-                        None => widen(l, from, &mut to[..from.len()]),
+                        Some(from) => widen(l, from[..].into(), to),
+                        None => widen(l, from.into(), &mut to[..from.len()]),
                     }
                 }
             }
@@ -126,7 +126,7 @@ impl<T: Real, L: Floats> Kernel<L> for Pack<'_, T, f32> {
                 let mut block = [[0.0; LINES]; LINES];
                 for (b, to) in blocks.iter_mut().enumerate() {
                     for (line, block) in block.iter_mut().enumerate() {
-                        widen(l, &factor.x[factor.at(line, b * LINES)..][..LINES], block);
+                        widen(l, factor.x[factor.at(line, b * LINES)..][..LINES].into(), block);
                     }
                     l.transpose(&block, to);
                 }

@@ -8,7 +8,11 @@ use super::{
     softmax::{log_of_parts, log_sum_step},
 };
 use crate::{
-    linalg::{convert, vmath::exp_scaled},
+    linalg::{
+        convert,
+        reals::{Reals, RealsMut},
+        vmath::exp_scaled,
+    },
     simd::{Kernel, floats::Floats},
 };
 
@@ -16,31 +20,31 @@ use crate::{
 const STRIP: usize = 64;
 
 /// Neighbouring columns of one or more outer indices, and where their results go.
-pub(super) struct Strip<'a, T> {
+pub(super) struct Strip<'a> {
     first_outer: usize,
     outers: usize,
     first_inner: usize,
     /// Columns of each outer index; `outers * width <= STRIP`.
     width: usize,
-    results: Results<'a, T>,
+    results: Results<'a>,
 }
 
 /// The results of a strip, for each outer index and each index along the axis `width` neighbours.
-enum Results<'a, T> {
+enum Results<'a> {
     /// One after the other.
-    Block(&'a mut [T]),
+    Block(RealsMut<'a>),
     /// Each in a row of its own.
-    Pieces(Vec<&'a mut [T]>),
+    Pieces(Vec<RealsMut<'a>>),
 }
 
 /// The number of strips that [`strips`] cuts, and the bytes of its lists of pieces.
-pub(super) fn strips_and_bytes<T>(axis: &AxisParams) -> (usize, u64) {
+pub(super) fn strips_and_bytes(axis: &AxisParams) -> (usize, u64) {
     let (outer, inner) = (axis.outer as usize, axis.inner as usize);
     if inner <= STRIP {
         return (outer.div_ceil(STRIP / inner), 0);
     }
     let strips = outer * inner.div_ceil(STRIP);
-    (strips, strips as u64 * axis.len * size_of::<&mut [T]>() as u64)
+    (strips, strips as u64 * axis.len * size_of::<RealsMut<'_>>() as u64)
 }
 
 /// Elements of scratch that one strip takes, in each tensor that is gathered.
@@ -49,7 +53,7 @@ pub(super) fn strip_scratch(len: usize) -> usize {
 }
 
 /// Cuts a row-major output into strips. The cut depends only on the shape.
-pub(super) fn strips<'a, T>(axis: &AxisParams, y: &'a mut [T]) -> Vec<Strip<'a, T>> {
+pub(super) fn strips<'a, T: Real>(axis: &AxisParams, y: &'a mut [T]) -> Vec<Strip<'a>> {
     let (len, inner) = (axis.len as usize, axis.inner as usize);
     if inner <= STRIP {
         let outers = STRIP / inner;
@@ -59,7 +63,7 @@ pub(super) fn strips<'a, T>(axis: &AxisParams, y: &'a mut [T]) -> Vec<Strip<'a, 
             outers: block.len() / (len * inner),
             first_inner: 0,
             width: inner,
-            results: Results::Block(block),
+            results: Results::Block(block.into()),
         };
         return blocks.map(strip).collect();
     }
@@ -67,7 +71,7 @@ pub(super) fn strips<'a, T>(axis: &AxisParams, y: &'a mut [T]) -> Vec<Strip<'a, 
     for (first_outer, block) in y.chunks_mut(len * inner).enumerate() {
         let mut pieces: Vec<_> = (0..inner).step_by(STRIP).map(|_| Vec::with_capacity(len)).collect();
         for row in block.chunks_mut(inner) {
-            pieces.iter_mut().zip(row.chunks_mut(STRIP)).for_each(|(pieces, piece)| pieces.push(piece));
+            pieces.iter_mut().zip(row.chunks_mut(STRIP)).for_each(|(pieces, piece)| pieces.push(piece.into()));
         }
         strips.extend(pieces.into_iter().zip((0..inner).step_by(STRIP)).map(|(pieces, first_inner)| Strip {
             first_outer,
@@ -80,15 +84,15 @@ pub(super) fn strips<'a, T>(axis: &AxisParams, y: &'a mut [T]) -> Vec<Strip<'a, 
     strips
 }
 
-impl<T: Real> Strip<'_, T> {
+impl Strip<'_> {
     /// Copies the strip's columns of `x` into `to`, `len x STRIP`; columns past the strip stay as they are.
     #[inline(always)]
-    fn gather<L: Floats>(&self, l: L, axis: &AxisParams, x: &[T], to: &mut [f32]) {
+    fn gather<L: Floats>(&self, l: L, axis: &AxisParams, x: Reals<'_>, to: &mut [f32]) {
         let (len, inner) = (axis.len as usize, axis.inner as usize);
         for o in 0..self.outers {
             for (c, row) in to.chunks_exact_mut(STRIP).enumerate() {
                 let at = ((self.first_outer + o) * len + c) * inner + self.first_inner;
-                convert::widen(l, &x[at..at + self.width], &mut row[o * self.width..(o + 1) * self.width]);
+                convert::widen(l, x.range(at..at + self.width), &mut row[o * self.width..(o + 1) * self.width]);
             }
         }
     }
@@ -99,9 +103,9 @@ impl<T: Real> Strip<'_, T> {
         let width = self.width;
         let place = |k: usize| k % len * STRIP + k / len * width;
         match self.results {
-            Results::Block(block) => {
-                for (k, piece) in block.chunks_exact_mut(width).enumerate() {
-                    convert::narrow(l, &from[place(k)..][..width], piece);
+            Results::Block(mut block) => {
+                for k in 0..block.len() / width {
+                    convert::narrow(l, &from[place(k)..][..width], block.range(k * width..(k + 1) * width));
                 }
             }
             Results::Pieces(pieces) => {
@@ -124,15 +128,15 @@ fn join(sums: &mut [f64; STRIP], part: &[f32; STRIP]) {
 }
 
 /// A softmax of one strip.
-pub(super) struct Forward<'a, T> {
+pub(super) struct Forward<'a> {
     pub(super) kind: Kind,
     pub(super) p: &'a SoftmaxParams,
     pub(super) mask: MaskSlice<'a>,
-    pub(super) x: &'a [T],
-    pub(super) strip: Strip<'a, T>,
+    pub(super) x: Reals<'a>,
+    pub(super) strip: Strip<'a>,
 }
 
-impl<T: Real> Forward<'_, T> {
+impl Forward<'_> {
     /// Applies the mask to the gathered logits and reports which columns have an element that is not left out.
     fn apply_mask(&self, logits: &mut [f32]) -> [bool; STRIP] {
         let (axis, s) = (&self.p.axis, &self.strip);
@@ -170,7 +174,7 @@ fn keep(z: &mut f32, any: &mut bool, keep: bool) {
     }
 }
 
-impl<T: Real, L: Floats> Kernel<L> for Forward<'_, T> {
+impl<L: Floats> Kernel<L> for Forward<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -255,15 +259,15 @@ fn log_softmax<L: Floats>(l: L, z: &mut [f32], greatest: &[f32; STRIP]) {
 }
 
 /// A backward pass of one strip.
-pub(super) struct Backward<'a, T> {
+pub(super) struct Backward<'a> {
     pub(super) kind: Kind,
     pub(super) axis: &'a AxisParams,
-    pub(super) y: &'a [T],
-    pub(super) g: &'a [T],
-    pub(super) strip: Strip<'a, T>,
+    pub(super) y: Reals<'a>,
+    pub(super) g: Reals<'a>,
+    pub(super) strip: Strip<'a>,
 }
 
-impl<T: Real, L: Floats> Kernel<L> for Backward<'_, T> {
+impl<L: Floats> Kernel<L> for Backward<'_> {
     type Out = ();
 
     #[inline(always)]

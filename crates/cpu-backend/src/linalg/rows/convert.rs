@@ -1,24 +1,29 @@
 //! Rows of any element type as f32.
 
-use backend_api::{DType, Real};
-
-use crate::{linalg::convert, simd::floats::Floats};
+use crate::{
+    linalg::{
+        convert,
+        reals::{Reals, RealsMut},
+    },
+    simd::floats::Floats,
+};
 
 /// An output row as f32.
-pub(in crate::linalg) enum OutRow<'a, T> {
+pub(in crate::linalg) enum OutRow<'a> {
     /// The row itself.
     Direct(&'a mut [f32]),
     /// Scratch to compute in, and the row to round it into.
-    Rounded(&'a mut [f32], &'a mut [T]),
+    Rounded(&'a mut [f32], RealsMut<'a>),
 }
 
-impl<'a, T: Real> OutRow<'a, T> {
+impl<'a> OutRow<'a> {
     /// `row` itself if it is f32, else `scratch`, which has room for it.
-    pub(in crate::linalg) fn new(row: &'a mut [T], scratch: &'a mut [f32]) -> Self {
-        if T::DTYPE == DType::F32 {
-            return Self::Direct(bytemuck::cast_slice_mut(row));
+    #[inline(always)]
+    pub(in crate::linalg) fn new(row: RealsMut<'a>, scratch: &'a mut [f32]) -> Self {
+        match row {
+            RealsMut::F32(row) => Self::Direct(row),
+            row => Self::Rounded(&mut scratch[..row.len()], row),
         }
-        Self::Rounded(&mut scratch[..row.len()], row)
     }
 
     /// Where to compute the values.
@@ -39,21 +44,21 @@ impl<'a, T: Real> OutRow<'a, T> {
     }
 }
 
-/// Scratch for one row of `len` elements of `T`: nothing for f32.
-pub(in crate::linalg) fn scratch<T: Real>(len: usize) -> Vec<f32> {
-    if T::DTYPE == DType::F32 { Vec::new() } else { vec![0.0; len] }
+/// Scratch for one row of `len` elements of the type of `x`: nothing for f32.
+pub(in crate::linalg) fn scratch(x: Reals<'_>, len: usize) -> Vec<f32> {
+    if x.as_f32().is_some() { Vec::new() } else { vec![0.0; len] }
 }
 
 /// The values of the columns as f32, or `default` for each where there are none; `scratch` holds what is made for it.
 #[inline(always)]
-pub(super) fn column_values<'a, L: Floats, T: Real>(
+pub(super) fn column_values<'a, L: Floats>(
     l: L,
-    given: Option<&'a [T]>,
+    given: Option<Reals<'a>>,
     default: f32,
     len: usize,
     scratch: &'a mut Vec<f32>,
 ) -> &'a [f32] {
-    if let Some(values) = given.and_then(convert::as_f32) {
+    if let Some(values) = given.and_then(Reals::as_f32) {
         return values;
     }
     scratch.resize(len, default);
@@ -66,8 +71,8 @@ pub(super) fn column_values<'a, L: Floats, T: Real>(
 /// The row after row `i`, if there is one and it needs no conversion: what to fetch while row `i` is computed. The
 /// processor prefetches along a row by itself, but does not fetch the next row in time.
 #[inline(always)]
-pub(in crate::linalg) fn next_row<T: Real>(rows: &[T], i: usize, len: usize) -> &[f32] {
-    convert::as_f32(rows).and_then(|rows| rows.get((i + 1) * len..(i + 2) * len)).unwrap_or(&[])
+pub(in crate::linalg) fn next_row(rows: Reals<'_>, i: usize, len: usize) -> &[f32] {
+    rows.as_f32().and_then(|rows| rows.get((i + 1) * len..(i + 2) * len)).unwrap_or(&[])
 }
 
 /// Prefetches the cache lines of a block.

@@ -20,6 +20,7 @@ use backend_api::{
 use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxParams};
 
 use self::{norm::Rows, norm_backward::NormBackward};
+use super::reals::Reals;
 use crate::typed::RowOps;
 use crate::{CpuQueue, simd::dispatch};
 
@@ -89,9 +90,9 @@ impl CpuQueue {
         }
         let simd = self.simd();
         if p.axis.inner > 1 {
-            let _scratch = self.reserve_strips::<T>(&p.axis, 1)?;
+            let _scratch = self.reserve_strips(&p.axis, 1)?;
             self.for_jobs(columns::strips(&p.axis, y), |_, strip| {
-                dispatch(simd, columns::Forward { kind, p, mask, x, strip });
+                dispatch(simd, columns::Forward { kind, p, mask, x: x.into(), strip });
             });
             return Ok(());
         }
@@ -100,8 +101,8 @@ impl CpuQueue {
         let masked = matches!(mask, MaskSlice::Keep(_) | MaskSlice::Add(_));
         let _scratch = self.reserve_rows::<T>([y.len(), rows * len], len, 2, usize::from(masked))?;
         self.for_chunks(y, rows * len, |i, y| {
-            let x = &x[i * rows * len..][..y.len()];
-            dispatch(simd, softmax::Forward { kind, p, mask, first_row: i * rows, x, y });
+            let x = x[i * rows * len..][..y.len()].into();
+            dispatch(simd, softmax::Forward { kind, p, mask, first_row: i * rows, x, y: y.into() });
         });
         Ok(())
     }
@@ -120,9 +121,9 @@ impl CpuQueue {
         }
         let simd = self.simd();
         if axis.inner > 1 {
-            let _scratch = self.reserve_strips::<T>(axis, 2)?;
+            let _scratch = self.reserve_strips(axis, 2)?;
             self.for_jobs(columns::strips(axis, dx), |_, strip| {
-                dispatch(simd, columns::Backward { kind, axis, y, g, strip });
+                dispatch(simd, columns::Backward { kind, axis, y: y.into(), g: g.into(), strip });
             });
             return Ok(());
         }
@@ -131,15 +132,16 @@ impl CpuQueue {
         let _scratch = self.reserve_rows::<T>([dx.len(), chunk], len, 3, 0)?;
         self.for_chunks(dx, chunk, |i, dx| {
             let range = i * chunk..i * chunk + dx.len();
-            dispatch(simd, softmax::Backward { kind, len, y: &y[range.clone()], g: &g[range], dx });
+            let (y, g) = (y[range.clone()].into(), g[range].into());
+            dispatch(simd, softmax::Backward { kind, len, y, g, dx: dx.into() });
         });
         Ok(())
     }
 
     /// Counts what a softmax along an axis other than the last allocates besides its operands, `gathered` of which it
     /// copies.
-    fn reserve_strips<T>(&self, axis: &AxisParams, gathered: usize) -> Result<[Reservation; 2], BackendError> {
-        let (strips, bytes) = columns::strips_and_bytes::<T>(axis);
+    fn reserve_strips(&self, axis: &AxisParams, gathered: usize) -> Result<[Reservation; 2], BackendError> {
+        let (strips, bytes) = columns::strips_and_bytes(axis);
         let scratch = gathered * columns::strip_scratch(axis.len as usize);
         Ok([self.budget().reserve(bytes)?, self.reserve_scratch::<f32>(strips, scratch)?])
     }
@@ -176,12 +178,14 @@ impl CpuQueue {
         let given = [gamma, beta].into_iter().flatten().count();
         let made = usize::from(gamma.is_none()) + usize::from(CENTRED && beta.is_none());
         let _scratch = self.reserve_rows::<T>([y.len(), rows * len], len, 2 + given, made)?;
+        let [gamma, beta] = [gamma, beta].map(|values| values.map(Reals::from));
         let undefined = AtomicUsize::new(usize::MAX);
         let mut means = mean.chunks_mut(rows);
         let tasks = y.chunks_mut(rows * len).zip(rstd.chunks_mut(rows));
         let tasks = tasks.map(|(y, rstd)| (x.take(y.len()), y, means.next().unwrap_or_default(), rstd)).collect();
         self.for_jobs(tasks, |i, (x, y, mean, rstd)| {
-            let kernel = norm::Forward::<T, CENTRED> { p, x: x.values(simd), gamma, beta, y, mean, rstd };
+            let x = x.values(simd).into();
+            let kernel = norm::Forward::<CENTRED> { p, x, gamma, beta, y: y.into(), mean, rstd };
             if let Some(row) = dispatch(simd, kernel) {
                 undefined.fetch_min(i * rows + row, Ordering::Relaxed);
             }
@@ -217,9 +221,12 @@ impl CpuQueue {
         self.for_jobs(tasks, |block, (dx, sums)| {
             let rows = block * NORM_BLOCK_ROWS..block * NORM_BLOCK_ROWS + dx.len() / len;
             let cells = rows.start * len..rows.end * len;
-            let (x, g, rstd) = (&x[cells.clone()], &g[cells], &rstd[rows.clone()]);
+            let (x, g, rstd) = (x[cells.clone()].into(), g[cells].into(), &rstd[rows.clone()]);
             let mean = if CENTRED { &mean[rows] } else { &[] };
-            dispatch(simd, NormBackward::<T, CENTRED> { p, x, gamma, mean, rstd, g, dx, sums });
+            dispatch(
+                simd,
+                NormBackward::<CENTRED> { p, x, gamma: gamma.map(Reals::from), mean, rstd, g, dx: dx.into(), sums },
+            );
         });
         for (first, out) in [0, len].into_iter().zip(parameters) {
             add_blocks(sums.view().get(first..).unwrap_or_default(), width, out.unwrap_or_default());

@@ -8,7 +8,10 @@ use super::{
     ends_part,
 };
 use crate::{
-    linalg::convert::in_f32,
+    linalg::{
+        convert::in_f32,
+        reals::{Reals, RealsMut},
+    },
     simd::{Kernel, Simd, dispatch, floats::Floats},
 };
 
@@ -49,7 +52,7 @@ impl<'a, T: Real> Rows<'a, T> {
         match self {
             Self::Given(x) => x,
             Self::Sum { x, r, sum } => {
-                dispatch(simd, Add { x, r, sum: &mut *sum });
+                dispatch(simd, Add { x: x.into(), r: r.into(), sum: (&mut *sum).into() });
                 sum
             }
         }
@@ -57,22 +60,22 @@ impl<'a, T: Real> Rows<'a, T> {
 }
 
 /// `sum = x + r`, added in f32 and rounded, of equally long slices.
-struct Add<'a, T> {
-    x: &'a [T],
-    r: &'a [T],
-    sum: &'a mut [T],
+struct Add<'a> {
+    x: Reals<'a>,
+    r: Reals<'a>,
+    sum: RealsMut<'a>,
 }
 
-impl<T: Real, L: Floats> Kernel<L> for Add<'_, T> {
+impl<L: Floats> Kernel<L> for Add<'_> {
     type Out = ();
 
     /// Plain loops: the compiler has the instructions of the level.
     #[inline(always)]
-    fn run(self, l: L) {
+    fn run(mut self, l: L) {
         let (mut wide_x, mut wide_r, mut wide_sum) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
-        for ((x, r), sum) in self.x.chunks(BLOCK).zip(self.r.chunks(BLOCK)).zip(self.sum.chunks_mut(BLOCK)) {
+        for (i, (x, r)) in self.x.chunks(BLOCK).zip(self.r.chunks(BLOCK)).enumerate() {
             let (x, r) = (in_f32(l, x, &mut wide_x), in_f32(l, r, &mut wide_r));
-            let mut out = OutRow::new(sum, &mut wide_sum);
+            let mut out = OutRow::new(self.sum.range(i * BLOCK..i * BLOCK + x.len()), &mut wide_sum);
             for ((sum, x), r) in out.values().iter_mut().zip(x).zip(r) {
                 *sum = x + r;
             }
@@ -82,31 +85,31 @@ impl<T: Real, L: Floats> Kernel<L> for Add<'_, T> {
 }
 
 /// Consecutive rows of a normalisation; `CENTRED` subtracts the mean and adds beta (layer norm).
-pub(super) struct Forward<'a, T, const CENTRED: bool> {
+pub(super) struct Forward<'a, const CENTRED: bool> {
     pub(super) p: &'a NormParams,
-    pub(super) x: &'a [T],
-    pub(super) gamma: Option<&'a [T]>,
-    pub(super) beta: Option<&'a [T]>,
-    pub(super) y: &'a mut [T],
+    pub(super) x: Reals<'a>,
+    pub(super) gamma: Option<Reals<'a>>,
+    pub(super) beta: Option<Reals<'a>>,
+    pub(super) y: RealsMut<'a>,
     pub(super) mean: &'a mut [f32],
     pub(super) rstd: &'a mut [f32],
 }
 
-impl<T: Real, const CENTRED: bool, L: Floats> Kernel<L> for Forward<'_, T, CENTRED> {
+impl<const CENTRED: bool, L: Floats> Kernel<L> for Forward<'_, CENTRED> {
     /// The first row whose result is undefined.
     type Out = Option<usize>;
 
     #[inline(always)]
-    fn run(self, l: L) -> Option<usize> {
+    fn run(mut self, l: L) -> Option<usize> {
         let n = self.p.len as usize;
-        let (mut wide_x, mut wide_y) = (scratch::<T>(n), scratch::<T>(n));
+        let (mut wide_x, mut wide_y) = (scratch(self.x, n), scratch(self.x, n));
         let (mut wide_gamma, mut wide_beta) = (Vec::new(), Vec::new());
         let gamma = column_values(l, self.gamma, 1.0, n, &mut wide_gamma);
         let beta = if CENTRED { column_values(l, self.beta, 0.0, n, &mut wide_beta) } else { &[] };
-        for (i, (x, y)) in self.x.chunks_exact(n).zip(self.y.chunks_exact_mut(n)).enumerate() {
+        for (i, x) in self.x.chunks(n).enumerate() {
             let next = next_row(self.x, i, n);
             let x = in_f32(l, x, &mut wide_x);
-            let mut out = OutRow::new(y, &mut wide_y);
+            let mut out = OutRow::new(self.y.range(i * n..(i + 1) * n), &mut wide_y);
             let shift = if CENTRED { (sum(l, x, out.values()) / n as f64) as f32 } else { 0.0 };
             let (residual, square) = moments(l, x, next, shift);
             let (residual, square) = (residual / n as f64, square / n as f64);
@@ -135,18 +138,19 @@ fn is_lost(rstd: f32) -> bool {
     !kept
 }
 
-impl<T: Real, const CENTRED: bool> Forward<'_, T, CENTRED> {
+impl<const CENTRED: bool> Forward<'_, CENTRED> {
     /// Recomputes the rows that f32 has lost; returns the first row whose result is undefined.
     #[cold]
-    fn repair(self, gamma: &[f32], beta: &[f32]) -> Option<usize> {
+    fn repair(mut self, gamma: &[f32], beta: &[f32]) -> Option<usize> {
         let n = self.p.len as usize;
         let mut undefined = None;
-        for (i, (x, y)) in self.x.chunks_exact(n).zip(self.y.chunks_exact_mut(n)).enumerate() {
+        for (i, x) in self.x.chunks(n).enumerate() {
+            let mut y = self.y.range(i * n..(i + 1) * n);
             if !is_lost(self.rstd[i]) {
                 continue;
             }
-            let value = |x: &T| f64::from(x.to_f32());
-            let mean_of = |term: &dyn Fn(f64) -> f64| x.iter().map(|x| term(value(x))).sum::<f64>() / n as f64;
+            let value = |column: usize| f64::from(x.get(column));
+            let mean_of = |term: &dyn Fn(f64) -> f64| (0..n).map(|column| term(value(column))).sum::<f64>() / n as f64;
             let mean = if CENTRED { mean_of(&|x| x) } else { 0.0 };
             let root = (mean_of(&|x| (x - mean) * (x - mean)) + f64::from(self.p.eps)).sqrt();
             if root == 0.0 {
@@ -156,10 +160,10 @@ impl<T: Real, const CENTRED: bool> Forward<'_, T, CENTRED> {
                 self.mean[i] = mean as f32;
             }
             self.rstd[i] = (1.0 / root) as f32;
-            for (column, (x, y)) in x.iter().zip(y).enumerate() {
-                let scaled = (value(x) - mean) / root * f64::from(gamma[column]);
+            for column in 0..n {
+                let scaled = (value(column) - mean) / root * f64::from(gamma[column]);
                 let shifted = if CENTRED { scaled + f64::from(beta[column]) } else { scaled };
-                *y = T::from_f32(shifted as f32);
+                y.set(column, shifted as f32);
             }
         }
         undefined

@@ -1,6 +1,5 @@
 //! Gradients of layer and root-mean-square normalisation.
 
-use backend_api::Real;
 use core_types::params::rows::{NormParams, norm_scale};
 
 use super::{
@@ -8,37 +7,39 @@ use super::{
     convert::{OutRow, column_values, scratch},
 };
 use crate::{
-    linalg::convert::in_f32,
+    linalg::{
+        convert::in_f32,
+        reals::{Reals, RealsMut},
+    },
     simd::{Kernel, floats::Floats},
 };
 
 /// One block of rows of a backward pass.
-pub(super) struct NormBackward<'a, T, const CENTRED: bool> {
+pub(super) struct NormBackward<'a, const CENTRED: bool> {
     pub(super) p: &'a NormParams,
-    pub(super) x: &'a [T],
-    pub(super) gamma: Option<&'a [T]>,
+    pub(super) x: Reals<'a>,
+    pub(super) gamma: Option<Reals<'a>>,
     pub(super) mean: &'a [f32],
     pub(super) rstd: &'a [f32],
-    pub(super) g: &'a [T],
-    pub(super) dx: &'a mut [T],
+    pub(super) g: Reals<'a>,
+    pub(super) dx: RealsMut<'a>,
     /// The block's dgamma, then, if centred, its dbeta; zero before.
     pub(super) sums: &'a mut [f32],
 }
 
-impl<T: Real, const CENTRED: bool, L: Floats> Kernel<L> for NormBackward<'_, T, CENTRED> {
+impl<const CENTRED: bool, L: Floats> Kernel<L> for NormBackward<'_, CENTRED> {
     type Out = ();
 
     #[inline(always)]
-    fn run(self, l: L) {
+    fn run(mut self, l: L) {
         let n = self.p.len as usize;
-        let (mut wide_x, mut wide_g, mut wide_dx) = (scratch::<T>(n), scratch::<T>(n), scratch::<T>(n));
+        let (mut wide_x, mut wide_g, mut wide_dx) = (scratch(self.x, n), scratch(self.x, n), scratch(self.x, n));
         let mut wide_gamma = Vec::new();
         let gamma = column_values(l, self.gamma, 1.0, n, &mut wide_gamma);
         let (dgamma, dbeta) = self.sums.split_at_mut(n);
-        let rows = self.x.chunks_exact(n).zip(self.g.chunks_exact(n)).zip(self.dx.chunks_exact_mut(n));
-        for (i, ((x, g), dx)) in rows.enumerate() {
+        for (i, (x, g)) in self.x.chunks(n).zip(self.g.chunks(n)).enumerate() {
             let (x, g) = (in_f32(l, x, &mut wide_x), in_f32(l, g, &mut wide_g));
-            let mut out = OutRow::new(dx, &mut wide_dx);
+            let mut out = OutRow::new(self.dx.range(i * n..(i + 1) * n), &mut wide_dx);
             let (mean, rstd) = (if CENTRED { self.mean[i] } else { 0.0 }, self.rstd[i]);
             let (scale, inverse) = norm_scale(mean, rstd);
             let (line, unit) = (Line { mean, scale }, rstd * inverse);

@@ -1,6 +1,5 @@
 //! Softmax of contiguous rows: three passes over a row that stays in L1.
 
-use backend_api::Real;
 use core_types::params::rows::SoftmaxParams;
 
 use super::{
@@ -11,6 +10,7 @@ use super::{
 use crate::{
     linalg::{
         convert::in_f32,
+        reals::{Reals, RealsMut},
         vmath::{EXP_SCALE, exp_scaled},
     },
     simd::{Kernel, floats::Floats},
@@ -20,29 +20,29 @@ use crate::{
 const UNROLL: usize = 4;
 
 /// Consecutive rows of a softmax with `inner = 1`.
-pub(super) struct Forward<'a, T> {
+pub(super) struct Forward<'a> {
     pub(super) kind: Kind,
     pub(super) p: &'a SoftmaxParams,
     pub(super) mask: MaskSlice<'a>,
     pub(super) first_row: usize,
-    pub(super) x: &'a [T],
-    pub(super) y: &'a mut [T],
+    pub(super) x: Reals<'a>,
+    pub(super) y: RealsMut<'a>,
 }
 
-impl<T: Real, L: Floats> Kernel<L> for Forward<'_, T> {
+impl<L: Floats> Kernel<L> for Forward<'_> {
     type Out = ();
 
     #[inline(always)]
-    fn run(self, l: L) {
+    fn run(mut self, l: L) {
         let len = self.p.axis.len as usize;
         let period = self.p.mask_period as usize;
-        let (mut wide_x, mut wide_y) = (scratch::<T>(len), scratch::<T>(len));
+        let (mut wide_x, mut wide_y) = (scratch(self.x, len), scratch(self.x, len));
         let mut masked = vec![0.0; if matches!(self.mask, MaskSlice::Keep(_) | MaskSlice::Add(_)) { len } else { 0 }];
-        for (i, (x, y)) in self.x.chunks_exact(len).zip(self.y.chunks_exact_mut(len)).enumerate() {
+        for (i, x) in self.x.chunks(len).enumerate() {
             let row = self.first_row + i;
             let next = next_row(self.x, i, len);
             let x = in_f32(l, x, &mut wide_x);
-            let mut out = OutRow::new(y, &mut wide_y);
+            let mut out = OutRow::new(self.y.range(i * len..(i + 1) * len), &mut wide_y);
             let y = out.values();
             let of_row = || {
                 let at = row % period * len;
@@ -243,26 +243,25 @@ fn subtract<L: Floats>(l: L, x: &[f32], greatest: f32, log_sum: f32, y: &mut [f3
 const HARMLESS_SUM: f32 = 5e30;
 
 /// Consecutive rows of a backward pass with `inner = 1`.
-pub(super) struct Backward<'a, T> {
+pub(super) struct Backward<'a> {
     pub(super) kind: Kind,
     pub(super) len: usize,
-    pub(super) y: &'a [T],
-    pub(super) g: &'a [T],
-    pub(super) dx: &'a mut [T],
+    pub(super) y: Reals<'a>,
+    pub(super) g: Reals<'a>,
+    pub(super) dx: RealsMut<'a>,
 }
 
-impl<T: Real, L: Floats> Kernel<L> for Backward<'_, T> {
+impl<L: Floats> Kernel<L> for Backward<'_> {
     type Out = ();
 
     #[inline(always)]
-    fn run(self, l: L) {
+    fn run(mut self, l: L) {
         let n = self.len;
-        let (mut wide_y, mut wide_g, mut wide_dx) = (scratch::<T>(n), scratch::<T>(n), scratch::<T>(n));
+        let (mut wide_y, mut wide_g, mut wide_dx) = (scratch(self.y, n), scratch(self.y, n), scratch(self.y, n));
         let mut lost = false;
-        let rows = self.y.chunks_exact(n).zip(self.g.chunks_exact(n)).zip(self.dx.chunks_exact_mut(n));
-        for ((y, g), dx) in rows {
+        for (i, (y, g)) in self.y.chunks(n).zip(self.g.chunks(n)).enumerate() {
             let (y, g) = (in_f32(l, y, &mut wide_y), in_f32(l, g, &mut wide_g));
-            let mut out = OutRow::new(dx, &mut wide_dx);
+            let mut out = OutRow::new(self.dx.range(i * n..(i + 1) * n), &mut wide_dx);
             let sum = weighted_sum(l, self.kind, y, g);
             lost |= self.kind.may_lose_zeros(sum);
             let (factor, dx) = (l.splat(sum), out.values());
@@ -281,22 +280,26 @@ impl<T: Real, L: Floats> Kernel<L> for Backward<'_, T> {
     }
 }
 
-impl<T: Real> Backward<'_, T> {
+impl Backward<'_> {
     /// Corrects the softmax rows in which an infinite gradient or sum, or NaN, met an element of 0.
     #[cold]
-    fn repair(self) {
+    fn repair(mut self) {
         let n = self.len;
-        let rows = self.y.chunks_exact(n).zip(self.g.chunks_exact(n)).zip(self.dx.chunks_exact_mut(n));
-        for ((y, g), dx) in rows {
-            let pairs = || y.iter().zip(g).map(|(y, g)| (f64::from(y.to_f32()), f64::from(g.to_f32())));
-            if pairs().all(|(y, g)| y != 0.0 || g.is_finite()) {
-                let zeros = dx.iter_mut().zip(y).filter(|(dx, y)| y.to_f32() == 0.0 && dx.to_f32().is_nan());
-                zeros.for_each(|(dx, _)| *dx = T::from_f32(0.0));
+        for (i, (y, g)) in self.y.chunks(n).zip(self.g.chunks(n)).enumerate() {
+            let mut dx = self.dx.range(i * n..(i + 1) * n);
+            let pair = |c: usize| (f64::from(y.get(c)), f64::from(g.get(c)));
+            if (0..n).map(pair).all(|(y, g)| y != 0.0 || g.is_finite()) {
+                for c in 0..n {
+                    if y.get(c) == 0.0 && dx.shared().get(c).is_nan() {
+                        dx.set(c, 0.0);
+                    }
+                }
                 continue;
             }
-            let sum: f64 = pairs().filter(|&(y, _)| y != 0.0).map(|(y, g)| y * g).sum();
-            for (dx, (y, g)) in dx.iter_mut().zip(pairs()) {
-                *dx = T::from_f32(if y == 0.0 { 0.0 } else { (y * (g - sum)) as f32 });
+            let sum: f64 = (0..n).map(pair).filter(|&(y, _)| y != 0.0).map(|(y, g)| y * g).sum();
+            for c in 0..n {
+                let (y, g) = pair(c);
+                dx.set(c, if y == 0.0 { 0.0 } else { (y * (g - sum)) as f32 });
             }
         }
     }

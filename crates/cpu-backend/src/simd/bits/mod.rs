@@ -4,7 +4,10 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-mod portable;
+#[cfg(any(test, not(target_arch = "x86_64")))]
+pub(crate) mod portable;
+#[cfg(target_arch = "x86_64")]
+mod sse2;
 
 /// Operations on vectors of `2^LOG` words. A value of the implementing token proves that the processor has the
 /// instructions.
@@ -89,5 +92,7 @@ mod tests {
         for simd in levels() {
             dispatch(simd, Laws);
         }
+        #[cfg(target_arch = "x86_64")]
+        Laws.run(super::portable::Arrays);
     }
 }

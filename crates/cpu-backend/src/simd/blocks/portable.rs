@@ -112,10 +112,12 @@ impl AesBlocks for Portable {
     #[inline(always)]
     fn prefetch<T>(self, _: &[T]) {}
 
+    #[inline(never)]
     fn round_key(self, key: u128) -> Planes {
         Planes::of_key(key)
     }
 
+    #[inline(never)]
     fn begin(self, step: &Step<Self>) -> Planes {
         let mut blocks = [[0; 4]; N * TOGETHER];
         for (block, halves) in blocks.iter_mut().zip(step.as_flattened()) {
@@ -124,10 +126,12 @@ impl AesBlocks for Portable {
         Planes::of_blocks(&blocks)
     }
 
+    #[inline(never)]
     fn round(self, state: &mut Planes, key: &Planes) {
         state.round(key);
     }
 
+    #[inline(never)]
     fn end(self, mut state: Planes, last: &Step<Self>) -> Step<Self> {
         state.substitute();
         let mut step = *last;
