@@ -9,7 +9,7 @@ use crate::{
     error::Fault,
     ffi::{Captured, Relaxed, Stream},
     launch,
-    recording::Recording,
+    recording::{Recording, Used},
     track::Track,
 };
 
@@ -30,43 +30,82 @@ impl Record for CudaQueue {
     type Graph = CudaGraph;
 
     fn record<E: From<BackendError>>(&self, body: impl FnOnce(&Self) -> Result<(), E>) -> Result<Option<CudaGraph>, E> {
-        let device = self.device();
-        // Within a recording, ops are recorded anyway.
-        if self.track().recording().is_some() {
-            return Ok(None);
-        }
-        // A stream of its own, so that no other holder of this queue gets into the recording.
-        let stream = Stream::new(device.context()).map_err(BackendError::from)?;
-        let recording = Recording::new(device, self.track().stream());
-        if let Err(fault) = Captured::begin(&stream) {
-            return Ok(refused(device, fault)?);
-        }
-        let refused_before = device.context().refused_captures();
-        let ran = body(&Self::on(Track::of(&recording, device, Arc::clone(&stream))));
-        let joined = recording.end(&stream, &device.context().turn());
-        let captured = end(&stream);
-        let used = recording.hand_over();
-        if let Some(lost) = device.context().lost() {
-            return Err(lost.clone().into());
-        }
-        // A body that carries on after a refusal gives no graph either.
-        if used.refused || device.context().refused_captures() != refused_before {
-            return Ok(no_graph(device));
-        }
+        let Some(begun) = Begun::on(self)? else { return Ok(None) };
+        let ran = body(&begun.queue());
+        let Some(ended) = begun.end()? else { return Ok(None) };
         ran?;
-        let ready = joined.and(captured).and_then(|captured| {
-            let executable = captured.instantiate()?;
-            executable.upload(self.track().stream())?;
-            Ok((captured.nodes()?, executable))
-        });
-        match ready {
-            Ok((nodes, executable)) => Ok(Some(CudaGraph::new(executable, used, nodes))),
-            Err(fault) => Ok(refused(device, fault)?),
-        }
+        Ok(ended.graph(self)?)
     }
 
     fn replay(&self, graph: &CudaGraph) -> Result<(), BackendError> {
         launch::replay(self.track(), graph)
+    }
+}
+
+/// A recording in progress. Its steps are functions that are not generic, since there are many bodies.
+struct Begun<'q> {
+    device: &'q Arc<DeviceCtx>,
+    stream: Arc<Stream>,
+    recording: Arc<Recording>,
+    /// Captures that the driver had refused before.
+    refused: u64,
+}
+
+impl<'q> Begun<'q> {
+    /// Begins a recording; `None` within another one, which records ops anyway, and where the driver refuses.
+    fn on(queue: &'q CudaQueue) -> Result<Option<Self>, BackendError> {
+        let device = queue.device();
+        if queue.track().recording().is_some() {
+            return Ok(None);
+        }
+        // A separate stream, so that no other holder of the queue gets into the recording.
+        let stream = Stream::new(device.context())?;
+        let recording = Recording::new(device, queue.track().stream());
+        match Captured::begin(&stream) {
+            Ok(()) => Ok(Some(Self { device, stream, recording, refused: device.context().refused_captures() })),
+            Err(fault) => refused(device, fault),
+        }
+    }
+
+    /// The queue whose ops are recorded.
+    fn queue(&self) -> CudaQueue {
+        CudaQueue::on(Track::of(&self.recording, self.device, Arc::clone(&self.stream)))
+    }
+
+    /// Ends the recording; `None` after a refusal, even if the body carried on.
+    fn end(self) -> Result<Option<Ended>, BackendError> {
+        let Self { device, stream, recording, refused } = self;
+        let joined = recording.end(&stream, &device.context().turn());
+        let captured = end(&stream);
+        let used = recording.hand_over();
+        if let Some(lost) = device.context().lost() {
+            return Err(lost.clone());
+        }
+        if used.refused || device.context().refused_captures() != refused {
+            return Ok(no_graph(device));
+        }
+        Ok(Some(Ended { captured: joined.and(captured), used }))
+    }
+}
+
+/// An ended recording.
+struct Ended {
+    captured: Result<Captured, Fault>,
+    used: Used,
+}
+
+impl Ended {
+    /// The graph, ready to be replayed on `queue`.
+    fn graph(self, queue: &CudaQueue) -> Result<Option<CudaGraph>, BackendError> {
+        let ready = self.captured.and_then(|captured| {
+            let executable = captured.instantiate()?;
+            executable.upload(queue.track().stream())?;
+            Ok((captured.nodes()?, executable))
+        });
+        match ready {
+            Ok((nodes, executable)) => Ok(Some(CudaGraph::new(executable, self.used, nodes))),
+            Err(fault) => refused(queue.device(), fault),
+        }
     }
 }
 
@@ -80,14 +119,14 @@ fn end(stream: &Stream) -> Result<Captured, Fault> {
 }
 
 /// A recording that the driver refused is no error: the ops then run one by one.
-fn refused(device: &DeviceCtx, fault: Fault) -> Result<Option<CudaGraph>, BackendError> {
+fn refused<T>(device: &DeviceCtx, fault: Fault) -> Result<Option<T>, BackendError> {
     match fault {
         Fault::Lost(error) => Err(error),
         Fault::Refused { .. } => Ok(no_graph(device)),
     }
 }
 
-fn no_graph(device: &DeviceCtx) -> Option<CudaGraph> {
+fn no_graph<T>(device: &DeviceCtx) -> Option<T> {
     device.note_refused_recording();
     None
 }
