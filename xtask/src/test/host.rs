@@ -19,13 +19,17 @@ use xshell::Shell;
 use super::Extent;
 use crate::{clock, mpi, pool::on_every_core, progress, step::cargo_test, tally::Tally};
 
-/// Programs with a few tests of minutes that take turns at one simulated device, and what their names contain: each of them runs
-/// in a separate process, and none unless everything is run.
-const APART: [(&str, &str); 2] = [("conformance main", "mutants::"), ("stark main", "whatever_call_is_refused")];
+/// Tests of tens of seconds to minutes, by program and by a part of their names. Each runs in a separate process, and none unless
+/// everything is run.
+const APART: [(&str, &[&str]); 3] = [
+    ("conformance main", &["mutants::"]),
+    ("nn-ops main", &["soak::"]),
+    ("stark main", &["whatever_call_is_refused", "soak::", "grid::proofs_in_blocks", "grid::replayed_proofs"]),
+];
 
 /// What those are, for a table.
-pub(super) const LEFT_OUT: &str =
-    "faults put into every kernel, which tests have to notice, and each call of the driver refused during a proof";
+pub(super) const LEFT_OUT: &str = "faults put into every kernel, which tests have to notice; each call of the driver refused during a \
+                                   proof; a thousand proofs and training steps; the grid of proofs in blocks and replayed";
 
 /// A compiled test program.
 #[derive(Clone)]
@@ -123,10 +127,12 @@ fn processes(mut programs: Vec<Program>, extent: Extent) -> Result<Vec<Program>>
             others.push(program);
             continue;
         }
-        let apart = APART.into_iter().find(|(title, _)| *title == program.title);
+        let parts = APART.iter().find(|(title, _)| *title == program.title).map_or(&[][..], |(_, parts)| parts);
         let (alone, together): (Vec<_>, Vec<_>) =
-            program.names()?.into_iter().partition(|name| apart.is_some_and(|(_, part)| name.contains(part)));
-        ensure!(apart.is_some() != alone.is_empty(), "{} has no slow tests as they are listed", program.title);
+            program.names()?.into_iter().partition(|name| parts.iter().any(|part| name.contains(part)));
+        for part in parts {
+            ensure!(alone.iter().any(|name| name.contains(part)), "{} has no test `{part}`", program.title);
+        }
         if extent == Extent::All {
             slow.extend(alone.into_iter().map(|name| program.of(&name.clone(), vec![name])));
         }
