@@ -55,7 +55,7 @@ impl Recording {
 
 /// Every contest of the op set, by name; each is built only when its turn comes.
 #[must_use]
-pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let id = format!("air.evaluate/{COLUMNS}x2^{LOG_SIZE}");
     vec![(id.clone(), Box::new(move || evaluate(id)))]
 }

@@ -25,7 +25,7 @@ const WORDS: usize = 16_000;
 
 /// Every contest of the op set, by name; each is built only when its turn comes.
 #[must_use]
-pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     vec![("channel.mix_words".to_owned(), Box::new(mix_words)), ("channel.grind".to_owned(), Box::new(grind))]
 }
 

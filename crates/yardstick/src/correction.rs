@@ -18,7 +18,7 @@ const OUTPUTS: usize = 128;
 
 /// Every contest of the op set, by name, each built only when its turn comes.
 #[must_use]
-pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     vec![
         ("nn.features".to_owned(), Box::new(features)),
         ("nn.encode_state/features".to_owned(), Box::new(encode)),

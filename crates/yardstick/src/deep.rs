@@ -29,7 +29,7 @@ const GOAL_RATE: f64 = 108.0 * 262_144.0 / 28e-3;
 
 /// Every contest of the op sets, by name; each is built only when its turn comes.
 #[must_use]
-pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let quotients: Box<dyn FnOnce() -> Contest> = Box::new(quotients);
     let fold: Box<dyn FnOnce() -> Contest> = Box::new(fold);
     vec![("deep.quotients/108x18".to_owned(), quotients), ("fri.fold/20".to_owned(), fold)]

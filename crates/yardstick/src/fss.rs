@@ -51,7 +51,7 @@ type PeerDcf = DcfImpl<8, SEED_BYTES, Aes128MatyasMeyerOseasPrg<SEED_BYTES, 2, 4
 
 /// Every contest of the op set, by name, each built only when its turn comes.
 #[must_use]
-pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     vec![
         ("pfss.cmp64".to_owned(), Box::new(cmp64)),
         ("pfss.cmp32".to_owned(), Box::new(cmp32)),

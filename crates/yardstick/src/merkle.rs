@@ -23,7 +23,7 @@ const GOAL_RATE: f64 = 1.0 / 15e-9;
 
 /// Every contest of the op set, by name; each is built only when its turn comes.
 #[must_use]
-pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let shapes = [("leaves/100x2^19", 19, 100), ("leaves/4x2^19", 19, 4)];
     let mut all: Vec<(String, Box<dyn FnOnce() -> Contest>)> = Vec::new();
     for (name, log_leaves, columns) in shapes {

@@ -10,7 +10,7 @@ use super::{Contest, Goal, Show, host};
 
 /// Every contest of training, by name, each built only when its turn comes.
 #[must_use]
-pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     vec![("nn.adam_w/4194304".to_owned(), Box::new(adam_w)), ("nn.mlp_step".to_owned(), Box::new(mlp_step))]
 }
 

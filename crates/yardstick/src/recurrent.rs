@@ -20,7 +20,7 @@ const STATE: [usize; 3] = [MEMBERS, BATCH, HIDDEN];
 
 /// Every contest of the op set, by name, each built only when its turn comes.
 #[must_use]
-pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     vec![
         ("nn.bptt_step".to_owned(), Box::new(train)),
         ("nn.gru/128x256".to_owned(), Box::new(forward)),

@@ -10,7 +10,7 @@ use super::{Contender, Contest, Show};
 
 /// Every contest, by name; each is built only when its turn comes.
 #[must_use]
-pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let [fibonacci, poseidon2] = ["stark.prove/fibonacci-100x2^18", "stark.prove/poseidon2-2^16"].map(str::to_owned);
     vec![
         (fibonacci.clone(), Box::new(|| wide_fibonacci(fibonacci))),

@@ -12,7 +12,7 @@ const BYTES: usize = 4 * ROWS * COLUMNS;
 
 /// Every contest of the op set, by name, each built only when its turn comes.
 #[must_use]
-pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let mut all: Vec<(String, Box<dyn FnOnce() -> Contest>)> = vec![(
         "nn.add_row".to_owned(),
         Box::new(|| contest("nn.add_row", 2 * BYTES, add_row(), host::copy(2 * BYTES))),

@@ -16,7 +16,7 @@ use super::{Contender, Contest, Show};
 
 /// Every contest of traces, by name; each is built only when its turn comes.
 #[must_use]
-pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     vec![
         line("air.columns/fibonacci-100x2^18", fibonacci),
         line("air.columns/poseidon2-300x2^16", poseidon2),

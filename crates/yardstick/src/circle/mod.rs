@@ -26,7 +26,7 @@ const LOG_SIZES: [u32; 4] = [16, 20, 22, 24];
 
 /// Every contest of the op set, by name; each is built only when its turn comes.
 #[must_use]
-pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let mut all: Vec<(String, Box<dyn FnOnce() -> Contest>)> = Vec::new();
     for direction in [Direction::Interpolate, Direction::Evaluate] {
         for log_size in LOG_SIZES {

@@ -10,7 +10,7 @@ use super::Contest;
 
 /// Every contest of the op set, by name, each built only when its turn comes.
 #[must_use]
-pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let mut all = gemm::contests();
     all.extend(rows::contests());
     all.extend(elements::contests());
