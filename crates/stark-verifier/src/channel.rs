@@ -80,8 +80,7 @@ impl Channel {
     #[must_use]
     pub fn has_work(&self, bits: u32, nonce: u64) -> bool {
         let prefix = Digest::of(&[&0x1234_5678u32.to_le_bytes(), &[0; 12], &self.digest.0, &bits.to_le_bytes()]);
-        let [w0, w1, w2, w3, ..] = Digest::of(&[&prefix.0, &nonce.to_le_bytes()]).words().map(u128::from);
-        (w0 | w1 << 32 | w2 << 64 | w3 << 96).trailing_zeros() >= bits
+        low_zeros(Digest::of(&[&prefix.0, &nonce.to_le_bytes()]).words()) >= bits
     }
 
     fn mix(&mut self, say: impl FnOnce(&mut Hasher)) {
@@ -103,6 +102,12 @@ impl Channel {
     }
 }
 
+/// Zero bits below the lowest one of the first 128 bits.
+fn low_zeros(words: [u32; 8]) -> u32 {
+    let [w0, w1, w2, w3, ..] = words.map(u128::from);
+    (w0 | w1 << 32 | w2 << 64 | w3 << 96).trailing_zeros()
+}
+
 #[cfg(test)]
 mod tests {
     use hex_literal::hex;
@@ -118,5 +123,18 @@ mod tests {
         let felt = |words: [u32; 4]| QM31::from_coordinates(words.map(M31::from_u32));
         assert_eq!(channel.draw_felt(), felt([807_610_791, 2_097_869_073, 376_334_573, 1_057_186_329]));
         assert_eq!(channel.draw_felt(), felt([654_349_963, 769_559_648, 727_752_076, 1_296_872_392]));
+    }
+
+    #[test]
+    fn zero_bits_are_counted_in_the_first_four_words() {
+        for place in 0..128 {
+            let mut words = [0; 8];
+            words[place / 32] = 1 << (place % 32);
+            words[4..].fill(u32::MAX);
+            assert_eq!(low_zeros(words), place as u32);
+            words[3] |= 1 << 31;
+            assert_eq!(low_zeros(words), place as u32);
+        }
+        assert_eq!(low_zeros([0; 8]), 128);
     }
 }

@@ -139,3 +139,46 @@ impl fmt::Display for ConfigError {
 }
 
 impl core::error::Error for ConfigError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The default with one parameter changed.
+    fn with(change: impl FnOnce(&mut PcsConfig)) -> Result<(), ConfigError> {
+        let mut config = PcsConfig::default();
+        change(&mut config);
+        config.validate()
+    }
+
+    #[test]
+    fn each_parameter_has_its_least_and_greatest_value() {
+        let pow_bits = |got| with(|config| config.pow_bits = got);
+        assert_eq!([pow_bits(0), pow_bits(128)], [Ok(()); 2]);
+        assert_eq!(pow_bits(129), Err(ConfigError::PowBits { got: 129 }));
+        let blowup = |got| with(|config| config.fri_config.log_blowup_factor = got);
+        assert_eq!([blowup(1), blowup(16)], [Ok(()); 2]);
+        assert_eq!([blowup(0), blowup(17)], [0, 17].map(|got| Err(ConfigError::Blowup { got })));
+        let last_layer = |got| with(|config| config.fri_config.log_last_layer_degree_bound = got);
+        assert_eq!([last_layer(0), last_layer(10)], [Ok(()); 2]);
+        assert_eq!(last_layer(11), Err(ConfigError::LastLayer { got: 11 }));
+        let queries = |got| with(|config| config.fri_config.n_queries = got);
+        assert_eq!([queries(1), queries(MAX_QUERIES)], [Ok(()); 2]);
+        assert_eq!(
+            [queries(0), queries(MAX_QUERIES + 1)],
+            [0, MAX_QUERIES + 1].map(|got| Err(ConfigError::Queries { got }))
+        );
+        let fold_step = |got| with(|config| config.fri_config.fold_step = got);
+        assert_eq!([fold_step(1), fold_step(MAX_LOG_SIZE)], [Ok(()); 2]);
+        assert_eq!(
+            [fold_step(0), fold_step(MAX_LOG_SIZE + 1)],
+            [0, MAX_LOG_SIZE + 1].map(|got| Err(ConfigError::FoldStep { got }))
+        );
+        let lifting = |got| with(|config| config.lifting_log_size = got);
+        assert_eq!([lifting(None), lifting(Some(1)), lifting(Some(MAX_LOG_SIZE))], [Ok(()); 3]);
+        assert_eq!(
+            [lifting(Some(0)), lifting(Some(MAX_LOG_SIZE + 1))],
+            [0, MAX_LOG_SIZE + 1].map(|got| Err(ConfigError::Lifting { got }))
+        );
+    }
+}

@@ -106,3 +106,19 @@ impl Quotients {
         Ok(sum)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refuses_a_point_that_is_its_own_conjugate() {
+        let mut quotients = Quotients { log_size: 4, batches: Vec::new() };
+        let real = CirclePoint::from(CirclePointIndex::subgroup_generator(3).to_point());
+        assert_eq!(quotients.add(0, real, QM31::ONE, QM31::ONE), Err(VerificationError::Point));
+        assert!(quotients.batches.is_empty());
+        let other = CirclePoint { y: real.y + QM31::from_coordinates([0, 0, 1, 0].map(M31::from_u32)), ..real };
+        assert_eq!(quotients.add(0, other, QM31::ONE, QM31::ONE), Ok(()));
+        assert_eq!(quotients.batches.len(), 1);
+    }
+}
