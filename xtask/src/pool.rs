@@ -1,6 +1,11 @@
 //! Jobs on all cores.
 
-use std::{collections::VecDeque, ops::AddAssign, sync::Mutex, thread};
+use std::{
+    cmp::Reverse,
+    ops::AddAssign,
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+};
 
 use anyhow::{Context, Result};
 
@@ -9,24 +14,80 @@ pub(crate) fn on_every_core<T: Send, R: Default + AddAssign + Send>(
     jobs: impl IntoIterator<Item = T>,
     run: impl Fn(T) -> Result<R> + Sync,
 ) -> Result<R> {
-    let queue = Mutex::new(VecDeque::from_iter(jobs));
-    let next = || queue.lock().map(|mut jobs| jobs.pop_front()).unwrap_or_default();
+    let feed = |queue: &Queue<T>| {
+        jobs.into_iter().enumerate().for_each(|(place, job)| queue.push(Reverse(place), job));
+        Ok(())
+    };
+    while_fed(feed, run).map(|((), sum)| sum)
+}
+
+/// Runs the jobs that `feed` pushes: one at a time while it feeds, then as many as there are cores. The greatest weight runs first.
+pub(crate) fn while_fed<W: Ord + Send, T: Send, R: Default + AddAssign + Send, F>(
+    feed: impl FnOnce(&Queue<T, W>) -> Result<F>,
+    run: impl Fn(T) -> Result<R> + Sync,
+) -> Result<(F, R)> {
+    let queue = Queue { state: Mutex::new(State { jobs: Vec::new(), closed: false }), changed: Condvar::new() };
     let work = || -> Result<R> {
         let mut sum = R::default();
-        while let Some(job) = next() {
+        while let Some(job) = queue.pop() {
             sum += run(job)?;
         }
         Ok(sum)
     };
     thread::scope(|scope| {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        let first = scope.spawn(work);
+        let fed = feed(&queue);
+        queue.close(fed.is_ok());
+        let others = thread::available_parallelism().map_or(1, usize::from).saturating_sub(1);
+        let workers: Vec<_> = (0..others).map(|_| scope.spawn(work)).collect();
         let mut sum = R::default();
-        for worker in workers {
+        for worker in [first].into_iter().chain(workers) {
             sum += worker.join().ok().context("a thread of the task died")??;
         }
-        Ok(sum)
+        Ok((fed?, sum))
     })
+}
+
+/// Jobs that wait, with their weights.
+pub(crate) struct Queue<T, W = Reverse<usize>> {
+    state: Mutex<State<T, W>>,
+    changed: Condvar,
+}
+
+struct State<T, W> {
+    jobs: Vec<(W, T)>,
+    /// Whether no more jobs come.
+    closed: bool,
+}
+
+impl<T, W: Ord> Queue<T, W> {
+    fn lock(&self) -> MutexGuard<'_, State<T, W>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a job.
+    pub(crate) fn push(&self, weight: W, job: T) {
+        self.lock().jobs.push((weight, job));
+        self.changed.notify_one();
+    }
+
+    /// Takes no more jobs, and drops those that wait unless they are to be `finished`.
+    fn close(&self, finished: bool) {
+        let mut state = self.lock();
+        state.closed = true;
+        if !finished {
+            state.jobs.clear();
+        }
+        self.changed.notify_all();
+    }
+
+    /// The heaviest job; waits for one while the queue is open.
+    fn pop(&self) -> Option<T> {
+        let waiting = self.changed.wait_while(self.lock(), |state| state.jobs.is_empty() && !state.closed);
+        let jobs = &mut waiting.unwrap_or_else(PoisonError::into_inner).jobs;
+        let heaviest = (0..jobs.len()).max_by(|&a, &b| jobs[a].0.cmp(&jobs[b].0))?;
+        Some(jobs.swap_remove(heaviest).1)
+    }
 }
 
 #[cfg(test)]
@@ -40,5 +101,34 @@ mod tests {
         let sum = on_every_core(0..100, run).unwrap();
         assert_eq!((sum.passed, sum.failed), (99, vec!["7".to_owned()]));
         assert!(on_every_core(0..3, |job| if job == 1 { anyhow::bail!("no") } else { run(job) }).is_err());
+    }
+
+    #[test]
+    fn runs_jobs_while_it_is_fed_and_the_heaviest_first() {
+        let (started, order) = (std::sync::mpsc::channel(), Mutex::new(Vec::new()));
+        let (sender, receiver) = started;
+        let feed = |queue: &Queue<usize, usize>| {
+            queue.push(0, 100);
+            receiver.recv().unwrap(); // the first job runs
+            (1..20).for_each(|job| queue.push(job, job));
+            Ok("fed")
+        };
+        let run = |job: usize| {
+            order.lock().unwrap().push(job);
+            if job == 100 {
+                sender.send(()).unwrap();
+            }
+            Ok(Tally::of("job", true))
+        };
+        let (fed, sum) = while_fed(feed, run).unwrap();
+        assert_eq!((fed, sum.passed, order.into_inner().unwrap()[0]), ("fed", 20, 100));
+        let failed = while_fed(
+            |queue: &Queue<usize, usize>| -> Result<()> {
+                queue.push(0, 1);
+                anyhow::bail!("no more")
+            },
+            |job| Ok(Tally::of(&job.to_string(), true)),
+        );
+        assert!(failed.is_err());
     }
 }

@@ -2,7 +2,6 @@
 //! documentation.
 
 use std::{
-    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     fs,
     io::BufReader,
@@ -17,7 +16,13 @@ use cargo_metadata::Message;
 use xshell::Shell;
 
 use super::Extent;
-use crate::{clock, mpi, pool::on_every_core, progress, step::cargo_test, tally::Tally};
+use crate::{
+    clock, mpi,
+    pool::{Queue, while_fed},
+    progress,
+    step::cargo_test,
+    tally::Tally,
+};
 
 /// Tests of tens of seconds to minutes, by program and by a part of their names. Each runs in a separate process, and none unless
 /// everything is run.
@@ -53,13 +58,7 @@ pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     const TITLE: &str = "workspace tests";
     eprintln!("== {TITLE}");
     let start = Instant::now();
-    let Some(programs) = progress::during("test programs, build", || build(sh))? else {
-        return Ok(Tally::of(TITLE, false));
-    };
-    let seconds = start.elapsed().as_secs_f64();
-    clock::note(clock::Kind::Check, "test programs, build", seconds);
-    eprintln!("== {TITLE}: {} programs built in {seconds:.1} s", programs.len());
-    let mut tally = on_every_core(processes(programs, extent)?, |program| program.run())?;
+    let Some(mut tally) = build_and_run(sh, extent, |_| true)? else { return Ok(Tally::of(TITLE, false)) };
     eprintln!("== {TITLE}: {tally} in {:.1} s", start.elapsed().as_secs_f64());
     let examples = ["--workspace", "--doc", "--no-fail-fast"];
     tally += cargo_test(sh, "examples of the documentation", &[&examples, mpi::features(sh)].concat())?;
@@ -73,16 +72,9 @@ pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
 pub(super) fn run_folders(sh: &Shell, folders: &BTreeSet<&str>) -> Result<Tally> {
     const TITLE: &str = "tests of what depends on the change";
     eprintln!("== {TITLE}");
-    let start = Instant::now();
-    let Some(mut programs) = progress::during("test programs, build", || build(sh))? else {
-        return Ok(Tally::of(TITLE, false));
-    };
-    let seconds = start.elapsed().as_secs_f64();
-    clock::note(clock::Kind::Check, "test programs, build", seconds);
     let root = sh.current_dir();
-    programs.retain(|program| folders.iter().any(|folder| program.folder == root.join(folder)));
-    eprintln!("== {TITLE}: built in {seconds:.1} s, {} programs run", programs.len());
-    let mut tally = on_every_core(processes(programs, Extent::Usual)?, |program| program.run())?;
+    let is_wanted = |program: &Program| folders.iter().any(|folder| program.folder == root.join(folder));
+    let Some(mut tally) = build_and_run(sh, Extent::Usual, is_wanted)? else { return Ok(Tally::of(TITLE, false)) };
     // The names of examples begin with the paths of their files.
     let paths: Vec<String> = folders.iter().map(|folder| format!("{folder}/")).collect();
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
@@ -92,8 +84,33 @@ pub(super) fn run_folders(sh: &Shell, folders: &BTreeSet<&str>) -> Result<Tally>
     Ok(tally)
 }
 
-/// Compiles all test programs, or shows why they do not compile.
-fn build(sh: &Shell) -> Result<Option<Vec<Program>>> {
+/// Compiles all test programs and runs those that are wanted, the first of them while others compile: the last crates of a build
+/// keep one core busy. `None` if a program does not compile.
+fn build_and_run(sh: &Shell, extent: Extent, is_wanted: impl Fn(&Program) -> bool) -> Result<Option<Tally>> {
+    const TITLE: &str = "test programs, build";
+    let mut built = 0;
+    let feed = |queue: &Queue<Program, Weight>| {
+        let start = Instant::now();
+        let compiled = progress::during(TITLE, || {
+            build(sh, |program| {
+                built += 1;
+                if is_wanted(&program) {
+                    program.processes(extent)?.into_iter().for_each(|(weight, process)| queue.push(weight, process));
+                }
+                Ok(())
+            })
+        })?;
+        let seconds = start.elapsed().as_secs_f64();
+        clock::note(clock::Kind::Check, TITLE, seconds);
+        eprintln!("== {TITLE}: {built} programs in {seconds:.1} s");
+        Ok(compiled)
+    };
+    let (compiled, tally) = while_fed(feed, |program| program.run())?;
+    Ok(compiled.then_some(tally))
+}
+
+/// Compiles all test programs and passes each to `take` as it is done; otherwise shows why they do not compile and returns `false`.
+fn build(sh: &Shell, mut take: impl FnMut(Program) -> Result<()>) -> Result<bool> {
     let mut child = Command::new("cargo")
         .args(["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"])
         .args(mpi::features(sh))
@@ -102,7 +119,6 @@ fn build(sh: &Shell) -> Result<Option<Vec<Program>>> {
         .spawn()
         .context("cannot start cargo test")?;
     let stdout = child.stdout.take().context("standard output of cargo test is piped")?;
-    let mut programs = Vec::new();
     for message in Message::parse_stream(BufReader::new(stdout)) {
         let Message::CompilerArtifact(artifact) = message.context("cannot read the messages of cargo")? else {
             continue;
@@ -111,43 +127,41 @@ fn build(sh: &Shell) -> Result<Option<Vec<Program>>> {
         let Some(executable) = artifact.executable.filter(|_| is_run) else { continue };
         let folder = artifact.manifest_path.parent().context("a manifest stands in a folder")?;
         let title = format!("{} {}", folder.file_name().unwrap_or_default(), artifact.target.name);
-        programs.push(Program { title, executable: executable.into(), folder: folder.into(), tests: Tests::All });
+        take(Program { title, executable: executable.into(), folder: folder.into(), tests: Tests::All })?;
     }
-    let status = child.wait().context("cannot wait for cargo test")?;
-    Ok(status.success().then_some(programs))
+    Ok(child.wait().context("cannot wait for cargo test")?.success())
 }
 
-/// Cuts programs into processes. The tests of a program take turns at its one simulated device, so each module of a crate's program
-/// `main` runs in a separate process. What takes longest comes first: slow tests, then the largest programs.
-fn processes(mut programs: Vec<Program>, extent: Extent) -> Result<Vec<Program>> {
-    programs.sort_by_key(|program| Reverse(fs::metadata(&program.executable).map_or(0, |file| file.len())));
-    let (mut slow, mut others) = (Vec::new(), Vec::new());
-    for program in programs {
-        if !program.title.ends_with(" main") {
-            others.push(program);
-            continue;
+/// What runs first: slow tests, then the largest programs.
+type Weight = (bool, u64);
+
+impl Program {
+    /// The program in processes. The tests of a program take turns at its one simulated device, so each module of a crate's program
+    /// `main` runs in a separate process.
+    fn processes(self, extent: Extent) -> Result<Vec<(Weight, Self)>> {
+        let bytes = fs::metadata(&self.executable).map_or(0, |file| file.len());
+        if !self.title.ends_with(" main") {
+            return Ok(vec![((false, bytes), self)]);
         }
-        let parts = APART.iter().find(|(title, _)| *title == program.title).map_or(&[][..], |(_, parts)| parts);
+        let parts = APART.iter().find(|(title, _)| *title == self.title).map_or(&[][..], |(_, parts)| parts);
         let (alone, together): (Vec<_>, Vec<_>) =
-            program.names()?.into_iter().partition(|name| parts.iter().any(|part| name.contains(part)));
+            self.names()?.into_iter().partition(|name| parts.iter().any(|part| name.contains(part)));
         for part in parts {
-            ensure!(alone.iter().any(|name| name.contains(part)), "{} has no test `{part}`", program.title);
+            ensure!(alone.iter().any(|name| name.contains(part)), "{} has no test `{part}`", self.title);
         }
+        let mut processes = Vec::new();
         if extent == Extent::All {
-            slow.extend(alone.into_iter().map(|name| program.of(&name.clone(), vec![name])));
+            processes.extend(alone.into_iter().map(|name| ((true, bytes), self.of(&name.clone(), vec![name]))));
         }
         let mut modules = BTreeMap::<String, Vec<String>>::new();
         for name in together {
             let module = name.split_once("::").map_or("", |(module, _)| module).to_owned();
             modules.entry(module).or_default().push(name);
         }
-        others.extend(modules.into_iter().map(|(module, names)| program.of(&module, names)));
+        processes.extend(modules.into_iter().map(|(module, names)| ((false, bytes), self.of(&module, names))));
+        Ok(processes)
     }
-    slow.extend(others);
-    Ok(slow)
-}
 
-impl Program {
     /// The names of its tests.
     fn names(&self) -> Result<Vec<String>> {
         let output = self.output(&["--list", "--format", "terse"])?;
