@@ -34,6 +34,7 @@ const PROGRAM: &[&str] = &[
     "conformance",
     "inference",
     "device-trials",
+    "yardstick",
 ];
 
 /// What the suite of conformance tests may see.

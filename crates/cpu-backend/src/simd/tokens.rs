@@ -1,4 +1,7 @@
 //! Proofs that instructions may be used, and the functions compiled for them.
+//!
+//! # Safety
+//! Implementations of [`Compiled::run_compiled`] require a processor with the instructions of their token.
 
 use super::Simd;
 #[cfg(target_arch = "x86_64")]
