@@ -183,7 +183,10 @@ fn a_lock_between_lanes_and_blocks_makes_progress() {
         let lock = upload(&memory, &[0, 0]);
         let counters = run(&module(1, body), Grid::linear(3, 40), &[lock], &memory, &options).unwrap();
         assert_eq!(download(&memory, lock, 2), [0, 120], "{options:?}");
-        assert!(counters.warp_instructions < 20_000, "{} steps, {options:?}", counters.warp_instructions);
+        // With several host threads, one that the system suspends while its block has the lock leaves the others spinning.
+        if options.threads == 1 {
+            assert!(counters.warp_instructions < 20_000, "{} steps, {options:?}", counters.warp_instructions);
+        }
     }
 }
 
