@@ -42,7 +42,7 @@ impl Record for CudaQueue {
     }
 }
 
-/// A recording in progress. Its steps are functions that are not generic, since there are many bodies.
+/// A recording in progress. Its steps are not generic, so that they are compiled once and not for each body.
 struct Begun<'q> {
     device: &'q Arc<DeviceCtx>,
     stream: Arc<Stream>,

@@ -218,7 +218,7 @@ pub(crate) fn fold<F: Fold, T: Real>(
     Ok(())
 }
 
-/// An axis of `len` elements in `count` parts of `part_len`, of which the last may be shorter.
+/// An axis of `len` elements in `count` parts of `part_len`; the last part may be shorter.
 #[derive(Clone, Copy)]
 struct Parts {
     len: usize,

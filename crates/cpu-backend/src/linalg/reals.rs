@@ -100,7 +100,7 @@ impl<'a> Reals<'a> {
         }
     }
 
-    /// Pieces of `len` elements, of which the last may be shorter.
+    /// Pieces of `len` elements; the last piece may be shorter.
     #[inline(always)]
     pub(crate) fn chunks(self, len: usize) -> Chunks<'a> {
         Chunks { rest: self, len }

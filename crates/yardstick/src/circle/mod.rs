@@ -154,8 +154,6 @@ fn circle_factors(pair: &[Twiddle]) -> [Twiddle; 4] {
     [pair[1], pair[1].negated(), pair[0].negated(), pair[0]]
 }
 
-/// Not inlined: as a part of a closure the compiler does not know that its slices are apart, and does not vectorise it.
-#[inline(never)]
 fn plain_interpolate(column: &mut [M31], twiddles: &[Twiddle], log_size: u32) {
     for (eight, pair) in column.chunks_exact_mut(8).zip(twiddles.chunks_exact(2)) {
         for (two, t) in eight.chunks_exact_mut(2).zip(circle_factors(pair)) {
@@ -177,8 +175,6 @@ fn plain_interpolate(column: &mut [M31], twiddles: &[Twiddle], log_size: u32) {
     }
 }
 
-/// Not inlined, as [`plain_interpolate`].
-#[inline(never)]
 fn plain_evaluate(column: &mut [M31], twiddles: &[Twiddle], log_size: u32) {
     for layer in (1..log_size).rev() {
         let layer_twiddles = &twiddles[(1 << (log_size - 1)) - (1 << (log_size - layer))..];
