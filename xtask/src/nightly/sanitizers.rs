@@ -19,18 +19,18 @@ struct Tests {
 
 /// The C interface, with its examples in C++.
 const ADDRESS: [Tests; 1] =
-    [Tests { title: "C interface of pfss", arguments: &["--package", "pfss-ffi", "--lib", "--test", "abi"] }];
+    [Tests { title: "C interface of pfss", arguments: &["--package", "pfss-ffi", "--lib", "--test", "main"] }];
 
 /// Queues, pools, pinned memory and collectives; devices are simulated.
 const THREAD: [Tests; 3] = [
     Tests { title: "collectives", arguments: &["--package", "collective"] },
     Tests {
         title: "queue and threads of the processor",
-        arguments: &["--package", "cpu-backend", "--test", "linalg_threads", "--test", "tensor_threads"],
+        arguments: &["--package", "cpu-backend", "--test", "main", "--", "linalg_threads", "tensor_threads"],
     },
     Tests {
         title: "queue, pools and pinned memory of a device",
-        arguments: &["--package", "cuda-backend", "--test", "device"],
+        arguments: &["--package", "cuda-backend", "--test", "main", "--", "device::"],
     },
 ];
 

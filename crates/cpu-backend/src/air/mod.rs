@@ -2,8 +2,6 @@
 
 mod logup;
 mod program;
-#[cfg(test)]
-mod tests;
 mod tiles;
 
 use core::sync::atomic::AtomicU32;

@@ -85,27 +85,8 @@ impl<L: Bits> Kernel<L> for Search {
 
 #[cfg(test)]
 mod tests {
-    use core::num::NonZeroUsize;
-
-    use core_types::params::channel::ChannelState;
-
     use super::*;
-    use crate::{CpuConfig, simd::levels};
-
-    #[test]
-    fn every_level_and_number_of_threads_finds_the_first_nonce() {
-        for bits in 0..=13 {
-            let mut channel = ChannelState::default();
-            channel.say(1, |_| 77 + bits);
-            let prefix = channel.work_prefix(bits);
-            let first = (0..).find(|&index| shows_work(prefix, nonce(index), bits)).map(nonce);
-            for (simd, threads) in levels().flat_map(|simd| [1, 2, 5].map(|threads| (simd, threads))) {
-                let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
-                let q = CpuQueue::with_simd(config, simd).unwrap();
-                assert_eq!(Some(q.first_nonce(channel, bits)), first, "{bits} bits, {simd:?}, {threads} threads");
-            }
-        }
-    }
+    use crate::simd::levels;
 
     #[test]
     fn the_upper_word_takes_part() {

@@ -10,7 +10,7 @@ mod samples;
 pub(crate) mod scalar;
 mod secure_inverse;
 mod steps;
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 mod transform;
 mod twiddles;

@@ -1,35 +1,18 @@
-//! Every vector level and thread count against the word-by-word transforms.
+//! Transforms by the steps of sixteen lanes, run on arrays, against the word-by-word transforms.
 
-use std::num::NonZeroUsize;
+use core_types::circle::{CirclePointIndex, bit_reversed};
 
-use core_types::{
-    circle::{CirclePointIndex, bit_reversed, double_x},
-    params::{
-        circle::{
-            CircleExtendParams, CircleFftParams, CirclePartParams, CirclePointParams, CircleRestrictParams,
-            CircleTwiddleParams,
-        },
-        deep::SampleAt,
+use super::{
+    steps::{Strip, StripStep, Tile, TileStep},
+    *,
+};
+use crate::{
+    CpuConfig,
+    simd::{
+        Kernel,
+        words::{Model, Words},
     },
 };
-
-#[cfg(target_arch = "x86_64")]
-use super::steps::{Strip, StripStep, Tile, TileStep};
-use super::*;
-use crate::CpuConfig;
-#[cfg(target_arch = "x86_64")]
-use crate::simd::{
-    Kernel,
-    words::{Model, Words},
-};
-
-fn queues() -> Vec<CpuQueue> {
-    let queue = |threads, simd| {
-        let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
-        CpuQueue::with_simd(config, simd).expect("threads start")
-    };
-    crate::simd::levels().flat_map(|simd| [1, 3].map(|threads| queue(threads, simd))).collect()
-}
 
 /// Random elements with many zeros and minus ones among them.
 fn elements(len: usize, seed: u64) -> Vec<M31> {
@@ -47,276 +30,19 @@ fn elements(len: usize, seed: u64) -> Vec<M31> {
     (0..len).map(|_| next()).collect()
 }
 
-fn tree(q: &CpuQueue, log_size: u32) -> (Vec<Twiddle>, Vec<Twiddle>) {
-    let mut pair = (vec![Twiddle::default(); 1 << (log_size - 1)], vec![Twiddle::default(); 1 << (log_size - 1)]);
-    q.circle_twiddles(CircleTwiddles {
-        params: &CircleTwiddleParams { log_size },
-        twiddles: &mut pair.0,
-        inverse_twiddles: &mut pair.1,
-    })
-    .expect("a valid size");
-    pair
+/// Forward and inverse twiddles of a domain, layer by layer, from the points of each layer.
+fn tree(log_size: u32) -> [Vec<Twiddle>; 2] {
+    let mut factors = Vec::new();
+    for layer in 0..log_size - 1 {
+        let (log_len, first) = (log_size - 2 - layer, CirclePointIndex::subgroup_generator(log_size + 1 - layer));
+        factors.extend((0..1 << log_len).map(|h| (first * (1 + 4 * bit_reversed(h, log_len))).to_point().x));
+    }
+    factors.push(M31::ONE);
+    let inverses = factors.iter().map(|x| x.inverse().expect("no factor is zero"));
+    let inverses = inverses.map(Twiddle::new).collect();
+    [factors.into_iter().map(Twiddle::new).collect(), inverses]
 }
 
-#[test]
-fn every_level_transforms_as_the_scalar_layers_do() {
-    for q in queues() {
-        for log_size in (1..=16).chain([19]) {
-            let columns = if log_size < 12 { 3 } else { 1 };
-            let (forward, inverse) = tree(&q, log_size);
-            let params = CircleFftParams { log_size, columns };
-            let input = elements((columns as usize) << log_size, u64::from(log_size));
-
-            let (mut expected, mut got) = (input.clone(), input.clone());
-            for column in expected.chunks_mut(1 << log_size) {
-                scalar::interpolate(column, log_size, &inverse, log_size);
-            }
-            q.circle_interpolate(CircleInterpolate { params: &params, inverse_twiddles: &inverse, columns: &mut got })
-                .unwrap();
-            assert!(expected == got, "interpolate, log size {log_size}, {q:?}");
-            q.circle_evaluate(CircleEvaluate { params: &params, twiddles: &forward, columns: &mut got }).unwrap();
-            assert!(input == got, "round trip, log size {log_size}, {q:?}");
-
-            let (mut expected, mut got) = (input.clone(), input);
-            for column in expected.chunks_mut(1 << log_size) {
-                scalar::evaluate(column, log_size, 0, &forward, log_size);
-            }
-            q.circle_evaluate(CircleEvaluate { params: &params, twiddles: &forward, columns: &mut got }).unwrap();
-            assert!(expected == got, "evaluate, log size {log_size}, {q:?}");
-        }
-    }
-}
-
-#[test]
-fn every_level_writes_the_factors_of_their_points() {
-    for log_size in (1..=14).chain([18]) {
-        let mut expected = Vec::new();
-        for layer in 0..log_size - 1 {
-            let (log_len, first) = (log_size - 2 - layer, CirclePointIndex::subgroup_generator(log_size + 1 - layer));
-            expected.extend((0..1 << log_len).map(|h| (first * (1 + 4 * bit_reversed(h, log_len))).to_point().x));
-        }
-        expected.push(M31::ONE);
-        for q in queues() {
-            let (forward, inverse) = tree(&q, log_size);
-            assert!(forward.iter().map(|t| t.factor()).eq(expected.iter().copied()), "log size {log_size}, {q:?}");
-            let ones = inverse.iter().zip(&expected).all(|(t, &x)| t.factor() * x == M31::ONE);
-            assert!(ones, "inverses, log size {log_size}, {q:?}");
-        }
-    }
-}
-
-#[test]
-fn every_level_interpolates_parts_as_the_scalar_layers_do() {
-    for q in queues() {
-        for log_domain in [1, 2, 3, 5, 8, 11, 13, 16] {
-            let (_, inverse) = tree(&q, log_domain);
-            for log_size in 1..=log_domain {
-                let input = elements(2 << log_size, 11);
-                let (mut expected, mut got) = (input.clone(), input);
-                for column in expected.chunks_mut(1 << log_size) {
-                    scalar::interpolate(column, log_size, &inverse, log_domain);
-                }
-                let params = CirclePartParams { log_size, log_domain, columns: 2 };
-                q.circle_interpolate_part(CircleInterpolatePart {
-                    params: &params,
-                    inverse_twiddles: &inverse,
-                    columns: &mut got,
-                })
-                .unwrap();
-                assert!(expected == got, "2^{log_size} of 2^{log_domain}, {q:?}");
-            }
-        }
-    }
-}
-
-/// Folds the coefficients by the highest bit of their index, then by the next.
-fn value_at(coefficients: &[M31], point: CirclePoint<QM31>) -> QM31 {
-    let mut factors = vec![point.y, point.x];
-    factors.extend(core::iter::successors(Some(double_x(point.x)), |&x| Some(double_x(x))).take(28));
-    let mut sums: Vec<QM31> = coefficients.iter().map(|&c| c.into()).collect();
-    while sums.len() > 1 {
-        let (low, high) = sums.split_at(sums.len() / 2);
-        let factor = factors[high.len().ilog2() as usize];
-        sums = low.iter().zip(high).map(|(&a, &b)| a + b * factor).collect();
-    }
-    sums[0]
-}
-
-#[test]
-fn every_level_evaluates_at_points_as_the_folds_do() {
-    let secure: Vec<QM31> =
-        elements(12, 17).chunks(4).map(|w| QM31::from_coordinates([w[0], w[1], w[2], w[3]])).collect();
-    let points: Vec<CirclePoint<QM31>> =
-        secure.into_iter().map(|t| CirclePoint::from_parameter(t).expect("no root of minus one")).collect();
-    let flat: Vec<QM31> = points.iter().flat_map(|point| [point.x, point.y]).collect();
-    let logs: Vec<u32> = (0..=14).chain([16, 17, 18, 3, 0]).collect();
-    let (mut columns, mut first) = (Vec::new(), 1);
-    for &log_len in &logs {
-        columns.push(ColumnAt::new(first, log_len));
-        first += 1 << log_len;
-    }
-    let coefficients = elements(first as usize, 23);
-    let words = |at: &ColumnAt| &coefficients[at.first as usize..][..1 << at.log_len];
-    // Every column at every point one after the other, then all columns at one point.
-    let samples: Vec<SampleAt> = (0..3 * columns.len() as u32)
-        .map(|i| SampleAt { column: i / 3, point: i % 3 })
-        .chain((0..columns.len() as u32).map(|column| SampleAt { column, point: 1 }))
-        .collect();
-    let expected: Vec<QM31> =
-        samples.iter().map(|s| value_at(words(&columns[s.column as usize]), points[s.point as usize])).collect();
-    for q in queues() {
-        let mut sampled = vec![QM31::ONE; samples.len()];
-        q.circle_eval_at_points(CircleEvalAtPoints {
-            columns: &columns,
-            samples: &samples,
-            coefficients: &coefficients,
-            points: &flat,
-            sampled: &mut sampled,
-        })
-        .unwrap();
-        assert!(expected == sampled, "{q:?}");
-        for (at, expected) in columns.iter().zip(expected.chunks(3)) {
-            let (params, mut got) =
-                (CirclePointParams { log_size: at.log_len, columns: 1, point: points[2] }, [QM31::ONE]);
-            q.circle_eval_at_point(CircleEvalAtPoint { params: &params, coefficients: words(at), results: &mut got })
-                .unwrap();
-            assert_eq!(got[0], expected[2], "2^{}, {q:?}", at.log_len);
-        }
-    }
-}
-
-#[test]
-fn every_level_extends_as_evaluation_of_padded_coefficients() {
-    for q in queues() {
-        for log_size in [1, 2, 3, 5, 8, 11, 13, 16] {
-            let (forward, _) = tree(&q, log_size);
-            for log_coefficients in 0..=log_size {
-                let coefficients = elements(2 << log_coefficients, 7);
-                let mut expected = vec![M31::ZERO; 2 << log_size];
-                for (column, values) in expected.chunks_mut(1 << log_size).enumerate() {
-                    let source = &coefficients[column << log_coefficients..(column + 1) << log_coefficients];
-                    values[..source.len()].copy_from_slice(source);
-                    scalar::evaluate(values, log_size, 0, &forward, log_size);
-                }
-                let mut got = vec![M31::ZERO; 2 << log_size];
-                let params = CircleExtendParams { log_coefficients, log_size, columns: 2 };
-                q.circle_extend(CircleExtend {
-                    params: &params,
-                    twiddles: &forward,
-                    coefficients: &coefficients,
-                    values: &mut got,
-                })
-                .unwrap();
-                assert!(expected == got, "from 2^{log_coefficients} to 2^{log_size}, {q:?}");
-            }
-        }
-    }
-}
-
-#[test]
-fn every_level_evaluates_blocks_as_the_scalar_layers_do() {
-    for q in queues() {
-        for log_domain in [1, 2, 3, 4, 5, 8, 11, 13, 15, 16] {
-            let (forward, _) = tree(&q, log_domain);
-            for log_coefficients in
-                (0..=log_domain).filter(|log| log_domain < 9 || log % 3 == 0 || log + 2 > log_domain)
-            {
-                let coefficients = elements(2 << log_coefficients, 13);
-                let mut expected = vec![M31::ZERO; 2 << log_domain];
-                for (column, values) in expected.chunks_mut(1 << log_domain).enumerate() {
-                    let source = &coefficients[column << log_coefficients..(column + 1) << log_coefficients];
-                    values[..source.len()].copy_from_slice(source);
-                    scalar::evaluate(values, log_domain, 0, &forward, log_domain);
-                }
-                for log_block in (1..=log_domain).filter(|log| log_domain < 9 || log % 4 == 1 || log + 3 > log_domain) {
-                    let last = (1 << (log_domain - log_block)) - 1;
-                    for block in [0, last / 3, last - last / 4, last] {
-                        let params =
-                            CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns: 2 };
-                        let mut got = vec![M31::ZERO; 2 << log_block];
-                        q.circle_restrict(CircleRestrict {
-                            params: &params,
-                            twiddles: &forward,
-                            coefficients: &coefficients,
-                            values: &mut got,
-                        })
-                        .unwrap();
-                        let start = (block as usize) << log_block;
-                        let columns = expected.chunks(1 << log_domain);
-                        let expected: Vec<M31> =
-                            columns.flat_map(|column| column[start..start + (1 << log_block)].to_vec()).collect();
-                        assert!(expected == got, "{params:?}, {q:?}");
-                    }
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn inverses_multiply_to_one_at_every_length() {
-    for q in queues() {
-        for len in [0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 255, 257, 4095, 4096, 4097, 20_000] {
-            let nonzero: Vec<M31> =
-                elements(len, 3).into_iter().map(|x| if x.is_zero() { M31::ONE } else { x }).collect();
-            let (mut inverses, mut first_zero) = (vec![M31::ZERO; len], [u64::MAX]);
-            q.batch_inverse_m31(BatchInverseM31 {
-                elements: &nonzero,
-                inverses: &mut inverses,
-                first_zero: &mut first_zero,
-            })
-            .unwrap();
-            assert!(nonzero.iter().zip(&inverses).all(|(&x, &y)| x * y == M31::ONE));
-            let secure: Vec<QM31> =
-                (0..len).map(|i| QM31::from_coordinates([1, 7, 31, 4].map(|k| nonzero[i * k % len]))).collect();
-            let mut secure_inverses = vec![QM31::ZERO; len];
-            q.batch_inverse_qm31(BatchInverseQm31 {
-                elements: &secure,
-                inverses: &mut secure_inverses,
-                first_zero: &mut first_zero,
-            })
-            .unwrap();
-            assert!(secure.iter().zip(&secure_inverses).all(|(&x, &y)| x * y == QM31::ONE));
-            assert_eq!(first_zero, [u64::MAX]);
-        }
-    }
-}
-
-#[test]
-fn the_first_zero_is_noted_wherever_it_stands_and_never_raised() {
-    for q in queues() {
-        for index in [0, 1, 15, 16, 4094, 4095, 4096, 8191, 9998] {
-            let mut elements = vec![M31::ONE; 10_000];
-            (elements[index], elements[9999]) = (M31::ZERO, M31::ZERO);
-            let secure: Vec<QM31> = elements.iter().map(|&x| x.into()).collect();
-            let (mut inverses, mut secure_inverses) = (elements.clone(), secure.clone());
-            let mut words = [[u64::MAX], [u64::MAX]];
-            q.batch_inverse_m31(BatchInverseM31 {
-                elements: &elements,
-                inverses: &mut inverses,
-                first_zero: &mut words[0],
-            })
-            .unwrap();
-            q.batch_inverse_qm31(BatchInverseQm31 {
-                elements: &secure,
-                inverses: &mut secure_inverses,
-                first_zero: &mut words[1],
-            })
-            .unwrap();
-            assert_eq!(words, [[index as u64]; 2], "{q:?}");
-            elements[0] = M31::ONE;
-            q.batch_inverse_m31(BatchInverseM31 {
-                elements: &elements,
-                inverses: &mut inverses,
-                first_zero: &mut words[0],
-            })
-            .unwrap();
-            assert_eq!(words[0], [index as u64], "{q:?}");
-        }
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
 impl Steps for Model {
     fn log_width(self) -> u32 {
         Self::LOG
@@ -336,12 +62,11 @@ impl Steps for Model {
 }
 
 /// Not the intrinsics, but all that is built on them: tables, steps and tiling of sixteen lanes.
-#[cfg(target_arch = "x86_64")]
 #[test]
 fn the_model_of_sixteen_lanes_transforms_as_the_scalar_layers_do() {
     let q = CpuQueue::open(CpuConfig::default()).unwrap();
     for log_size in (7..=15).chain([17, 18]) {
-        let (forward, inverse) = tree(&q, log_size);
+        let [forward, inverse] = tree(log_size);
         let input = elements(1 << log_size, 1);
         let (mut expected, mut got) = (input.clone(), input.clone());
         scalar::interpolate(&mut expected, log_size, &inverse, log_size);

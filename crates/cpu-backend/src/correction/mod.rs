@@ -7,8 +7,6 @@ mod features;
 mod product;
 mod similar;
 mod store;
-#[cfg(test)]
-mod tests;
 
 use backend_api::{
     BackendError,

@@ -5,8 +5,6 @@ mod lines;
 mod numerators;
 mod points;
 mod quotients;
-#[cfg(test)]
-mod tests;
 
 use backend_api::{
     BackendError,

@@ -7,8 +7,6 @@ mod peak;
 mod product;
 mod sketch;
 mod tall;
-#[cfg(test)]
-mod tests;
 
 use backend_api::{
     BackendError,

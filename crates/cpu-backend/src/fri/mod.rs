@@ -2,8 +2,6 @@
 
 mod fold;
 mod last_layer;
-#[cfg(test)]
-mod tests;
 
 mod open;
 

@@ -8,8 +8,6 @@ mod columns;
 mod dcf;
 mod dealer;
 mod tables;
-#[cfg(test)]
-mod tests;
 mod walk;
 
 use backend_api::{

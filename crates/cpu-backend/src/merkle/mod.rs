@@ -2,8 +2,6 @@
 
 mod leaves;
 mod secure_leaves;
-#[cfg(test)]
-mod tests;
 mod tree;
 
 use backend_api::{

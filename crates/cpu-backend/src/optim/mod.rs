@@ -2,8 +2,6 @@
 
 mod squares;
 mod steps;
-#[cfg(test)]
-mod tests;
 
 use backend_api::{
     BackendError, Real,

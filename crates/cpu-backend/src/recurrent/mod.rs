@@ -10,8 +10,6 @@ mod head;
 mod layer;
 mod loss;
 mod rollout;
-#[cfg(test)]
-mod tests;
 
 use backend_api::{
     BackendError, Real,

@@ -1,8 +1,6 @@
 //! Local arithmetic on shares on the processor.
 
 mod bits;
-#[cfg(test)]
-mod tests;
 mod words;
 
 use backend_api::{

@@ -174,25 +174,3 @@ fn has_bf16() -> bool {
         false
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_parse_back() {
-        for level in SimdLevel::ALL {
-            assert_eq!(level.name().parse(), Ok(level));
-        }
-        assert_eq!("AVX2".parse::<SimdLevel>(), Err(()));
-    }
-
-    #[test]
-    fn detection_never_exceeds_its_cap() {
-        for cap in SimdLevel::ALL {
-            let simd = Simd::detect_up_to(cap);
-            assert!(simd.level() <= cap && simd.level().is_available());
-            assert!(simd.aes().is_available(simd.level()));
-        }
-    }
-}

@@ -1,5 +1,11 @@
-//! Results do not depend on the number of threads.
+//! Whole ops through a queue: every vector level against the others or a model, and every number of threads.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod levels;
+mod linalg;
 mod linalg_threads;
+mod nn;
+mod pfss;
+mod queue;
+mod stark;
 mod tensor_threads;

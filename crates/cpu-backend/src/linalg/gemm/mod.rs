@@ -5,8 +5,6 @@
 
 mod pack;
 mod slot;
-#[cfg(test)]
-mod tests;
 mod tiles;
 
 use backend_api::{BackendError, Buffer, DType, Queue, Real, Reservation, ops::linalg::Gemm};

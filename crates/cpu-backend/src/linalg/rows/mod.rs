@@ -5,8 +5,6 @@ pub(super) mod convert;
 mod norm;
 mod norm_backward;
 pub(super) mod softmax;
-#[cfg(test)]
-mod tests;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -10,9 +10,10 @@ use backend_api::{
     },
 };
 use core_types::params::rows::{AxisParams, NormParams, SoftmaxParams};
+use cpu_backend::{CpuConfig, CpuQueue, Simd, SimdLevel};
 use half::bf16;
 
-use crate::{CpuConfig, CpuQueue, simd::levels};
+use crate::levels::{levels, queue};
 
 /// Reproducible values in -4..4.
 fn values(seed: u32, count: usize) -> Vec<f32> {
@@ -22,11 +23,6 @@ fn values(seed: u32, count: usize) -> Vec<f32> {
         (state >> 8) as f32 / (1 << 21) as f32 - 4.0
     };
     (0..count).map(|_| next()).collect()
-}
-
-fn queue(simd: crate::Simd, threads: usize) -> CpuQueue {
-    let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
-    CpuQueue::with_simd(config, simd).unwrap()
 }
 
 fn softmax_params(outer: usize, len: usize, inner: usize) -> SoftmaxParams {
@@ -97,7 +93,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
 
 #[test]
 fn every_level_agrees_with_the_others() {
-    let portable = queue(crate::Simd::detect_up_to(crate::SimdLevel::Portable), 1);
+    let portable = queue(Simd::detect_up_to(SimdLevel::Portable), 1);
     for (outer, len, inner) in [(3, 1, 1), (3, 15, 1), (2, 17, 1), (2, 257, 1), (2, 7, 65), (5, 7, 3)] {
         let want = all_ops(&portable, outer, len, inner);
         for simd in levels() {

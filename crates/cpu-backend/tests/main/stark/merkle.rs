@@ -1,26 +1,17 @@
 //! Every vector level and thread count against one leaf and one node at a time.
 
-use std::num::NonZeroUsize;
-
+use backend_api::ops::merkle::{MerkleLeaves, MerkleOps, MerkleSecureLeaves, MerkleTree};
 use core_types::{
+    air::lifted,
     blake2s::{BLOCK_WORDS, Digest, START, compress, node},
     field::M31,
     params::{
         columns::ColumnAt,
-        merkle::{MerkleLeavesParams, MerkleSecureLeavesParams},
+        merkle::{MerkleLeavesParams, MerkleSecureLeavesParams, MerkleTreeParams},
     },
 };
 
-use super::*;
-use crate::CpuConfig;
-
-fn queues() -> Vec<CpuQueue> {
-    let queue = |threads, simd| {
-        let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
-        CpuQueue::with_simd(config, simd).expect("threads start")
-    };
-    crate::simd::levels().flat_map(|simd| [1, 3].map(|threads| queue(threads, simd))).collect()
-}
+use crate::levels::queues;
 
 /// Elements that look random, with zeros and minus ones among them.
 fn elements(len: usize) -> Vec<M31> {

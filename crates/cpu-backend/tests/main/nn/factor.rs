@@ -1,13 +1,12 @@
 //! Ops of factorisations on every vector level and on several threads: the same bits.
 
-use std::num::NonZeroUsize;
-
 use backend_api::ops::factor::{
     CholInverse, FactorOps, JacobiEigen, MatrixPeak, OrientColumns, ScaleColumns, SignSketch, TallGram, TallProduct,
 };
 use core_types::params::factor::{ColumnPairParams, JacobiParams, MatrixParams, ScaleParams, SketchParams, TallParams};
+use cpu_backend::CpuQueue;
 
-use crate::{CpuConfig, CpuQueue, simd::levels};
+use crate::levels::queues;
 
 const ROWS: usize = 1100;
 const COLS: usize = 21;
@@ -54,11 +53,7 @@ fn results(q: &CpuQueue) -> Vec<u64> {
 
 #[test]
 fn results_are_the_same_bits_on_every_level_and_number_of_threads() {
-    let with = |simd, threads| {
-        let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
-        results(&CpuQueue::with_simd(config, simd).unwrap())
-    };
-    let mut all = levels().flat_map(|simd| [with(simd, 1), with(simd, 3)]);
+    let mut all = queues().into_iter().map(|q| results(&q));
     let first = all.next().unwrap();
     assert!(all.all(|other| other == first));
 }

@@ -1,26 +1,17 @@
 //! Every vector level and thread count against each other, on sizes around vectors and tiles.
 
-use std::num::NonZeroUsize;
-
+use backend_api::ops::deep::{DeepNumerators, DeepOps, DeepQuotients};
 use core_types::{
     circle::CirclePoint,
     field::{M31, QM31},
     params::{
         columns::ColumnAt,
-        deep::{DeepBatch, DeepNumeratorsParams, DeepTerm},
+        deep::{DeepBatch, DeepNumeratorsParams, DeepQuotientsParams, DeepTerm},
     },
 };
+use cpu_backend::CpuQueue;
 
-use super::*;
-use crate::CpuConfig;
-
-fn queues() -> Vec<CpuQueue> {
-    let queue = |threads, simd| {
-        let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
-        CpuQueue::with_simd(config, simd).expect("threads start")
-    };
-    crate::simd::levels().flat_map(|simd| [1, 3].map(|threads| queue(threads, simd))).collect()
-}
+use crate::levels::queues;
 
 fn word(i: u32) -> M31 {
     if i % 7 == 3 { -M31::ONE } else { M31::from_u32(i.wrapping_mul(0x9e37_79b9).rotate_left(9)) }

@@ -1,23 +1,16 @@
 //! Every vector level and thread count against folds one by one, on sizes around vectors and tiles.
 
-use std::num::NonZeroUsize;
-
-use backend_api::ops::circle::{CircleOps as _, CircleTwiddles};
+use backend_api::ops::{
+    circle::{CircleOps, CircleTwiddles},
+    fri::{FriFold, FriOps},
+};
 use core_types::{
-    field::Twiddle,
+    field::{M31, QM31, Twiddle},
     params::{circle::CircleTwiddleParams, fri::FriFoldParams},
 };
+use cpu_backend::CpuQueue;
 
-use super::*;
-use crate::CpuConfig;
-
-fn queues() -> Vec<CpuQueue> {
-    let queue = |threads, simd| {
-        let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
-        CpuQueue::with_simd(config, simd).expect("threads start")
-    };
-    crate::simd::levels().flat_map(|simd| [1, 3].map(|threads| queue(threads, simd))).collect()
-}
+use crate::levels::queues;
 
 fn folded(q: &CpuQueue, params: FriFoldParams, challenge: QM31, values: &[M31]) -> Vec<M31> {
     let log_domain = params.log_domain();

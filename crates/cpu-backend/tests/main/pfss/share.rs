@@ -1,12 +1,9 @@
 //! Sums of bits and of words against the formulas of single terms, at every level.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-use core::num::NonZeroUsize;
 
 use backend_api::ops::share::{CombineBits, CombineWords, ShareOps};
 use core_types::params::share::{BitParams, BitTerm, NO_ROW, ONE_ROW, Threshold, WordParams, WordTerm};
 
-use crate::{CpuConfig, CpuQueue, simd::levels};
+use crate::levels::queues;
 
 fn words(seed: u64, len: usize) -> Vec<u64> {
     let mut state = seed;
@@ -19,16 +16,6 @@ fn words(seed: u64, len: usize) -> Vec<u64> {
 
 /// Enough elements for two jobs, and a word that is not full.
 const COUNT: usize = (1 << 13) + 77;
-
-fn queues() -> impl Iterator<Item = CpuQueue> {
-    levels()
-        .flat_map(|simd| {
-            [1, 3].map(|threads| {
-                CpuQueue::with_simd(CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() }, simd)
-            })
-        })
-        .map(Result::unwrap)
-}
 
 #[test]
 fn bits_are_the_scalar_sums_at_every_level() {

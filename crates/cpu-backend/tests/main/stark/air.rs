@@ -1,7 +1,5 @@
 //! Programs and columns of look-ups are the same at every vector level and thread count.
 
-use std::num::NonZeroUsize;
-
 use backend_api::ops::air::{AirColumns, AirEvaluate, AirOps, CounterColumns, LogUpColumns, RowNumbers};
 use core_types::{
     field::{M31, QM31},
@@ -10,17 +8,14 @@ use core_types::{
         RowNumbersParams,
     },
 };
+use cpu_backend::CpuQueue;
 
-use crate::{CpuConfig, CpuQueue, Simd, simd::levels};
+use crate::levels::{levels, queue};
 
 /// Every level on one thread, and the strongest on three.
 fn queues() -> Vec<CpuQueue> {
-    let queue = |simd, threads| {
-        let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
-        CpuQueue::with_simd(config, simd).expect("threads start")
-    };
     let strongest = levels().last().expect("the portable level is always there");
-    levels().map(|simd: Simd| queue(simd, 1)).chain([queue(strongest, 3)]).collect()
+    levels().map(|simd| queue(simd, 1)).chain([queue(strongest, 3)]).collect()
 }
 
 fn words(len: usize) -> Vec<M31> {

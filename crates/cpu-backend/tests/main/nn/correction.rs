@@ -1,25 +1,11 @@
 //! Bits on every vector level and any number of threads. Values are the conformance suite's.
 
-use std::num::NonZeroUsize;
-
 use backend_api::ops::correction::{CorrectionOps, EncodeStates, SimilarStates, TrainingRecords};
 use core_types::params::correction::{EncodeParams, SimilarParams};
+use cpu_backend::{CpuQueue, Simd, SimdLevel};
 
-use crate::{CpuConfig, CpuQueue, Simd, simd::levels};
-
-fn values(seed: u32, count: usize) -> Vec<f32> {
-    let mut state = seed | 1;
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
-    };
-    (0..count).map(|_| next()).collect()
-}
-
-fn queue(simd: Simd, threads: usize) -> CpuQueue {
-    let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
-    CpuQueue::with_simd(config, simd).unwrap()
-}
+use super::values;
+use crate::levels::{levels, queue};
 
 /// Features and codes of trainings `first..first + count` of those that `values` make.
 fn codes(q: &CpuQueue, first: usize, count: usize) -> (Vec<f32>, Vec<f32>) {
@@ -49,7 +35,7 @@ fn codes(q: &CpuQueue, first: usize, count: usize) -> (Vec<f32>, Vec<f32>) {
 #[test]
 fn features_have_the_same_bits_everywhere_and_codes_in_every_batch() {
     const BATCH: usize = 131;
-    let portable = codes(&queue(Simd::detect_up_to(crate::SimdLevel::Portable), 1), 0, BATCH).0;
+    let portable = codes(&queue(Simd::detect_up_to(SimdLevel::Portable), 1), 0, BATCH).0;
     for simd in levels() {
         let (features, all) = codes(&queue(simd, 1), 0, BATCH);
         assert_eq!(

@@ -1,29 +1,15 @@
 //! Bits of the forward pass on every vector level: they depend neither on the batch, nor on the threads, nor on how steps are
 //! dealt to calls. Values are the conformance suite's.
 
-use std::num::NonZeroUsize;
-
 use backend_api::ops::recurrent::{GruForward, GruLayer, RecurrentOps};
 use core_types::params::recurrent::{GruInputs, GruParams, GruVariant};
+use cpu_backend::CpuQueue;
 
-use crate::{CpuConfig, CpuQueue, Simd, simd::levels};
+use super::values;
+use crate::levels::{levels, queue};
 
 const HIDDEN: usize = 37;
 const INPUT: usize = 5;
-
-fn values(seed: u32, count: usize) -> Vec<f32> {
-    let mut state = seed | 1;
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
-    };
-    (0..count).map(|_| next()).collect()
-}
-
-fn queue(simd: Simd, threads: usize) -> CpuQueue {
-    let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
-    CpuQueue::with_simd(config, simd).unwrap()
-}
 
 /// The states of two members after every step of a sequence `x` for both, from states `h`, which become the last ones.
 fn states(q: &CpuQueue, variant: GruVariant, batch: usize, steps: usize, x: &[f32], h: &mut [f32]) -> Vec<f32> {

@@ -1,7 +1,5 @@
 //! Exhaustive small rings, through the op set.
 
-use core::num::NonZeroUsize;
-
 use backend_api::{
     Queue,
     ops::fss::{
@@ -14,8 +12,9 @@ use core_types::{
     dcf::{DcfCiphers, DcfDealer, dcf_eval_window},
     params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams, padded},
 };
+use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
-use crate::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
+use crate::levels::queue;
 
 fn labels(count: usize, salt: u128) -> Vec<Label> {
     (0..count as u128)
@@ -69,8 +68,7 @@ fn queues() -> Vec<CpuQueue> {
     let mut queues = Vec::new();
     for simd in paths.into_iter().filter_map(|path| strongest.with_aes(path)) {
         for threads in [1, 2] {
-            let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
-            queues.push(CpuQueue::with_simd(config, simd).unwrap());
+            queues.push(queue(simd, threads));
         }
     }
     queues

@@ -1,19 +1,17 @@
+//! Products of matrices at every vector level, and with and without instructions for bf16.
+
 use backend_api::{
-    Budget, Real,
+    Real,
     ops::linalg::{Gemm, GemmOps},
 };
 use core_types::params::{
     elementwise::Activation,
     gemm::{GemmParams, MatrixStrides},
 };
+use cpu_backend::{CpuQueue, Simd};
 use half::{bf16, f16};
 
-use crate::{CpuConfig, CpuQueue, Simd, simd::levels};
-
-fn queue(simd: Simd, threads: usize) -> CpuQueue {
-    let threads = core::num::NonZeroUsize::new(threads);
-    CpuQueue::with_simd(CpuConfig { threads, simd: simd.level(), budget: Budget::unlimited() }, simd).unwrap()
-}
+use crate::levels::{levels, queue};
 
 /// Every level, and the strongest without instructions for bf16.
 fn paths() -> impl Iterator<Item = Simd> {

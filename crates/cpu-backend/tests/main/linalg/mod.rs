@@ -1,0 +1,4 @@
+//! Products of matrices, and ops on rows and columns.
+
+mod gemm;
+mod rows;

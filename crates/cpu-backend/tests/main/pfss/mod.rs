@@ -1,0 +1,4 @@
+//! Function secret sharing and sums of shares.
+
+mod fss;
+mod share;
