@@ -1,5 +1,7 @@
 //! Softmax along an axis that is not the last: strips of 64 columns, gathered into scratch as `len x 64`.
 
+use core::ops::Range;
+
 use backend_api::Real;
 use core_types::params::rows::{AxisParams, SoftmaxParams};
 
@@ -18,6 +20,15 @@ use crate::{
 
 /// Columns worked on at once, 256 bytes: a multiple of every vector length.
 const STRIP: usize = 64;
+
+/// A value of each column of a strip.
+type Row = [f32; STRIP];
+
+/// The places of the vectors in a row. The count is a constant, so that loops over them are unrolled.
+#[inline(always)]
+fn vectors<L: Floats>() -> impl Iterator<Item = Range<usize>> {
+    (0..STRIP / L::N).map(|v| v * L::N..(v + 1) * L::N)
+}
 
 /// Neighbouring columns of one or more outer indices, and where their results go.
 pub(super) struct Strip<'a> {
@@ -87,10 +98,10 @@ pub(super) fn strips<'a, T: Real>(axis: &AxisParams, y: &'a mut [T]) -> Vec<Stri
 impl Strip<'_> {
     /// Copies the strip's columns of `x` into `to`, `len x STRIP`; columns past the strip stay as they are.
     #[inline(always)]
-    fn gather<L: Floats>(&self, l: L, axis: &AxisParams, x: Reals<'_>, to: &mut [f32]) {
+    fn gather<L: Floats>(&self, l: L, axis: &AxisParams, x: Reals<'_>, to: &mut [Row]) {
         let (len, inner) = (axis.len as usize, axis.inner as usize);
         for o in 0..self.outers {
-            for (c, row) in to.chunks_exact_mut(STRIP).enumerate() {
+            for (c, row) in to.iter_mut().enumerate() {
                 let at = ((self.first_outer + o) * len + c) * inner + self.first_inner;
                 convert::widen(l, x.range(at..at + self.width), &mut row[o * self.width..(o + 1) * self.width]);
             }
@@ -99,31 +110,27 @@ impl Strip<'_> {
 
     /// Writes the results.
     #[inline(always)]
-    fn scatter<L: Floats>(self, l: L, len: usize, from: &[f32]) {
+    fn scatter<L: Floats>(self, l: L, from: &[Row]) {
         let width = self.width;
-        let place = |k: usize| k % len * STRIP + k / len * width;
+        let values = |k: usize| &from[k % from.len()][k / from.len() * width..][..width];
         match self.results {
             Results::Block(mut block) => {
                 for k in 0..block.len() / width {
-                    convert::narrow(l, &from[place(k)..][..width], block.range(k * width..(k + 1) * width));
+                    convert::narrow(l, values(k), block.range(k * width..(k + 1) * width));
                 }
             }
             Results::Pieces(pieces) => {
                 for (k, piece) in pieces.into_iter().enumerate() {
-                    convert::narrow(l, &from[place(k)..][..width], piece);
+                    convert::narrow(l, values(k), piece);
                 }
             }
         }
     }
 }
 
-/// Rows of a strip whose terms are added up before their sum joins the running sum, so that rounding errors do not grow
-/// with the length of the axis.
-const PART: usize = PART_STEPS * STRIP;
-
-/// Adds the sums of a part to those of the parts before.
+/// Adds the sums of [`PART_STEPS`] rows to the running sums, so that rounding errors do not grow with the length of the axis.
 #[inline(always)]
-fn join(sums: &mut [f64; STRIP], part: &[f32; STRIP]) {
+fn join(sums: &mut [f64; STRIP], part: &Row) {
     sums.iter_mut().zip(part).for_each(|(sum, &part)| *sum += f64::from(part));
 }
 
@@ -138,7 +145,7 @@ pub(super) struct Forward<'a> {
 
 impl Forward<'_> {
     /// Applies the mask to the gathered logits and reports which columns have an element that is not left out.
-    fn apply_mask(&self, logits: &mut [f32]) -> [bool; STRIP] {
+    fn apply_mask(&self, logits: &mut [Row]) -> [bool; STRIP] {
         let (axis, s) = (&self.p.axis, &self.strip);
         let (len, inner) = (axis.len as usize, axis.inner as usize);
         let mut any = [matches!(self.mask, MaskSlice::None); STRIP];
@@ -146,7 +153,7 @@ impl Forward<'_> {
             let outer = s.first_outer + o;
             let first = (outer % self.p.mask_period as usize) * len * inner + s.first_inner;
             let causal = self.p.causal_len(outer as u64) as usize;
-            for (c, row) in logits.chunks_exact_mut(STRIP).enumerate() {
+            for (c, row) in logits.iter_mut().enumerate() {
                 let columns = o * s.width..(o + 1) * s.width;
                 let at = first + c * inner..first + c * inner + s.width;
                 let cells = row[columns.clone()].iter_mut().zip(&mut any[columns]);
@@ -179,67 +186,67 @@ impl<L: Floats> Kernel<L> for Forward<'_> {
 
     #[inline(always)]
     fn run(self, l: L) {
-        let len = self.p.axis.len as usize;
-        let mut z = vec![0.0; len * STRIP];
-        self.strip.gather(l, &self.p.axis, self.x, &mut z);
-        let any = self.apply_mask(&mut z);
+        let mut z = vec![0.0; strip_scratch(self.p.axis.len as usize)];
+        let z = z.as_chunks_mut().0;
+        self.strip.gather(l, &self.p.axis, self.x, z);
+        let any = self.apply_mask(z);
         let mut greatest = [f32::NEG_INFINITY; STRIP];
-        for row in z.chunks_exact(STRIP) {
-            for (x, m) in row.chunks_exact(L::N).zip(greatest.chunks_exact_mut(L::N)) {
-                let v = l.max(l.load(x), l.load(m)); // NaN loses
-                l.store(m, v);
+        for row in &*z {
+            for v in vectors::<L>() {
+                let m = l.max(l.load(&row[v.clone()]), l.load(&greatest[v.clone()])); // NaN loses
+                l.store(&mut greatest[v], m);
             }
         }
         match self.kind {
-            Kind::Softmax => softmax(l, &mut z, &greatest),
-            Kind::Log => log_softmax(l, &mut z, &greatest),
+            Kind::Softmax => softmax(l, z, &greatest),
+            Kind::Log => log_softmax(l, z, &greatest),
         }
         for (column, (&m, any)) in greatest.iter().zip(any).enumerate() {
             if m == f32::NEG_INFINITY {
                 let value = if any { f32::NAN } else { self.kind.excluded() };
-                z.iter_mut().skip(column).step_by(STRIP).for_each(|z| *z = value);
+                z.iter_mut().for_each(|row| row[column] = value);
             }
         }
-        self.strip.scatter(l, len, &z);
+        self.strip.scatter(l, z);
     }
 }
 
 #[inline(always)]
-fn softmax<L: Floats>(l: L, z: &mut [f32], greatest: &[f32; STRIP]) {
+fn softmax<L: Floats>(l: L, z: &mut [Row], greatest: &Row) {
     let mut sums = [0.0f64; STRIP];
-    for part in z.chunks_mut(PART) {
+    for part in z.chunks_mut(PART_STEPS) {
         let mut of_part = [0.0; STRIP];
-        for row in part.chunks_exact_mut(STRIP) {
-            let stats = greatest.chunks_exact(L::N).zip(of_part.chunks_exact_mut(L::N));
-            for (x, (m, sum)) in row.chunks_exact_mut(L::N).zip(stats) {
-                let e = exp_scaled(l, l.sub(l.load(x), l.load(m)));
-                l.store(x, e);
-                let total = l.add(l.load(sum), e);
-                l.store(sum, total);
+        for row in part {
+            for v in vectors::<L>() {
+                let e = exp_scaled(l, l.sub(l.load(&row[v.clone()]), l.load(&greatest[v.clone()])));
+                l.store(&mut row[v.clone()], e);
+                let total = l.add(l.load(&of_part[v.clone()]), e);
+                l.store(&mut of_part[v], total);
             }
         }
         join(&mut sums, &of_part);
     }
     let factors = sums.map(|sum| 1.0 / sum as f32);
-    for row in z.chunks_exact_mut(STRIP) {
-        for (x, f) in row.chunks_exact_mut(L::N).zip(factors.chunks_exact(L::N)) {
-            let v = l.mul(l.load(x), l.load(f));
-            l.store(x, v);
+    for row in z {
+        for v in vectors::<L>() {
+            let y = l.mul(l.load(&row[v.clone()]), l.load(&factors[v.clone()]));
+            l.store(&mut row[v], y);
         }
     }
 }
 
 #[inline(always)]
-fn log_softmax<L: Floats>(l: L, z: &mut [f32], greatest: &[f32; STRIP]) {
+fn log_softmax<L: Floats>(l: L, z: &mut [Row], greatest: &Row) {
     let (mut rests, mut ties) = ([0.0f64; STRIP], [0.0f64; STRIP]);
-    for part in z.chunks(PART) {
+    for part in z.chunks(PART_STEPS) {
         let (mut rests_of_part, mut ties_of_part) = ([0.0; STRIP], [0.0; STRIP]);
-        for row in part.chunks_exact(STRIP) {
-            let sums = rests_of_part.chunks_exact_mut(L::N).zip(ties_of_part.chunks_exact_mut(L::N));
-            for ((x, m), (rest, tie)) in row.chunks_exact(L::N).zip(greatest.chunks_exact(L::N)).zip(sums) {
-                let (r, t) = log_sum_step(l, l.load(x), l.load(m), l.load(rest), l.load(tie));
-                l.store(rest, r);
-                l.store(tie, t);
+        for row in part {
+            for v in vectors::<L>() {
+                let (x, m) = (l.load(&row[v.clone()]), l.load(&greatest[v.clone()]));
+                let (rest, tie) = (l.load(&rests_of_part[v.clone()]), l.load(&ties_of_part[v.clone()]));
+                let (rest, tie) = log_sum_step(l, x, m, rest, tie);
+                l.store(&mut rests_of_part[v.clone()], rest);
+                l.store(&mut ties_of_part[v], tie);
             }
         }
         join(&mut rests, &rests_of_part);
@@ -249,11 +256,11 @@ fn log_softmax<L: Floats>(l: L, z: &mut [f32], greatest: &[f32; STRIP]) {
     for (log_sum, (&rest, &ties)) in log_sums.iter_mut().zip(rests.iter().zip(&ties)) {
         *log_sum = log_of_parts(rest as f32, ties as f32);
     }
-    for row in z.chunks_exact_mut(STRIP) {
-        let stats = greatest.chunks_exact(L::N).zip(log_sums.chunks_exact(L::N));
-        for (x, (m, s)) in row.chunks_exact_mut(L::N).zip(stats) {
-            let v = l.sub(l.sub(l.load(x), l.load(m)), l.load(s));
-            l.store(x, v);
+    for row in z {
+        for v in vectors::<L>() {
+            let x = l.sub(l.load(&row[v.clone()]), l.load(&greatest[v.clone()]));
+            let y = l.sub(x, l.load(&log_sums[v.clone()]));
+            l.store(&mut row[v], y);
         }
     }
 }
@@ -272,43 +279,47 @@ impl<L: Floats> Kernel<L> for Backward<'_> {
 
     #[inline(always)]
     fn run(self, l: L) {
-        let len = self.axis.len as usize;
-        let (mut y, mut g) = (vec![0.0; len * STRIP], vec![0.0; len * STRIP]);
-        self.strip.gather(l, self.axis, self.y, &mut y);
-        self.strip.gather(l, self.axis, self.g, &mut g);
-        let mut sums = column_sums(l, self.kind, &y, &g);
+        let scratch = strip_scratch(self.axis.len as usize);
+        let (mut y, mut g) = (vec![0.0; scratch], vec![0.0; scratch]);
+        let (y, g) = (y.as_chunks_mut().0, g.as_chunks_mut().0);
+        self.strip.gather(l, self.axis, self.y, y);
+        self.strip.gather(l, self.axis, self.g, g);
+        let mut sums = column_sums(l, self.kind, y, g);
         let lost = sums.iter().any(|&sum| self.kind.may_lose_zeros(sum));
         // An element of 0 is left out, whatever its gradient and the sum.
-        let leave_out = |g: &mut [f32]| g.iter_mut().zip(&y).filter(|&(_, &y)| y == 0.0).for_each(|(g, _)| *g = 0.0);
+        let leave_out = |g: &mut [Row]| {
+            let elements = g.as_flattened_mut().iter_mut().zip(y.as_flattened());
+            elements.filter(|&(_, &y)| y == 0.0).for_each(|(g, _)| *g = 0.0);
+        };
         if lost {
-            leave_out(&mut g);
-            sums = column_sums(l, self.kind, &y, &g);
+            leave_out(g);
+            sums = column_sums(l, self.kind, y, g);
         }
-        for (y, g) in y.chunks_exact(STRIP).zip(g.chunks_exact_mut(STRIP)) {
-            let vectors = y.chunks_exact(L::N).zip(sums.chunks_exact(L::N));
-            for (g, (y, sum)) in g.chunks_exact_mut(L::N).zip(vectors) {
-                let dx = self.kind.gradient(l, l.load(y), l.load(g), l.load(sum));
-                l.store(g, dx);
+        for (y, g) in y.iter().zip(&mut *g) {
+            for v in vectors::<L>() {
+                let sum = l.load(&sums[v.clone()]);
+                let dx = self.kind.gradient(l, l.load(&y[v.clone()]), l.load(&g[v.clone()]), sum);
+                l.store(&mut g[v], dx);
             }
         }
         if lost {
-            leave_out(&mut g);
+            leave_out(g);
         }
-        self.strip.scatter(l, len, &g);
+        self.strip.scatter(l, g);
     }
 }
 
 /// The sum that the gradients of each column share.
 #[inline(always)]
-fn column_sums<L: Floats>(l: L, kind: Kind, y: &[f32], g: &[f32]) -> [f32; STRIP] {
+fn column_sums<L: Floats>(l: L, kind: Kind, y: &[Row], g: &[Row]) -> Row {
     let mut sums = [0.0f64; STRIP];
-    for (y, g) in y.chunks(PART).zip(g.chunks(PART)) {
+    for (y, g) in y.chunks(PART_STEPS).zip(g.chunks(PART_STEPS)) {
         let mut of_part = [0.0; STRIP];
-        for (y, g) in y.chunks_exact(STRIP).zip(g.chunks_exact(STRIP)) {
-            let vectors = y.chunks_exact(L::N).zip(g.chunks_exact(L::N));
-            for ((y, g), sum) in vectors.zip(of_part.chunks_exact_mut(L::N)) {
-                let total = kind.contribution(l, l.load(y), l.load(g), l.load(sum));
-                l.store(sum, total);
+        for (y, g) in y.iter().zip(g) {
+            for v in vectors::<L>() {
+                let sum = l.load(&of_part[v.clone()]);
+                let total = kind.contribution(l, l.load(&y[v.clone()]), l.load(&g[v.clone()]), sum);
+                l.store(&mut of_part[v], total);
             }
         }
         join(&mut sums, &of_part);
