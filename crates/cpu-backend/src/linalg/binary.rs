@@ -40,24 +40,10 @@ struct Task<'a> {
 impl<L: Floats> Kernel<L> for Task<'_> {
     type Out = ();
 
-    #[inline(always)]
-    fn run(self, l: L) {
-        match self.op {
-            Binary::Add => self.rows(l, |a, b| Binary::Add.value(a, b)),
-            Binary::Sub => self.rows(l, |a, b| Binary::Sub.value(a, b)),
-            Binary::Mul => self.rows(l, |a, b| Binary::Mul.value(a, b)),
-            Binary::Div => self.rows(l, |a, b| Binary::Div.value(a, b)),
-            Binary::Max => self.rows(l, |a, b| Binary::Max.value(a, b)),
-            Binary::Min => self.rows(l, |a, b| Binary::Min.value(a, b)),
-        }
-    }
-}
-
-impl Task<'_> {
     /// The output in pieces of one row: whole ones where the operands need no conversion.
     #[inline(always)]
-    fn rows<L: Floats>(self, l: L, f: impl Fn(f32, f32) -> f32) {
-        let Self { steps: [a_step, b_step], mut cursor, a, b, mut y, .. } = self;
+    fn run(self, l: L) {
+        let Self { op, steps: [a_step, b_step], mut cursor, a, b, mut y } = self;
         let (mut wide_a, mut wide_b, mut wide_y) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
         let direct = b.as_f32().is_some() && a_step <= 1 && b_step <= 1;
         let most = if direct { usize::MAX } else { BLOCK };
@@ -67,14 +53,16 @@ impl Task<'_> {
             let [at_a, at_b] = cursor.at();
             let b = Operand::new(l, b.after(at_b), b_step, n, &mut wide_b);
             let a = a.map(|a| Operand::new(l, a.after(at_a), a_step, n, &mut wide_a));
-            match y.range(first..first + n) {
-                RealsMut::F32(y) => combine(a, b, y, &f),
+            let (results, rounded) = match y.range(first..first + n) {
+                RealsMut::F32(y) => (y, None),
                 y => {
-                    let wide_y = &mut wide_y[..n];
-                    widen(l, y.shared(), wide_y);
-                    combine(a, b, wide_y, &f);
-                    narrow(l, wide_y, y);
+                    widen(l, y.shared(), &mut wide_y[..n]);
+                    (&mut wide_y[..n], Some(y))
                 }
+            };
+            combine(op, a, b, results);
+            if let Some(y) = rounded {
+                narrow(l, results, y);
             }
             cursor.step(n);
             first += n;
@@ -113,9 +101,22 @@ impl<'a> Operand<'a> {
     }
 }
 
+/// `y = op(a, b)`, or `y = op(y, b)` without `a`. Each function has loops of its own.
+#[inline(always)]
+fn combine(op: Binary, a: Option<Operand<'_>>, b: Operand<'_>, y: &mut [f32]) {
+    match op {
+        Binary::Add => each(a, b, y, |a, b| Binary::Add.value(a, b)),
+        Binary::Sub => each(a, b, y, |a, b| Binary::Sub.value(a, b)),
+        Binary::Mul => each(a, b, y, |a, b| Binary::Mul.value(a, b)),
+        Binary::Div => each(a, b, y, |a, b| Binary::Div.value(a, b)),
+        Binary::Max => each(a, b, y, |a, b| Binary::Max.value(a, b)),
+        Binary::Min => each(a, b, y, |a, b| Binary::Min.value(a, b)),
+    }
+}
+
 /// `y = f(a, b)`, or `y = f(y, b)` without `a`.
 #[inline(always)]
-fn combine(a: Option<Operand<'_>>, b: Operand<'_>, y: &mut [f32], f: &impl Fn(f32, f32) -> f32) {
+fn each(a: Option<Operand<'_>>, b: Operand<'_>, y: &mut [f32], f: impl Fn(f32, f32) -> f32) {
     use Operand::{Constant, Each};
 
     match (a, b) {
