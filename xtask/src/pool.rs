@@ -36,8 +36,13 @@ pub(crate) fn while_fed<W: Ord + Send, T: Send, R: Default + AddAssign + Send, F
     };
     thread::scope(|scope| {
         let first = scope.spawn(work);
+        // A feed that panics closes the queue too, or its worker would wait for ever.
+        let closing = Closing(&queue);
         let fed = feed(&queue);
-        queue.close(fed.is_ok());
+        if fed.is_err() {
+            queue.discard();
+        }
+        drop(closing);
         let others = thread::available_parallelism().map_or(1, usize::from).saturating_sub(1);
         let workers: Vec<_> = (0..others).map(|_| scope.spawn(work)).collect();
         let mut sum = R::default();
@@ -60,6 +65,16 @@ struct State<T, W> {
     closed: bool,
 }
 
+/// Closes a queue when it is dropped.
+struct Closing<'a, T, W: Ord>(&'a Queue<T, W>);
+
+impl<T, W: Ord> Drop for Closing<'_, T, W> {
+    fn drop(&mut self) {
+        self.0.lock().closed = true;
+        self.0.changed.notify_all();
+    }
+}
+
 impl<T, W: Ord> Queue<T, W> {
     fn lock(&self) -> MutexGuard<'_, State<T, W>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -71,14 +86,9 @@ impl<T, W: Ord> Queue<T, W> {
         self.changed.notify_one();
     }
 
-    /// Takes no more jobs, and drops those that wait unless they are to be `finished`.
-    fn close(&self, finished: bool) {
-        let mut state = self.lock();
-        state.closed = true;
-        if !finished {
-            state.jobs.clear();
-        }
-        self.changed.notify_all();
+    /// Drops the jobs that wait.
+    fn discard(&self) {
+        self.lock().jobs.clear();
     }
 
     /// The heaviest job; waits for one while the queue is open.
@@ -130,5 +140,12 @@ mod tests {
             |job| Ok(Tally::of(&job.to_string(), true)),
         );
         assert!(failed.is_err());
+    }
+
+    #[test]
+    #[should_panic(expected = "no feed")]
+    fn ends_after_a_feed_that_panics() {
+        let feed = |_: &Queue<usize, usize>| -> Result<()> { panic!("no feed") };
+        let _ = while_fed(feed, |_| Ok(Tally::default()));
     }
 }
