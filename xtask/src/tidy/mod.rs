@@ -42,9 +42,20 @@ impl fmt::Display for Finding {
 
 /// Checks every rule in the repository at `root`; findings come sorted by path and line.
 pub(crate) fn check(root: &Path) -> Result<Vec<Finding>> {
+    let mut findings = check_manifests(root)?;
+    findings.extend(check_files(root)?);
+    findings.sort();
+    Ok(findings)
+}
+
+fn check_manifests(root: &Path) -> Result<Vec<Finding>> {
     let mut findings = arrows::check(root)?;
     findings.extend(packages::check(root)?);
-    let files = source::read(root)?;
+    Ok(findings)
+}
+
+fn check_files(root: &Path) -> Result<Vec<Finding>> {
+    let (files, mut findings) = (source::read(root)?, Vec::new());
     rules::check(&files, &mut findings);
     circles::check(&files, &mut findings);
     ops::check(&files, &mut findings);

@@ -1,14 +1,14 @@
 //! A breach of each rule, planted in a copy of the repository.
 
-use std::{fs, path::Path, sync::LazyLock};
+use std::{fs, path::Path};
 
 use tempfile::TempDir;
 use walkdir::WalkDir;
 
 use super::{
-    Finding, arrows, check,
+    Finding, check, check_files, check_manifests,
     facts::{Fact, What},
-    packages, visit,
+    visit,
 };
 
 /// The repository this crate stands in.
@@ -16,20 +16,21 @@ fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// A copy of the repository without build output.
-fn copy_of_repository() -> TempDir {
+/// A copy of the files at and below `paths`: each rule reads the files of one crate, or manifests.
+fn copy_of<P: AsRef<Path>>(paths: &[P]) -> TempDir {
     let copy = tempfile::tempdir().unwrap();
-    let skip = ["target", ".git", "corpus", "artifacts"];
-    let walk = WalkDir::new(repository()).into_iter().filter_entry(|e| !skip.iter().any(|name| e.file_name() == *name));
-    for entry in walk.map(Result::unwrap) {
-        let to = copy.path().join(entry.path().strip_prefix(repository()).unwrap());
-        if entry.file_type().is_dir() {
-            fs::create_dir_all(to).unwrap();
-        } else if entry.file_type().is_file() {
-            fs::copy(entry.path(), to).unwrap();
-        }
+    let files = paths.iter().flat_map(|path| WalkDir::new(repository().join(path))).map(Result::unwrap);
+    for file in files.filter(|entry| entry.file_type().is_file()) {
+        let to = copy.path().join(file.path().strip_prefix(repository()).unwrap());
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(file.path(), to).unwrap();
     }
     copy
+}
+
+/// A copy of what cargo reads as a workspace.
+fn copy_of_workspace() -> TempDir {
+    copy_of(&["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "crates", "xtask"])
 }
 
 /// Appends `text` to a file of the copy and returns the number of the line where it starts.
@@ -40,22 +41,11 @@ fn append(copy: &TempDir, path: &str, text: &str) -> usize {
     old.lines().count() + 1
 }
 
-/// What the command finds in the repository itself, which is read once for all tests.
-fn findings() -> &'static [Finding] {
-    static FINDINGS: LazyLock<Vec<Finding>> = LazyLock::new(|| check(repository()).unwrap());
-    &FINDINGS
-}
-
-/// What the command finds in `copy` and does not find in the repository itself.
-fn new_findings(copy: &TempDir) -> Vec<Finding> {
-    let before = findings();
-    check(copy.path()).unwrap().into_iter().filter(|finding| !before.contains(finding)).collect()
-}
-
-/// [`new_findings`] of the rules of manifests alone.
-fn new_findings_in_manifests(copy: &TempDir) -> Vec<Finding> {
-    let found = [arrows::check(copy.path()).unwrap(), packages::check(copy.path()).unwrap()].concat();
-    found.into_iter().filter(|finding| !findings().contains(finding)).collect()
+/// The findings in one file of `copy`.
+fn findings_in(copy: &TempDir, path: &str) -> Vec<Finding> {
+    let mut found = check_files(copy.path()).unwrap();
+    found.retain(|finding| finding.path == path);
+    found
 }
 
 #[track_caller]
@@ -66,24 +56,25 @@ fn assert_finds(found: &[Finding], path: &str, line: usize, part: &str) {
 
 #[test]
 fn this_repository_is_tidy() {
-    assert!(findings().is_empty(), "{:#?}", findings());
+    let findings = check(repository()).unwrap();
+    assert!(findings.is_empty(), "{findings:#?}");
 }
 
 #[test]
 fn a_forbidden_edge_is_reported() {
-    let copy = copy_of_repository();
+    let copy = copy_of_workspace();
     let manifest = "crates/pfss/Cargo.toml";
     let line = append(&copy, manifest, "\n[build-dependencies]\ncpu-backend.workspace = true\n");
-    assert_finds(&new_findings_in_manifests(&copy), manifest, line + 2, "`pfss` must not depend on `cpu-backend`");
+    assert_finds(&check_manifests(copy.path()).unwrap(), manifest, line + 2, "`pfss` must not depend on `cpu-backend`");
 }
 
 #[test]
 fn a_backend_that_sees_a_domain_in_its_tests_is_reported() {
-    let copy = copy_of_repository();
+    let copy = copy_of_workspace();
     let manifest = "crates/cpu-backend/Cargo.toml";
     let line = append(&copy, manifest, "\n[target.'cfg(unix)'.dev-dependencies]\nstark-fft.workspace = true\n");
     assert_finds(
-        &new_findings_in_manifests(&copy),
+        &check_manifests(copy.path()).unwrap(),
         manifest,
         line + 2,
         "`cpu-backend` must not dev-depend on `stark-fft`",
@@ -92,30 +83,30 @@ fn a_backend_that_sees_a_domain_in_its_tests_is_reported() {
 
 #[test]
 fn a_crate_without_an_entry_in_the_table_is_reported() {
-    let copy = copy_of_repository();
+    let copy = copy_of_workspace();
     let folder = copy.path().join("crates/stranger");
     fs::create_dir_all(folder.join("src")).unwrap();
     fs::write(folder.join("Cargo.toml"), "[package]\nname = \"stranger\"\n").unwrap();
     fs::write(folder.join("src/lib.rs"), "").unwrap();
-    assert_finds(&new_findings_in_manifests(&copy), "crates/stranger/Cargo.toml", 2, "`stranger` has no entry");
+    assert_finds(&check_manifests(copy.path()).unwrap(), "crates/stranger/Cargo.toml", 2, "`stranger` has no entry");
 }
 
 #[test]
 fn a_library_without_metadata_and_another_oldest_compiler_are_reported() {
-    let copy = copy_of_repository();
+    let copy = copy_of_workspace();
     let manifest = "crates/nn-ops/Cargo.toml";
     let full = copy.path().join(manifest);
     let text = fs::read_to_string(&full).unwrap();
     fs::write(&full, text.replace("readme.workspace = true\n", "").replace("rust-version.workspace = true\n", ""))
         .unwrap();
-    let found = new_findings_in_manifests(&copy);
+    let found = check_manifests(copy.path()).unwrap();
     assert_finds(&found, manifest, 1, "a published crate needs `readme`");
     assert_finds(&found, manifest, 1, "got none");
 }
 
 #[test]
 fn an_environment_read_in_a_domain_is_reported_however_it_is_spelt() {
-    let copy = copy_of_repository();
+    let copy = copy_of(&["crates/nn-ops"]);
     let path = "crates/nn-ops/src/planted.rs";
     fs::write(
         copy.path().join(path),
@@ -128,7 +119,7 @@ fn an_environment_read_in_a_domain_is_reported_however_it_is_spelt() {
          const E: &str = env!(\"CARGO_PKG_VERSION\");\n",
     )
     .unwrap();
-    let found = new_findings(&copy);
+    let found = findings_in(&copy, path);
     for line in [2, 3, 4, 5, 6] {
         assert_finds(&found, path, line, "only crate `runtime` may");
     }
@@ -137,13 +128,13 @@ fn an_environment_read_in_a_domain_is_reported_however_it_is_spelt() {
 
 #[test]
 fn a_clock_a_thread_and_a_print_in_a_domain_are_reported_outside_tests() {
-    let copy = copy_of_repository();
+    let copy = copy_of(&["crates/stark-fft"]);
     let path = "crates/stark-fft/src/planted.rs";
     let body = "fn a() { let _ = std::time::Instant::now(); }\n\
                 fn b() { std::thread::yield_now(); }\n\
                 fn c() { println!(); }\n";
     fs::write(copy.path().join(path), format!("{body}#[cfg(test)]\nmod tests {{\n{body}}}\n")).unwrap();
-    let found = new_findings(&copy);
+    let found = findings_in(&copy, path);
     assert_finds(&found, path, 1, "reads the clock");
     assert_finds(&found, path, 2, "threads");
     assert_finds(&found, path, 3, "prints");
@@ -152,18 +143,18 @@ fn a_clock_a_thread_and_a_print_in_a_domain_are_reported_outside_tests() {
 
 #[test]
 fn memory_that_a_domain_fills_with_zeros_is_reported_outside_tests_and_homes() {
-    let copy = copy_of_repository();
+    let copy = copy_of(&["crates/pfss"]);
     let path = "crates/pfss/src/planted.rs";
     let body = "fn a(q: &Q) {\n    q.zeros::<u64>(3);\n}\n";
     fs::write(copy.path().join(path), format!("{body}#[cfg(test)]\nmod tests {{\n{body}}}\n")).unwrap();
-    let found = new_findings(&copy);
+    let found = findings_in(&copy, path);
     assert_finds(&found, path, 2, "`zeros` fills memory");
     assert_eq!(found.len(), 1, "{found:#?}");
 }
 
 #[test]
 fn an_undocumented_unsafe_is_reported_even_inside_a_macro() {
-    let copy = copy_of_repository();
+    let copy = copy_of(&["crates/cpu-backend"]);
     fs::create_dir_all(copy.path().join("crates/cpu-backend/src/circle")).unwrap();
     let path = "crates/cpu-backend/src/circle/planted.rs";
     let text = "fn a(p: *const u8) -> u8 {\n    unsafe { *p }\n}\n\
@@ -172,7 +163,7 @@ fn an_undocumented_unsafe_is_reported_even_inside_a_macro() {
                 unsafe fn c() {}\n\
                 /// Reads.\n///\n/// # Safety\n/// `p` is valid.\n#[inline]\npub unsafe fn d() {}\n";
     fs::write(copy.path().join(path), text).unwrap();
-    let found = new_findings(&copy);
+    let found = findings_in(&copy, path);
     for line in [2, 6, 15] {
         assert_finds(&found, path, line, "undocumented `unsafe`");
     }
@@ -200,27 +191,27 @@ fn a_file_or_a_trait_may_state_the_contract_of_its_unsafe_functions_once() {
 
 #[test]
 fn unsafe_outside_its_homes_is_reported_even_with_a_reason() {
-    let copy = copy_of_repository();
+    let copy = copy_of(&["crates/pfss"]);
     let path = "crates/pfss/src/planted.rs";
     let text = "fn a(p: *const u8) -> u8 {\n    // SAFETY: it is not.\n    unsafe { *p }\n}\n";
     fs::write(copy.path().join(path), text).unwrap();
-    assert_finds(&new_findings(&copy), path, 3, "outside its homes");
+    assert_finds(&findings_in(&copy, path), path, 3, "outside its homes");
 }
 
 #[test]
 fn a_crate_root_that_lost_its_promise_is_reported() {
-    let copy = copy_of_repository();
     let promises = [
         ("crates/runtime/src/lib.rs", "#![forbid(unsafe_code)]"),
         ("crates/core-types/src/lib.rs", "#![no_std]"),
         ("crates/stark-verifier/src/lib.rs", "#![no_std]"),
     ];
+    let copy = copy_of(&promises.map(|(path, _)| path));
     for (path, attribute) in promises {
         let full = copy.path().join(path);
         let text = fs::read_to_string(&full).unwrap().replace(attribute, "");
         fs::write(full, text).unwrap();
     }
-    let found = new_findings(&copy);
+    let found = check_files(copy.path()).unwrap();
     for (path, attribute) in promises {
         assert_finds(&found, path, 1, attribute);
     }
@@ -228,13 +219,13 @@ fn a_crate_root_that_lost_its_promise_is_reported() {
 
 #[test]
 fn bad_habits_and_dead_links_are_reported() {
-    let copy = copy_of_repository();
+    let copy = copy_of(&["crates/runtime", "README.md", "CHANGELOG.md"]);
     let path = "crates/runtime/src/planted.rs";
     let text = "pub use std::fmt::*;\nfn a() { todo!() }\n#[test]\n#[ignore = \"slow\"]\nfn t() { dbg!(1); }\n";
     fs::write(copy.path().join(path), format!("{text}{}", "//\n".repeat(600))).unwrap();
     let link = append(&copy, "README.md", "\n[nowhere](docs/nowhere.md)\n");
     fs::remove_file(copy.path().join("CHANGELOG.md")).unwrap();
-    let found = new_findings(&copy);
+    let found = check_files(copy.path()).unwrap();
     assert_finds(&found, path, 1, "glob re-export");
     assert_finds(&found, path, 2, "`todo!`");
     assert_finds(&found, path, 4, "`#[ignore]`");
@@ -246,7 +237,9 @@ fn bad_habits_and_dead_links_are_reported() {
 
 #[test]
 fn an_op_that_a_backend_does_not_check_or_the_suite_does_not_refuse_is_reported() {
-    let copy = copy_of_repository();
+    let copy = copy_of(
+        &["backend-api", "conformance", "cpu-backend", "cuda-backend"].map(|name| format!("crates/{name}/src")),
+    );
     let edit = |path: &str, from: &str, to: &str| {
         let full = copy.path().join(path);
         let text = fs::read_to_string(&full).unwrap();
@@ -255,39 +248,40 @@ fn an_op_that_a_backend_does_not_check_or_the_suite_does_not_refuse_is_reported(
     };
     edit("crates/cpu-backend/src/circle/mod.rs", "op.check()?;", "let _later = op.check();");
     edit("crates/conformance/src/linalg/gemm.rs", "refusing_short(\"gemm\",", "refusing_short(\"another\",");
-    let table = fs::read_to_string(repository().join("crates/backend-api/src/ops/sets.rs")).unwrap();
+    let path = "crates/backend-api/src/ops/sets.rs";
+    let table = fs::read_to_string(repository().join(path)).unwrap();
     let line = |op: &str| table.lines().position(|line| line.trim().starts_with(op)).unwrap() + 1;
-    let found = new_findings(&copy);
-    assert_finds(&found, "crates/backend-api/src/ops/sets.rs", line("circle_twiddles("), "cpu-backend");
-    assert_finds(&found, "crates/backend-api/src/ops/sets.rs", line("gemm<T>("), "too short");
+    let found = findings_in(&copy, path);
+    assert_finds(&found, path, line("circle_twiddles("), "cpu-backend");
+    assert_finds(&found, path, line("gemm<T>("), "too short");
     assert_eq!(found.len(), 2, "{found:#?}");
 }
 
 #[test]
 fn modules_that_import_each_other_are_reported() {
-    let copy = copy_of_repository();
+    let copy = copy_of(&["crates/cuda-sim/src/exec"]);
     let code = "crates/cuda-sim/src/exec/code.rs";
     append(&copy, "crates/cuda-sim/src/exec/register.rs", "\npub(super) type Steps = Vec<super::code::Step>;\n");
     let text = fs::read_to_string(repository().join(code)).unwrap();
     let line = text.lines().position(|line| line.starts_with("use super::register::")).unwrap() + 1;
-    assert_finds(&new_findings(&copy), code, line, "`exec::register` needs `super::code::Step`");
+    assert_finds(&findings_in(&copy, code), code, line, "`exec::register` needs `super::code::Step`");
 }
 
 #[test]
 fn folders_whose_files_import_from_each_other_are_reported() {
-    let copy = copy_of_repository();
+    let copy = copy_of(&["crates/inference/src"]);
     // `folder` needs `tls`, but no file of it needs this one
     append(&copy, "crates/inference/src/tls/crowd.rs", "\ntype Folder = crate::folder::KeyFolder;\n");
-    let found = new_findings(&copy);
+    let found = check_files(copy.path()).unwrap();
     assert!(found.iter().any(|f| f.message.contains("`tls::crowd` needs `crate::folder::KeyFolder`")), "{found:#?}");
 }
 
 #[test]
 fn modules_that_are_one_piece_stand_for_each_other() {
-    let copy = copy_of_repository();
+    let copy = copy_of(&["crates/stark-fft/src"]);
     // `twiddles` needs `domain`, which `shape` is one piece with
     append(&copy, "crates/stark-fft/src/shape.rs", "\ntype Tree<Q> = crate::TwiddleTree<Q>;\n");
-    let found = new_findings(&copy);
+    let found = check_files(copy.path()).unwrap();
     assert!(found.iter().any(|f| f.message.contains("`shape` needs `crate::TwiddleTree`")), "{found:#?}");
 }
 
