@@ -128,7 +128,7 @@ fn main() -> ExitCode {
         Task::Times(options) => with_shell(|sh| times::run(sh, options)),
         Task::Tidy => with_shell(suite::tidy),
         Task::ConstantTime => with_shell(constant_time::run),
-        Task::Mpi => with_shell(mpi::run),
+        Task::Mpi => with_shell(test::run_ranks),
         Task::Outside => with_shell(outside::run),
         Task::Reference => with_shell(|sh| test::reference(sh, test::PyTorch::Required)),
         Task::Fuzz { seconds } => with_shell(|sh| fuzz::run(sh, seconds)),

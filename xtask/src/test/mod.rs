@@ -4,6 +4,8 @@ mod changed;
 mod conformance;
 mod demo;
 mod host;
+mod programs;
+mod ranks;
 mod reference;
 
 use std::time::Instant;
@@ -13,12 +15,13 @@ use xshell::Shell;
 
 pub(crate) use self::{
     changed::{TASK as CHANGED, run as run_changed},
+    ranks::run as run_ranks,
     reference::{PyTorch, run as reference},
 };
 
 use crate::{
-    build_ptx, clock, constant_time, forwarders, mpi, program::Program, step::cargo_test, stwo_plugin, suite,
-    tally::Tally, test_gpu,
+    build_ptx, clock, constant_time, forwarders, program::Program, step::cargo_test, stwo_plugin, suite, tally::Tally,
+    test_gpu,
 };
 
 /// How much is run.
@@ -74,8 +77,8 @@ const TIERS: [Tier; 11] = [
     },
     whole("forwarders", |sh, _| forwarders::run(sh, true)),
     whole("reference", |sh, _| reference::run(sh, PyTorch::Optional)),
-    Tier { name: "host", run: host::run, left_out: Some(host::LEFT_OUT) },
-    whole("mpi", |sh, _| mpi::run(sh)),
+    Tier { name: "host", run: host::run, left_out: Some(programs::LEFT_OUT) },
+    whole("mpi", |sh, _| ranks::run(sh)),
     // Sweeps over all 2^31 field elements are too slow with overflow checks, so they have a release build of their own.
     slow(
         "sweeps",

@@ -15,8 +15,8 @@ use self::{
     packages::{Packages, Reach},
     suite::Selection,
 };
-use super::{host, reference, row};
-use crate::{build_ptx, clock, forwarders, mpi, suite as rules, tally::Tally};
+use super::{host, ranks, reference, row};
+use crate::{build_ptx, clock, forwarders, suite as rules, tally::Tally};
 
 /// What the command is called in the record of times.
 pub(crate) const TASK: &str = "test --changed";
@@ -96,7 +96,7 @@ fn tests(sh: &Shell, packages: &Packages, reach: &Reach, selection: &Selection, 
         report.left_out.push(format!("tests of {}: no dependency changed", list(&untested)));
     }
     if RANKS.iter().any(|name| reach.affected.contains(*name)) {
-        report.add("mpi", || mpi::run(sh));
+        report.add("mpi", || ranks::run(sh));
     } else {
         report.left_out.push(format!("mpi: none of {} depends on the change", RANKS.join(", ")));
     }
