@@ -176,14 +176,16 @@ fn product<T: Real>(q: &Conditioned, shape: Shape) -> Result<(), Failure> {
     let c = q.download(&dc)?;
     // The error of a sum is bounded by the sum of magnitudes; the result is rounded once.
     let rounding = rounding::<T>();
+    let [wide_a, wide_b] = [&a, &b].map(|x| x.iter().map(|x| f64::from(x.to_f32())).collect::<Vec<_>>());
+    let (a_step, b_step) = (la.strides()[2], lb.strides()[1]);
     for at in 0..batch * m * n {
         let (result, i, j) = (at / (m * n), at / n % m, at % n);
         let (mut sum, mut magnitude) = (0.0f64, 0.0f64);
+        let (first_a, first_b) = (index(&la, &[result, i, 0]), index(&lb, &[result, 0, j]));
         for l in 0..k {
-            let (x, y) = (a[index(&la, &[result, i, l])], b[index(&lb, &[result, l, j])]);
-            let term = f64::from(x.to_f32()) * f64::from(y.to_f32());
-            sum += term;
-            magnitude += term.abs();
+            let (x, y) = (wide_a[first_a + l * a_step], wide_b[first_b + l * b_step]);
+            sum += x * y;
+            magnitude += (x * y).abs();
         }
         let got = f64::from(c[index(&lc, &[result, i, j])].to_f32());
         let within = 1e-6 * magnitude + rounding * sum.abs();

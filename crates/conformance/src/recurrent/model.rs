@@ -74,16 +74,14 @@ impl Inputs {
     /// One step of row `row` of `member`, whose state is `h`, on the input `x`: z, r, c, and what the reset makes of the state.
     pub(super) fn step(&self, member: usize, x: &[f64], h: &[f64]) -> [Vec<f64>; 4] {
         let n = h.len();
-        let weight = |of: &[f32], rows: usize, row: usize, gate: usize, j: usize| {
-            f64::from(of[(member * rows + row) * 3 * n + gate * n + j])
+        // `values` times column `j` of the matrix of a gate.
+        let product = |values: &[f64], of: &[f32], gate: usize, j: usize| -> f64 {
+            let rows = of[member * values.len() * 3 * n..].chunks_exact(3 * n);
+            values.iter().zip(rows).map(|(value, row)| value * f64::from(row[gate * n + j])).sum()
         };
-        let input = |gate: usize, j: usize| {
-            let terms = x.iter().enumerate().map(|(i, value)| value * weight(&self.w, x.len(), i, gate, j));
-            terms.sum::<f64>() + weight(&self.b, 1, 0, gate, j)
-        };
-        let state = |h: &[f64], gate: usize, j: usize| {
-            h.iter().enumerate().map(|(k, h)| h * weight(&self.u, n, k, gate, j)).sum::<f64>()
-        };
+        let input =
+            |gate: usize, j: usize| product(x, &self.w, gate, j) + f64::from(self.b[(3 * member + gate) * n + j]);
+        let state = |h: &[f64], gate: usize, j: usize| product(h, &self.u, gate, j);
         let sigmoid = |v: f64| 1.0 / (1.0 + (-v).exp());
         let z: Vec<f64> = (0..n).map(|j| sigmoid(input(0, j) + state(h, 0, j))).collect();
         let r: Vec<f64> = (0..n).map(|j| sigmoid(input(1, j) + state(h, 1, j))).collect();
