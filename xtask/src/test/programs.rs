@@ -1,7 +1,7 @@
 //! Test programs: built together, and run whole or in parts.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     io::BufReader,
     iter,
@@ -21,7 +21,10 @@ use crate::{clock, mpi, progress, tally::Tally};
 /// everything is run.
 const APART: [(&str, &[&str]); 5] = [
     ("cli main", &["every_op_of_the_suite_is_in_its_trace"]),
-    ("conformance main", &["mutants::", "small::", "a_thousand_streamed_residuals", "blocks_that_keep_weights"]),
+    (
+        "conformance main",
+        &["cpu::", "mutants::", "small::", "a_thousand_streamed_residuals", "blocks_that_keep_weights"],
+    ),
     ("cuda-backend main", &["transforms_of_sixteen_million_points"]),
     ("nn-ops main", &["soak::"]),
     (
@@ -40,7 +43,8 @@ const APART: [(&str, &[&str]); 5] = [
 /// What those are, for a table.
 pub(super) const LEFT_OUT: &str = "faults put into every kernel, which tests have to notice; each call of the driver refused during a \
                                    proof; a thousand proofs, residuals and training steps; the grid of proofs in blocks and replayed; \
-                                   small cases of the suite in the natural order under every checker; transforms of 2^24 points";
+                                   the suite on every vector level and AES path of the processor; its small cases in the natural \
+                                   order under every checker; transforms of 2^24 points";
 
 /// A compiled test program.
 #[derive(Clone)]
@@ -72,15 +76,27 @@ pub(super) fn build(sh: &Shell, mut take: impl FnMut(Program) -> Result<()>) -> 
         .spawn()
         .context("cannot start cargo test")?;
     let stdout = child.stdout.take().context("standard output of cargo test is piped")?;
+    // Integration tests start the program of their package, which may be linked after them.
+    let (mut held, mut linked) = (Vec::new(), BTreeSet::new());
     for message in Message::parse_stream(BufReader::new(stdout)) {
         let Message::CompilerArtifact(artifact) = message.context("cannot read the messages of cargo")? else {
             continue;
         };
-        let Some(executable) = artifact.executable.filter(|_| artifact.profile.test) else { continue };
-        let folder = artifact.manifest_path.parent().context("a manifest stands in a folder")?;
+        let Some(executable) = artifact.executable else { continue };
+        let folder: PathBuf = artifact.manifest_path.parent().context("a manifest stands in a folder")?.into();
+        if !artifact.profile.test {
+            for program in held.extract_if(.., |program: &mut Program| program.folder == folder) {
+                take(program)?;
+            }
+            linked.insert(folder);
+            continue;
+        }
+        let starts_program = artifact.target.is_test() && folder.join("src/main.rs").is_file();
         let target = artifact.target.name;
-        let title = format!("{} {target}", folder.file_name().unwrap_or_default());
-        take(Program { title, target, executable: executable.into(), folder: folder.into(), tests: Tests::All })?;
+        let title = format!("{} {target}", folder.file_name().unwrap_or_default().display());
+        let waits = starts_program && !linked.contains(&folder);
+        let program = Program { title, target, executable: executable.into(), folder, tests: Tests::All };
+        if waits { held.push(program) } else { take(program)? }
     }
     Ok(child.wait().context("cannot wait for cargo test")?.success())
 }
