@@ -103,7 +103,10 @@ impl Strip<'_> {
         for o in 0..self.outers {
             for (c, row) in to.iter_mut().enumerate() {
                 let at = ((self.first_outer + o) * len + c) * inner + self.first_inner;
-                convert::widen(l, x.range(at..at + self.width), &mut row[o * self.width..(o + 1) * self.width]);
+                match x.range(at..at + self.width) {
+                    Reals::F32(x) if x.len() == STRIP => row.copy_from_slice(x), // of a constant length
+                    x => convert::widen(l, x, &mut row[o * self.width..(o + 1) * self.width]),
+                }
             }
         }
     }
@@ -112,16 +115,19 @@ impl Strip<'_> {
     #[inline(always)]
     fn scatter<L: Floats>(self, l: L, from: &[Row]) {
         let width = self.width;
-        let values = |k: usize| &from[k % from.len()][k / from.len() * width..][..width];
         match self.results {
             Results::Block(mut block) => {
                 for k in 0..block.len() / width {
-                    convert::narrow(l, values(k), block.range(k * width..(k + 1) * width));
+                    let values = &from[k % from.len()][k / from.len() * width..][..width];
+                    convert::narrow(l, values, block.range(k * width..(k + 1) * width));
                 }
             }
             Results::Pieces(pieces) => {
-                for (k, piece) in pieces.into_iter().enumerate() {
-                    convert::narrow(l, values(k), piece);
+                for (row, piece) in from.iter().zip(pieces) {
+                    match piece {
+                        RealsMut::F32(y) if y.len() == STRIP => y.copy_from_slice(row),
+                        y => convert::narrow(l, &row[..width], y),
+                    }
                 }
             }
         }
