@@ -30,7 +30,7 @@ pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The test programs and examples of the packages in `folders`, without the slow tests of [`APART`].
+/// The test programs and examples of the packages in `folders`, without the tests that only `--all` runs.
 ///
 /// Everything is built: a build of some packages would unify other features and compile dependencies again, and what the change
 /// does not reach is fresh in a folder that built the workspace before.

@@ -85,6 +85,9 @@ pub(super) fn build(sh: &Shell, mut take: impl FnMut(Program) -> Result<()>) -> 
         let Some(executable) = artifact.executable else { continue };
         let folder: PathBuf = artifact.manifest_path.parent().context("a manifest stands in a folder")?.into();
         if !artifact.profile.test {
+            if !artifact.target.is_bin() {
+                continue;
+            }
             for program in held.extract_if(.., |program: &mut Program| program.folder == folder) {
                 take(program)?;
             }
