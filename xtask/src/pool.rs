@@ -143,9 +143,14 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "no feed")]
     fn ends_after_a_feed_that_panics() {
-        let feed = |_: &Queue<usize, usize>| -> Result<()> { panic!("no feed") };
-        let _ = while_fed(feed, |_| Ok(Tally::default()));
+        let (running, ended) = std::sync::mpsc::channel::<()>();
+        thread::spawn(move || {
+            let _running = running;
+            let feed = |_: &Queue<usize, usize>| -> Result<()> { panic!("no feed") };
+            let _ = while_fed(feed, |_| Ok(Tally::default()));
+        });
+        let limit = std::time::Duration::from_mins(1);
+        assert_eq!(ended.recv_timeout(limit), Err(std::sync::mpsc::RecvTimeoutError::Disconnected));
     }
 }

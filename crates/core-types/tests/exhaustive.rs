@@ -1,12 +1,13 @@
 //! Laws of M31 over every element and every word, against 64-bit remainders.
 //!
-//! With debug assertions every 61st is checked, to stay within seconds; `cargo test --release` checks all.
+//! With debug assertions every 61st is checked, to stay within seconds; `cargo test --release` checks all. Both check the ends of the
+//! range and of its halves, which are the greatest element and the first words that are none.
 
 use core_types::field::{M31, P, Twiddle};
 
 const STEP: usize = if cfg!(debug_assertions) { 61 } else { 1 };
 
-/// Runs `check` over two halves of `0..end` on two threads, and on the last element.
+/// Runs `check` over two halves of `0..end` on two threads, and on the last two numbers of each half.
 fn sweep(end: u64, check: impl Fn(u32) -> bool + Sync) {
     let half = end / 2;
     let first_failure = |range: std::ops::Range<u64>| range.step_by(STEP).find(|&word| !check(word as u32));
@@ -14,7 +15,9 @@ fn sweep(end: u64, check: impl Fn(u32) -> bool + Sync) {
         let upper = scope.spawn(|| first_failure(half..end));
         assert_eq!(first_failure(0..half), None);
         assert_eq!(upper.join().expect("the check does not panic"), None);
-        assert!(check((end - 1) as u32));
+        for number in [half - 2, half - 1, end - 2, end - 1] {
+            assert!(check(number as u32), "{number}");
+        }
     });
 }
 

@@ -44,7 +44,8 @@ const APART: [(&str, &[&str]); 5] = [
 pub(super) const LEFT_OUT: &str = "faults put into every kernel, which tests have to notice; each call of the driver refused during a \
                                    proof; a thousand proofs, residuals and training steps; the grid of proofs in blocks and replayed; \
                                    the suite on every vector level and AES path of the processor; its small cases in the natural \
-                                   order under every checker; transforms of 2^24 points";
+                                   order under every checker; transforms of 2^24 points; resident GRU blocks; the trace \
+                                   of every op";
 
 /// A compiled test program.
 #[derive(Clone)]
@@ -180,7 +181,7 @@ impl Program {
             .with_context(|| format!("cannot start {}", self.executable.display()))
     }
 
-    /// Runs the program and then shows what it printed. One that dies counts as a failure by its title.
+    /// Runs the program and prints its output. A program that dies counts as one failure under its title.
     pub(super) fn run(&self) -> Result<Tally> {
         let start = Instant::now();
         let arguments: Vec<&str> = match &self.tests {

@@ -14,7 +14,7 @@ pub(super) fn is_one(target: &str) -> bool {
     target == TARGET
 }
 
-/// Runs the tests of the transport and those of the program.
+/// Runs the tests of `collective-mpi` and `trefoil-cli` that `mpirun` starts.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     const TITLE: &str = "ranks by MPI: 1, 2 and 4 processes";
     if !mpi::is_there(sh) {

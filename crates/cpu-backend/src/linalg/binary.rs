@@ -101,7 +101,7 @@ impl<'a> Operand<'a> {
     }
 }
 
-/// `y = op(a, b)`, or `y = op(y, b)` without `a`. Each function has loops of its own.
+/// `y = op(a, b)`, or `y = op(y, b)` without `a`. The function is selected once for a piece.
 #[inline(always)]
 fn combine(op: Binary, a: Option<Operand<'_>>, b: Operand<'_>, y: &mut [f32]) {
     match op {
