@@ -1,6 +1,6 @@
 //! A summary of each kernel module of a source, read without a device.
 
-use super::{KernelSource, ModuleError, manifest::Manifest};
+use super::{KernelSource, ModuleError, checked::CheckedText};
 
 /// Facts about a module of kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,16 +20,11 @@ pub struct ModuleInfo {
 /// # Errors
 /// [`ModuleError`] for the first that cannot be used anywhere.
 pub fn modules(source: &KernelSource) -> Result<Vec<ModuleInfo>, ModuleError> {
-    let info = |text: super::ModuleText| {
-        let name = text.name.into_owned();
-        let manifest = Manifest::read(&name, &text.manifest, &text.ptx)
-            .map_err(|reason| ModuleError::Manifest { module: name.clone(), reason })?;
-        Ok(ModuleInfo {
-            name,
-            target: manifest.target,
-            ptx_version: manifest.ptx_version,
-            kernels: manifest.kernels.len(),
-        })
+    let info = |text: &CheckedText| ModuleInfo {
+        name: text.name.clone(),
+        target: text.manifest.target.clone(),
+        ptx_version: text.manifest.ptx_version.clone(),
+        kernels: text.manifest.kernels.len(),
     };
-    source.read()?.into_iter().map(info).collect()
+    Ok(source.read()?.iter().map(|text| info(text)).collect())
 }

@@ -1,5 +1,6 @@
 //! The kernels: their text, what is known about them, and the loaded modules.
 
+mod checked;
 mod error;
 mod info;
 mod kernel;

@@ -1,16 +1,12 @@
-//! A module of kernels: its text, checked, and what the driver made of it.
+//! A module of kernels: its text and what the driver made of it.
 
 use std::{
     collections::HashMap,
-    ffi::CString,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
-use super::{
-    Kernel, KernelFacts, ManifestError, ModuleError, ModuleText,
-    manifest::{Entry, Manifest},
-};
+use super::{Kernel, KernelFacts, ModuleError, checked::CheckedText, manifest::Entry};
 use crate::{
     DeviceInfo,
     error::Fault,
@@ -21,9 +17,7 @@ use crate::{
 /// A module, compiled and loaded when one of its kernels is first asked for.
 #[derive(Debug)]
 pub(super) struct Module {
-    name: String,
-    manifest: Manifest,
-    ptx: CString,
+    text: Arc<CheckedText>,
     loaded: Mutex<Option<Loaded>>,
 }
 
@@ -50,32 +44,29 @@ pub struct ModuleFacts {
 }
 
 impl Module {
-    /// Checks a text against its manifest, and both against the device; compiles nothing.
-    pub(super) fn new(text: ModuleText, info: &DeviceInfo) -> Result<Self, ModuleError> {
-        let name = text.name.into_owned();
+    /// Checks a text against the device; compiles nothing.
+    pub(super) fn new(text: Arc<CheckedText>, info: &DeviceInfo) -> Result<Self, ModuleError> {
+        let CheckedText { name, manifest, .. } = &*text;
         let invalid = |reason| ModuleError::Manifest { module: name.clone(), reason };
-        let manifest = Manifest::read(&name, &text.manifest, &text.ptx).map_err(invalid)?;
         let need = manifest.capability().map_err(invalid)?;
         if info.capability < need {
-            return Err(ModuleError::Capability { module: name, need, found: info.capability });
+            return Err(ModuleError::Capability { module: name.clone(), need, found: info.capability });
         }
-        let zero = |_| ManifestError::Syntax("the PTX contains a zero byte".to_owned());
-        let ptx = CString::new(text.ptx.into_owned()).map_err(zero).map_err(invalid)?;
-        Ok(Self { name, manifest, ptx, loaded: Mutex::new(None) })
+        Ok(Self { text, loaded: Mutex::new(None) })
     }
 
     pub(super) fn name(&self) -> &str {
-        &self.name
+        &self.text.name
     }
 
     /// What its manifest says of each kernel.
     pub(super) fn entries(&self) -> &[Entry] {
-        &self.manifest.kernels
+        &self.text.manifest.kernels
     }
 
     /// What it is made for, for reports.
     pub(super) fn target(&self) -> String {
-        format!("{} PTX {}", self.manifest.target, self.manifest.ptx_version)
+        format!("{} PTX {}", self.text.manifest.target, self.text.manifest.ptx_version)
     }
 
     /// Why it cannot be used, if that was found out.
@@ -106,19 +97,20 @@ impl Module {
     }
 
     fn compile(&self, context: &Arc<Context>, info: &DeviceInfo) -> Result<Compiled, ModuleError> {
-        let bytes = self.ptx.as_bytes().len() as u64;
+        let CheckedText { name, manifest, ptx } = &*self.text;
+        let bytes = ptx.as_bytes().len() as u64;
         let start = Instant::now();
-        let (module, log) = LoadedModule::load(context, &self.ptx).map_err(|failure| ModuleError::Load {
-            module: self.name.clone(),
+        let (module, log) = LoadedModule::load(context, ptx).map_err(|failure| ModuleError::Load {
+            module: name.clone(),
             reason: failure.fault.of_allocation(bytes),
             log: failure.log,
         })?;
         let took = start.elapsed();
         let module = Arc::new(module);
         let mut kernels = HashMap::new();
-        for entry in &self.manifest.kernels {
+        for entry in &manifest.kernels {
             let kernel =
-                Kernel::find(&module, entry, info).map_err(|unusable| unusable.of(&self.name, &entry.name, bytes))?;
+                Kernel::find(&module, entry, info).map_err(|unusable| unusable.of(name, &entry.name, bytes))?;
             kernels.insert(entry.name.clone(), Arc::new(kernel));
         }
         Ok(Compiled { kernels, took, log })
@@ -127,8 +119,11 @@ impl Module {
     /// What the driver makes of its kernels.
     pub(super) fn facts(&self, context: &Arc<Context>, info: &DeviceInfo) -> Result<ModuleFacts, ModuleError> {
         let compiled = self.load(context, info)?;
-        let refused =
-            |fault: Fault| ModuleError::Load { module: self.name.clone(), reason: fault.into(), log: String::new() };
+        let refused = |fault: Fault| ModuleError::Load {
+            module: self.name().to_owned(),
+            reason: fault.into(),
+            log: String::new(),
+        };
         let facts: Result<Vec<_>, _> = compiled.kernels.values().map(|kernel| kernel.facts()).collect();
         let mut kernels = facts.map_err(refused)?;
         kernels.sort_by(|a, b| a.name.cmp(&b.name));

@@ -31,8 +31,7 @@ pub struct ModuleOutcome {
 impl Kernels {
     /// Reads and checks the texts; compiles nothing.
     pub(crate) fn read(source: &KernelSource, info: &DeviceInfo) -> Result<Self, ModuleError> {
-        let modules: Vec<Module> =
-            source.read()?.into_iter().map(|text| Module::new(text, info)).collect::<Result<_, _>>()?;
+        let modules = source.read()?.into_iter().map(|text| Module::new(text, info)).collect::<Result<Vec<_>, _>>()?;
         let mut places = HashMap::new();
         for (place, module) in modules.iter().enumerate() {
             for kernel in module.entries() {

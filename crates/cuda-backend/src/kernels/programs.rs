@@ -7,7 +7,7 @@ use std::{
 
 use backend_api::BackendError;
 
-use super::{Kernel, ModuleError, ModuleText, module::Module};
+use super::{Kernel, ModuleError, ModuleText, checked::CheckedText, module::Module};
 use crate::{DeviceInfo, ffi::Context, sync::lock};
 
 /// The most modules that are held. The programs that were not used for longest make room for another.
@@ -60,8 +60,8 @@ impl Programs {
         may_wait: bool,
         texts: impl FnOnce() -> Vec<ModuleText>,
     ) -> Result<Option<Vec<Arc<Kernel>>>, BackendError> {
-        let modules =
-            self.modules(digest, may_wait, || texts().into_iter().map(|text| Module::new(text, info)).collect());
+        let module = |text| Module::new(Arc::new(CheckedText::new(text)?), info);
+        let modules = self.modules(digest, may_wait, || texts().into_iter().map(module).collect());
         let found =
             modules.and_then(|modules| modules.iter().map(|module| module.kernel(context, info, kernel)).collect());
         let found = found.map(|kernels: Option<Vec<_>>| kernels.filter(|kernels| !kernels.is_empty()));

@@ -4,9 +4,10 @@ use std::{
     borrow::Cow,
     fs,
     path::{Path, PathBuf},
+    sync::{Arc, LazyLock},
 };
 
-use super::ModuleError;
+use super::{ModuleError, checked::CheckedText};
 
 /// Where kernels come from.
 #[derive(Clone, Debug, Default)]
@@ -64,18 +65,30 @@ const EMBEDDED: &[(&str, &str, &str)] = embedded!(
     "tensor"
 );
 
+/// The embedded modules. They are 8 MB of text, whose digests are computed once.
+static CHECKED: LazyLock<Result<Vec<Arc<CheckedText>>, ModuleError>> = LazyLock::new(|| {
+    let own = EMBEDDED.iter().map(|&(name, ptx, manifest)| ModuleText {
+        name: name.into(),
+        ptx: ptx.into(),
+        manifest: manifest.into(),
+    });
+    check(own)
+});
+
+fn check(texts: impl IntoIterator<Item = ModuleText>) -> Result<Vec<Arc<CheckedText>>, ModuleError> {
+    texts.into_iter().map(|text| CheckedText::new(text).map(Arc::new)).collect()
+}
+
 impl KernelSource {
-    /// The texts.
-    pub(super) fn read(&self) -> Result<Vec<ModuleText>, ModuleError> {
-        let own = EMBEDDED.iter().map(|&(name, ptx, manifest)| ModuleText {
-            name: name.into(),
-            ptx: ptx.into(),
-            manifest: manifest.into(),
-        });
+    /// The texts, checked.
+    pub(super) fn read(&self) -> Result<Vec<Arc<CheckedText>>, ModuleError> {
         match self {
-            Self::Embedded => Ok(own.collect()),
-            Self::Folder(folder) => own.map(|module| from_folder(folder, module.name)).collect(),
-            Self::Texts(texts) => Ok(texts.clone()),
+            Self::Embedded => CHECKED.clone(),
+            Self::Folder(folder) => {
+                let texts = EMBEDDED.iter().map(|(name, ..)| from_folder(folder, (*name).into()));
+                check(texts.collect::<Result<Vec<_>, _>>()?)
+            }
+            Self::Texts(texts) => check(texts.iter().cloned()),
         }
     }
 }
