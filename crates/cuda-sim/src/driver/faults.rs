@@ -17,9 +17,16 @@ use super::spec_error::SpecError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     what: Effect,
-    place: String,
+    place: Place,
     nth: Option<u64>,
     seen: u64,
+}
+
+/// The calls that a rule is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    Class(&'static str),
+    Function(String),
 }
 
 /// What a fault does.
@@ -95,7 +102,11 @@ pub fn class(name: &str) -> &'static str {
 impl Rule {
     /// Counts a call of `name`; the effect, if it happens in this one.
     pub(super) fn meet(&mut self, name: &str) -> Option<Effect> {
-        if self.place != name && self.place != class(name) {
+        let is_here = match &self.place {
+            Place::Class(place) => *place == class(name),
+            Place::Function(place) => place == name,
+        };
+        if !is_here {
             return None;
         }
         self.seen += 1;
@@ -125,10 +136,12 @@ impl FromStr for Rule {
             Some(("late", digits)) => Effect::Late(code(digits)?),
             _ => return Err(refuse("oom, fail=CODE, late=CODE, slow or hang before `@`")),
         };
-        if !CLASSES.contains(&place) && !place.starts_with("cu") && !place.starts_with("nccl") {
-            return Err(refuse("a class of calls or the name of a function after `@`"));
-        }
-        Ok(Self { what, place: place.to_owned(), nth, seen: 0 })
+        let place = match CLASSES.iter().find(|class| **class == place) {
+            Some(class) => Place::Class(class),
+            None if place.starts_with("cu") || place.starts_with("nccl") => Place::Function(place.to_owned()),
+            None => return Err(refuse("a class of calls or the name of a function after `@`")),
+        };
+        Ok(Self { what, place, nth, seen: 0 })
     }
 }
 

@@ -34,13 +34,13 @@ impl Code {
         self.words32 + self.words64 + self.predicates
     }
 
-    /// Numbers of the registers that a thread may read before it has written them.
-    pub(super) fn unassigned(&self) -> &[usize] {
+    /// The registers that a thread may read before it has written them.
+    pub(super) fn unassigned(&self) -> &[Register] {
         self.unassigned.get_or_init(|| find(self))
     }
 }
 
-fn find(code: &Code) -> Vec<usize> {
+fn find(code: &Code) -> Vec<Register> {
     let flow = Flow::new(code);
     let (mut before, written): (Vec<Set>, Vec<Set>) =
         flow.blocks.iter().map(|block| summary(code, block.steps.clone())).unzip();
@@ -61,9 +61,13 @@ fn find(code: &Code) -> Vec<usize> {
     let words = words.chain(code.presets64.iter().map(|&(reg, _)| Register::W64(reg)));
     let always = code.true_predicate.map(Register::Predicate);
     words.chain(always).for_each(|register| preset.insert(code.number_of(register)));
-    let unassigned =
-        |&number: &usize| !preset.contains(number) && flow.roots.iter().any(|&root| before[root].contains(number));
-    (0..code.registers()).filter(unassigned).collect()
+    let unassigned = |&register: &Register| {
+        let number = code.number_of(register);
+        !preset.contains(number) && flow.roots.iter().any(|&root| before[root].contains(number))
+    };
+    let registers = (0..code.words32).map(|reg| Register::W32(reg as R));
+    let registers = registers.chain((0..code.words64).map(|reg| Register::W64(reg as R)));
+    registers.chain((0..code.predicates).map(|reg| Register::Predicate(reg as R))).filter(unassigned).collect()
 }
 
 /// What steps read before they write it, and what they write in every thread.

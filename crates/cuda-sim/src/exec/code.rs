@@ -11,7 +11,7 @@ use ptx::ast::Special;
 
 use super::collective::Collective;
 use super::fault::Space;
-use super::register::{HalfKind, R, Slot, Target};
+use super::register::{HalfKind, R, Register, Slot, Target};
 
 /// Calls are followed to this depth; one deeper is a fault when it is made.
 pub(super) const MAX_DEPTH: u32 = 24;
@@ -517,8 +517,8 @@ pub(super) struct Code {
     pub(super) active_mask: bool,
     /// Whether some access is volatile.
     pub(super) volatile: bool,
-    /// Numbers of the registers that a thread may read before it has written them, once somebody has asked.
-    pub(super) unassigned: OnceLock<Vec<usize>>,
+    /// The registers that a thread may read before it has written them, once somebody has asked.
+    pub(super) unassigned: OnceLock<Vec<Register>>,
 }
 
 /// Where a step comes from.

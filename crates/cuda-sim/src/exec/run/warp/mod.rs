@@ -93,7 +93,7 @@ impl Warp {
             exists,
             fragments: Vec::new(),
             rounds: 0,
-            regs: Regs::default(),
+            regs: Regs::new(code),
             local: vec![0; code.local as usize * WARP],
             local_written: Vec::new(),
             undefined: None,
@@ -130,7 +130,7 @@ impl Warp {
             self.local_written.resize(self.local.len(), Byte::Unwritten);
             if !code.unassigned().is_empty() {
                 let undefined = self.undefined.insert(Box::new(Undefined::new(code)));
-                code.unassigned().iter().for_each(|&number| undefined.set(number, FULL, FULL));
+                code.unassigned().iter().for_each(|&register| undefined.set(code.number_of(register), FULL, FULL));
             }
         }
         let regs = &mut self.regs;

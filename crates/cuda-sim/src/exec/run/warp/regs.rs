@@ -1,29 +1,53 @@
 //! The register files of a warp.
 
+use std::mem::take;
+use std::sync::{Mutex, PoisonError};
+
 use crate::exec::code::Code;
 use crate::exec::lanes::{PerLane, WARP};
-use crate::exec::register::{R, Slot, Target};
+use crate::exec::register::{R, Register, Slot, Target};
 
 /// What registers hold before they are written: a pattern that is unlikely to be mistaken for data.
 pub(in crate::exec::run) const UNWRITTEN: u64 = 0xa5a5_a5a5_a5a5_a5a5;
 
 /// The register files of a warp.
-#[derive(Default)]
 pub(in crate::exec::run) struct Regs {
     pub(in crate::exec::run) w32: Vec<PerLane<u32>>,
     pub(in crate::exec::run) w64: Vec<PerLane<u64>>,
     pub(in crate::exec::run) p: Vec<u32>,
 }
 
+/// The words of register files.
+type Words = (Vec<PerLane<u32>>, Vec<PerLane<u64>>);
+
+/// Those of warps that have ended: a launch of few blocks takes less time than clearing 100 kB for each warp.
+static SPARE: Mutex<Vec<Words>> = Mutex::new(Vec::new());
+
+/// How many are kept: those of two blocks.
+const MOST_SPARE: usize = 64;
+
+/// Larger files are not kept.
+const MOST_REGISTERS: usize = 1 << 12;
+
 impl Regs {
-    /// Makes them the registers of `code` before any is written.
+    pub(in crate::exec::run) fn new(code: &Code) -> Self {
+        let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let (mut w32, mut w64) = spare.unwrap_or_default();
+        // They may be longer, so that none is cleared when it is used again.
+        w32.resize(code.words32.max(w32.len()), PerLane([0; WARP]));
+        w64.resize(code.words64.max(w64.len()), PerLane([0; WARP]));
+        Self { w32, w64, p: vec![0; code.predicates] }
+    }
+
+    /// Makes them registers before any is written. Those that every thread writes before it reads them keep what they have.
     pub(in crate::exec::run) fn forget(&mut self, code: &Code) {
-        self.w32.clear();
-        self.w32.extend((0..code.words32).map(|_| PerLane([UNWRITTEN as u32; WARP])));
-        self.w64.clear();
-        self.w64.extend((0..code.words64).map(|_| PerLane([UNWRITTEN; WARP])));
-        self.p.clear();
-        self.p.resize(code.predicates, 0);
+        for &register in code.unassigned() {
+            match register {
+                Register::W32(reg) => self.w32[reg as usize] = PerLane([UNWRITTEN as u32; WARP]),
+                Register::W64(reg) => self.w64[reg as usize] = PerLane([UNWRITTEN; WARP]),
+                Register::Predicate(reg) => self.p[reg as usize] = 0,
+            }
+        }
     }
 
     /// The value in one lane of a slot, as 64 bits.
@@ -72,5 +96,18 @@ impl Regs {
     pub(in crate::exec::run) fn set_predicate(&mut self, reg: R, mask: u32, value: u32) {
         let p = &mut self.p[reg as usize];
         *p = *p & !mask | value & mask;
+    }
+}
+
+impl Drop for Regs {
+    fn drop(&mut self) {
+        if self.w32.len().max(self.w64.len()) > MOST_REGISTERS {
+            return;
+        }
+        let words = (take(&mut self.w32), take(&mut self.w64));
+        let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+        if spare.len() < MOST_SPARE {
+            spare.push(words);
+        }
     }
 }
