@@ -114,8 +114,8 @@ impl Shipped {
         whole
     }
 
-    /// A queue whose kernels are those of `module`, which is this one with some left out or altered.
-    pub(super) fn open(&self, module: &Module, aes: AesKernel) -> CudaQueue {
+    /// The text and the manifest of `module`, which is this one with some kernels left out or altered.
+    pub(super) fn text(&self, module: &Module) -> ModuleText {
         let ptx = ptx::print(module);
         let mut manifests = self.texts.iter().map(|(_, text)| serde_json::from_str::<Value>(text).unwrap());
         let mut manifest = manifests.next().unwrap();
@@ -125,12 +125,16 @@ impl Shipped {
         let kernels = manifest["kernels"].as_array_mut().unwrap();
         kernels.extend(manifests.flat_map(|other| other["kernels"].as_array().unwrap().clone()));
         kernels.retain(|kernel| kernel["name"].as_str().is_some_and(|name| module.function(name).is_some()));
-        let text = ModuleText { name: self.name.into(), ptx: ptx.into(), manifest: manifest.to_string().into() };
-        let kernels = KernelSource::Texts(vec![text]);
-        // Programs by the kernels that ship: what the driver compiles of a program is not in the modules.
-        let air = AirKernel::Interpreted;
-        CudaQueue::open(CudaConfig { kernels, aes, air, ..CudaConfig::default() }).unwrap()
+        ModuleText { name: self.name.into(), ptx: ptx.into(), manifest: manifest.to_string().into() }
     }
+}
+
+/// A queue with the kernels of `text`.
+pub(super) fn open(text: ModuleText, aes: AesKernel) -> CudaQueue {
+    let kernels = KernelSource::Texts(vec![text]);
+    // Programs by the kernels that ship: what the driver compiles of a program is not in the modules.
+    let air = AirKernel::Interpreted;
+    CudaQueue::open(CudaConfig { kernels, aes, air, ..CudaConfig::default() }).unwrap()
 }
 
 /// `whole` without the kernels that are not among `kernels` and without what only those use. The others stay as they

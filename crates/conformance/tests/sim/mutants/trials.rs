@@ -1,17 +1,20 @@
 //! What the suite holds a kernel to, the cheapest first.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use conformance::{Conditioned, Failure};
 use cuda_backend::{AesKernel, CudaQueue};
 use cuda_sim::driver::{Counters, Simulation, simulate};
 use ptx::{
     ast::Module,
-    mutate::{Mutation, mutations},
+    mutate::{Fault, Mutation, mutations},
 };
 use runtime::AnyQueue;
 
-use super::shipped::{Shipped, restricted};
+use super::shipped::{Shipped, open, restricted};
 
 /// Cases on more elements take too long to repeat them for each mutant.
 const MAX_ELEMENTS: u64 = 1 << 14;
@@ -70,7 +73,12 @@ pub(super) struct Trials<'a> {
     trials: Vec<Trial>,
     /// The module cut down to some kernels, and the mutations of what is left.
     cut: BTreeMap<BTreeSet<String>, (Module, OfKernel)>,
+    /// What noticed the last fault of each kind in a kernel.
+    last: RefCell<BTreeMap<(String, Fault), Noticed>>,
 }
+
+/// The number of a trial, and the order of its blocks and warps.
+type Noticed = (usize, &'static str);
 
 impl<'a> Trials<'a> {
     /// Runs the suite and `more` on the unaltered module, which must hold.
@@ -78,21 +86,22 @@ impl<'a> Trials<'a> {
     /// Those with a launch of more than `longest` warp instructions are left out.
     pub(super) fn of(shipped: &'a Shipped, more: Vec<Trial>, longest: u64) -> Self {
         let whole = shipped.parse();
+        let text = shipped.text(&whole);
         let machine = || simulate(&format!("threads=2;watchdog={longest}")).unwrap();
-        let mut open: Option<(CudaQueue, Simulation)> = None;
+        let mut opened: Option<(CudaQueue, Simulation)> = None;
         let mut trials = Vec::new();
         let cases = shipped.aes.iter().flat_map(|&aes| Trial::cases(shipped, aes));
         for mut trial in cases.chain(more) {
             // before another session, which waits for this one's end
-            open = open.filter(|(q, _)| q.device().aes() == trial.aes);
-            let (q, session) = open.get_or_insert_with(|| {
+            opened = opened.filter(|(q, _)| q.device().aes() == trial.aes);
+            let (q, session) = opened.get_or_insert_with(|| {
                 let session = machine();
-                (shipped.open(&whole, trial.aes), session)
+                (open(text.clone(), trial.aes), session)
             });
             let before = session.counters();
             let held = (trial.check)(q);
             if session.reports().iter().any(|report| report.to_string().contains("timed out")) {
-                open = None; // the device is lost
+                opened = None; // the device is lost
                 continue;
             }
             held.unwrap_or_else(|failure| panic!("{}: {failure}", trial.name));
@@ -113,7 +122,7 @@ impl<'a> Trials<'a> {
                 (module, of_kernel)
             });
         }
-        Self { shipped, whole, trials, cut }
+        Self { shipped, whole, trials, cut, last: RefCell::default() }
     }
 
     /// Every mutation of the module.
@@ -121,19 +130,31 @@ impl<'a> Trials<'a> {
         altered(self.shipped, &self.whole)
     }
 
-    /// The first trial, of the `most` cheapest ones that launch `kernel`, that fails or makes the simulator report
-    /// something when mutation `index` of the kernel is in place.
-    pub(super) fn first_to_notice(&self, kernel: &str, index: usize, most: usize) -> Option<String> {
-        let mut launching = self.trials.iter().filter(|trial| trial.kernels.contains(kernel)).take(most);
-        launching.find_map(|trial| {
+    /// A trial, of the `most` cheapest ones that launch the kernel of `mutation`, that fails or makes the simulator report
+    /// something when the mutation, number `index` of its kernel, is in place.
+    ///
+    /// What noticed the last fault of this kind in the kernel is tried first.
+    pub(super) fn first_to_notice(&self, mutation: &Mutation, index: usize, most: usize) -> Option<String> {
+        let kernel = &mutation.function;
+        let launches = |trial: &usize| self.trials[*trial].kernels.contains(kernel);
+        let mut launching: Vec<_> = (0..self.trials.len()).filter(launches).take(most).collect();
+        let kind = (kernel.clone(), mutation.fault);
+        let mut orders = ORDERS;
+        if let Some(&(trial, order)) = self.last.borrow().get(&kind) {
+            launching.sort_by_key(|&other| other != trial);
+            orders.sort_by_key(|&other| other != order);
+        }
+        launching.into_iter().find_map(|number| {
+            let trial = &self.trials[number];
             let (module, of_kernel) = &self.cut[&trial.kernels];
-            let mutant = of_kernel[kernel][index].apply(module);
+            let text = self.shipped.text(&of_kernel[kernel][index].apply(module));
             let watchdog = PATIENCE.0 + PATIENCE.1 * trial.cost;
-            ORDERS.iter().find_map(|order| {
+            orders.into_iter().find_map(|order| {
                 let session = simulate(&format!("order={order};checks=sanitize;watchdog={watchdog}")).unwrap();
-                let q = self.shipped.open(&mutant, trial.aes);
+                let q = open(text.clone(), trial.aes);
                 let failed = (trial.check)(&q).err().map(|failure| failure.to_string());
                 let noticed = session.reports().first().map(ToString::to_string).or(failed)?;
+                self.last.borrow_mut().insert(kind.clone(), (number, order));
                 Some(format!("{}, {order} order: {noticed}", trial.name))
             })
         })
