@@ -40,12 +40,15 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     let link = packages.join(versioned(find(&libraries, "cuda-loader")?)).join("link");
     let _entered = sh.push_dir(&folder);
     let _target = sh.push_env("CARGO_TARGET_DIR", root.join(TARGET));
-    for (title, name) in [("outside crate on one library, README included", "hello"), ("outside crate on all", "every")]
-    {
-        let plain = cmd!(sh, "cargo test --quiet --package {name}").env_remove("CUDA_LIBRARY_PATH");
+    let crates = [
+        ("test", "outside crate on one library, README included", "hello"),
+        ("check", "outside crate on all", "every"),
+    ];
+    for (task, title, name) in crates {
+        let plain = cmd!(sh, "cargo {task} --quiet --package {name}").env_remove("CUDA_LIBRARY_PATH");
         tally += check(title, plain);
         let cuda =
-            cmd!(sh, "cargo test --quiet --package {name} --tests --features cuda").env("CUDA_LIBRARY_PATH", &link);
+            cmd!(sh, "cargo {task} --quiet --package {name} --tests --features cuda").env("CUDA_LIBRARY_PATH", &link);
         tally += check(&format!("{title}, with CUDA"), cuda);
     }
     Ok(tally)

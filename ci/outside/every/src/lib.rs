@@ -7,14 +7,3 @@ pub use {
 };
 #[cfg(feature = "cuda")]
 pub use {cuda_backend, cuda_loader, cuda_sim};
-
-#[cfg(test)]
-mod tests {
-    use collective_mpi::{JoinError, Mpi};
-    use core::time::Duration;
-
-    #[test]
-    fn who_joins_without_mpi_is_told_what_to_build() {
-        assert!(matches!(Mpi::join(Duration::ZERO), Err(JoinError::NotBuilt)));
-    }
-}
