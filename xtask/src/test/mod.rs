@@ -8,9 +8,9 @@ mod programs;
 mod ranks;
 mod reference;
 
-use std::time::Instant;
+use std::{collections::BTreeMap, thread, time::Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use xshell::Shell;
 
 pub(crate) use self::{
@@ -52,21 +52,29 @@ struct Tier {
     run: fn(&Shell, Extent) -> Result<Tally>,
     /// What the usual extent leaves out for time.
     left_out: Option<&'static str>,
+    /// Whether it runs beside those that share the workspace's test programs and the program. It builds elsewhere.
+    beside: bool,
 }
 
 /// A tier that is run whole by either extent.
 const fn whole(name: &'static str, run: fn(&Shell, Extent) -> Result<Tally>) -> Tier {
-    Tier { name, run, left_out: None }
+    Tier { name, run, left_out: None, beside: false }
+}
+
+impl Tier {
+    const fn beside(self) -> Self {
+        Self { beside: true, ..self }
+    }
 }
 
 /// A tier that is too slow to be part of the usual extent.
 const fn slow(name: &'static str, run: fn(&Shell, Extent) -> Result<Tally>, left_out: &'static str) -> Tier {
-    Tier { name, run, left_out: Some(left_out) }
+    Tier { name, run, left_out: Some(left_out), beside: true }
 }
 
-/// The tiers in the order in which they run, cheap failures first.
+/// The tiers in the order of the table, in which those run that do not run beside others.
 const TIERS: [Tier; 11] = [
-    whole("rules", |sh, _| suite::tidy(sh)),
+    whole("rules", |sh, _| suite::tidy(sh)).beside(),
     Tier {
         name: "ptx",
         run: |sh, extent| match extent {
@@ -74,10 +82,11 @@ const TIERS: [Tier; 11] = [
             Extent::All => build_ptx::run(sh, true),
         },
         left_out: Some("a fresh build of the kernels where their sources have not changed"),
+        beside: true,
     },
-    whole("forwarders", |sh, _| forwarders::run(sh, true)),
-    whole("reference", |sh, _| reference::run(sh, PyTorch::Optional)),
-    Tier { name: "host", run: host::run, left_out: Some(programs::LEFT_OUT) },
+    whole("forwarders", |sh, _| forwarders::run(sh, true)).beside(),
+    whole("reference", |sh, _| reference::run(sh, PyTorch::Optional)).beside(),
+    Tier { name: "host", run: host::run, left_out: Some(programs::LEFT_OUT), beside: false },
     whole("mpi", |sh, _| ranks::run(sh)),
     // Sweeps over all 2^31 field elements are too slow with overflow checks, so they have a release build of their own.
     slow(
@@ -98,7 +107,7 @@ const TIERS: [Tier; 11] = [
         },
         "every entry point of pfss that takes a secret, under valgrind",
     ),
-    Tier { name: "cpu and sim", run: on_cpu_and_sim, left_out: Some(conformance::LEFT_OUT) },
+    Tier { name: "cpu and sim", run: on_cpu_and_sim, left_out: Some(conformance::LEFT_OUT), beside: false },
     slow(
         "stwo plug-in",
         |sh, extent| match extent {
@@ -117,16 +126,20 @@ pub(crate) fn tier_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Runs every tier and prints a table of what each ran, what it could not run, and what it left out.
+///
+/// What needs one core for most of its time runs beside the others, one after the other.
 pub(crate) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
-    let (mut sum, mut table, start) = (Tally::default(), Vec::new(), Instant::now());
+    let start = Instant::now();
+    let (beside, mut outcomes) = thread::scope(|scope| {
+        let of_its_own = sh.clone();
+        let beside = scope.spawn(move || run_lane(&of_its_own, extent, true));
+        let outcomes = run_lane(sh, extent, false);
+        (beside.join().ok(), outcomes)
+    });
+    outcomes.extend(beside.context("a thread of the task died")?);
+    let (mut sum, mut table) = (Tally::default(), Vec::new());
     for tier in &TIERS {
-        let start = Instant::now();
-        let tally = (tier.run)(sh, extent).unwrap_or_else(|error| {
-            println!("FAILED: {}: {error:#}", tier.name);
-            Tally::of(tier.name, false)
-        });
-        let seconds = start.elapsed().as_secs_f64();
-        clock::note(clock::Kind::Tier, tier.name, seconds);
+        let (tally, seconds) = outcomes.remove(tier.name).context("every tier has run")?;
         table.push(row(tier.name, &tally, seconds));
         table.extend(tally.skipped.iter().map(|why| format!("{:<14}skipped: {why}", "")));
         let left_out = tier.left_out.filter(|_| extent == Extent::Usual);
@@ -136,6 +149,21 @@ pub(crate) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     table.push(row("sum", &sum, start.elapsed().as_secs_f64()));
     println!("\n{:<14}{:>8}{:>8}{:>9}{:>12}\n{}\n", "tier", "passed", "failed", "skipped", "time", table.join("\n"));
     Ok(sum)
+}
+
+/// Runs the tiers that run beside others, or those others, in their order.
+fn run_lane(sh: &Shell, extent: Extent, beside: bool) -> BTreeMap<&'static str, (Tally, f64)> {
+    let run = |tier: &Tier| {
+        let start = Instant::now();
+        let tally = (tier.run)(sh, extent).unwrap_or_else(|error| {
+            println!("FAILED: {}: {error:#}", tier.name);
+            Tally::of(tier.name, false)
+        });
+        let seconds = start.elapsed().as_secs_f64();
+        clock::note(clock::Kind::Tier, tier.name, seconds);
+        (tier.name, (tally, seconds))
+    };
+    TIERS.iter().filter(|tier| tier.beside == beside).map(run).collect()
 }
 
 /// A line of the table.
