@@ -45,8 +45,6 @@ pub(super) fn libraries(root: &Path, only: Option<&str>) -> Result<Vec<Library>>
         .no_deps()
         .exec()
         .context("cargo metadata does not read the workspace")?;
-    let files = read(root)?;
-    let foreign: BTreeSet<String> = files.iter().flat_map(foreign_modules).collect();
     let mut libraries = Vec::new();
     for package in &metadata.packages {
         let name = package.name.as_str();
@@ -57,8 +55,10 @@ pub(super) fn libraries(root: &Path, only: Option<&str>) -> Result<Vec<Library>>
         }
         let root_file = below(&metadata, target.src_path.as_str())?;
         let (folder, _) = root_file.rsplit_once('/').context("the root file of a library has a folder")?;
+        let files = read(root, folder)?;
+        let foreign: BTreeSet<String> = files.iter().flat_map(foreign_modules).collect();
         let (mut sources, mut left_out) = (Vec::new(), 0);
-        for file in files.iter().filter(|file| file.path.starts_with(&format!("{folder}/")) && !file.test_only) {
+        for file in files.iter().filter(|file| !file.test_only) {
             let Some(ast) = file.ast.as_ref().filter(|_| !is_foreign(&file.path, &foreign)) else { continue };
             let (sites, others) = sites(ast);
             left_out += others;

@@ -55,7 +55,7 @@ fn check_manifests(root: &Path) -> Result<Vec<Finding>> {
 }
 
 fn check_files(root: &Path) -> Result<Vec<Finding>> {
-    let (files, mut findings) = (source::read(root)?, Vec::new());
+    let (files, mut findings) = (source::read(root, "")?, Vec::new());
     rules::check(&files, &mut findings);
     circles::check(&files, &mut findings);
     ops::check(&files, &mut findings);

@@ -22,10 +22,10 @@ pub(crate) struct File {
     pub(crate) test_only: bool,
 }
 
-/// Reads and parses every `.rs` and `.md` file below `root`, sorted by path.
-pub(crate) fn read(root: &Path) -> Result<Vec<File>> {
+/// Reads and parses every `.rs` and `.md` file in a folder of the repository, which is `""` for all; sorted by path.
+pub(crate) fn read(root: &Path, folder: &str) -> Result<Vec<File>> {
     let mut files = Vec::new();
-    let walk = WalkDir::new(root).sort_by_file_name().into_iter();
+    let walk = WalkDir::new(root.join(folder)).sort_by_file_name().into_iter();
     for entry in walk.filter_entry(|entry| !SKIPPED.iter().any(|name| entry.file_name() == *name)) {
         let entry = entry.context("cannot list the repository")?;
         let rust = entry.path().extension().is_some_and(|extension| extension == "rs");
