@@ -25,7 +25,7 @@ const APART: [(&str, &[&str]); 5] = [
         "conformance main",
         &["cpu::", "mutants::", "small::", "a_thousand_streamed_residuals", "blocks_that_keep_weights"],
     ),
-    ("cuda-backend main", &["transforms_of_sixteen_million_points"]),
+    ("cuda-backend main", &["transforms_of_sixteen_million_points", "air_programs::mutants"]),
     ("nn-ops main", &["soak::"]),
     (
         "stark main",
@@ -35,14 +35,17 @@ const APART: [(&str, &[&str]); 5] = [
             "some_calls_that_a_driver_refuses",
             "soak::",
             "grid::proofs_in_blocks",
+            "grid::proofs_over_the_grid_on_the_simulated_device",
             "grid::replayed_proofs",
+            "memory::proofs_take_at_most_two_percent_more_than_was_planned",
         ],
     ),
 ];
 
 /// What those are, for a table.
 pub(super) const LEFT_OUT: &str = "faults put into every kernel, which tests have to notice; each call of the driver refused during a \
-                                   proof; a thousand proofs, residuals and training steps; the grid of proofs in blocks and replayed; \
+                                   proof; a thousand proofs, residuals and training steps; the grid of proofs on the simulated \
+                                   device, in blocks and replayed; memory beside the plan; \
                                    the suite on every vector level and AES path of the processor; its small cases in the natural \
                                    order under every checker; transforms of 2^24 points; resident GRU blocks; the trace \
                                    of every op";
