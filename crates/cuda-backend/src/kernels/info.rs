@@ -1,6 +1,6 @@
 //! A summary of each kernel module of a source, read without a device.
 
-use super::{KernelSource, ModuleError, checked::CheckedText};
+use super::{KernelSource, ModuleError, text::CheckedText};
 
 /// Facts about a module of kernels.
 #[derive(Clone, Debug, PartialEq, Eq)]

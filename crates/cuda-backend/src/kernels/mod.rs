@@ -1,6 +1,5 @@
 //! The kernels: their text, what is known about them, and the loaded modules.
 
-mod checked;
 mod error;
 mod info;
 mod kernel;
@@ -9,6 +8,7 @@ mod module;
 mod modules;
 mod programs;
 mod source;
+mod text;
 
 pub use error::ModuleError;
 pub use info::{ModuleInfo, modules};
@@ -21,4 +21,5 @@ pub(crate) use modules::Kernels;
 pub use modules::ModuleOutcome;
 pub use programs::ProgramFacts;
 pub(crate) use programs::Programs;
-pub use source::{KernelSource, ModuleText};
+pub use source::KernelSource;
+pub use text::ModuleText;

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Kernel, KernelFacts, ModuleError, checked::CheckedText, manifest::Entry};
+use super::{Kernel, KernelFacts, ModuleError, manifest::Entry, text::CheckedText};
 use crate::{
     DeviceInfo,
     error::Fault,

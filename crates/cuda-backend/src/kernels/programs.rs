@@ -7,7 +7,7 @@ use std::{
 
 use backend_api::BackendError;
 
-use super::{Kernel, ModuleError, ModuleText, checked::CheckedText, module::Module};
+use super::{Kernel, ModuleError, ModuleText, module::Module, text::CheckedText};
 use crate::{DeviceInfo, ffi::Context, sync::lock};
 
 /// The most modules that are held. The programs that were not used for longest make room for another.

@@ -7,7 +7,10 @@ use std::{
     sync::{Arc, LazyLock},
 };
 
-use super::{ModuleError, checked::CheckedText};
+use super::{
+    ModuleError,
+    text::{CheckedText, ModuleText},
+};
 
 /// Where kernels come from.
 #[derive(Clone, Debug, Default)]
@@ -19,17 +22,6 @@ pub enum KernelSource {
     Folder(PathBuf),
     /// Texts that the caller has.
     Texts(Vec<ModuleText>),
-}
-
-/// One module: PTX and its manifest.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModuleText {
-    /// Name of the module. Like the names of its kernels, it begins with the name of the op set: `linalg_norm`.
-    pub name: Cow<'static, str>,
-    /// The PTX.
-    pub ptx: Cow<'static, str>,
-    /// The manifest, in JSON.
-    pub manifest: Cow<'static, str>,
 }
 
 macro_rules! embedded {

@@ -1,8 +1,19 @@
-//! The text of a module that fits its manifest.
+//! The text of a module, alone and checked against its manifest.
 
-use std::ffi::CString;
+use std::{borrow::Cow, ffi::CString};
 
-use super::{ManifestError, ModuleError, ModuleText, manifest::Manifest};
+use super::{ManifestError, ModuleError, manifest::Manifest};
+
+/// One module: PTX and its manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModuleText {
+    /// Name of the module. Like the names of its kernels, it begins with the name of the op set: `linalg_norm`.
+    pub name: Cow<'static, str>,
+    /// The PTX.
+    pub ptx: Cow<'static, str>,
+    /// The manifest, in JSON.
+    pub manifest: Cow<'static, str>,
+}
 
 /// A text that fits its manifest.
 #[derive(Debug)]
