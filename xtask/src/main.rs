@@ -38,7 +38,7 @@ TASKS
     test [--all]           The tests this machine can run, tier by tier, with a table at the end: repository rules,
                            generated files, the kernels' PTX, the workspace's tests, the conformance suite on cpu, on
                            the simulated device and on a GPU where there is one. Without a flag the quick tier (budget
-                           10 min on two cores, from scratch). --all is the full tier of CI (20 min): it adds
+                           10 min on two cores, from scratch). --all is the full tier of CI: it adds
                            slow tests, which the table names: faults put into kernels, exhaustive field sweeps,
                            constant time, the plug-in for stwo's prover, more orders of the simulated device.
     test --changed [REV]   The tests that the changes since REV can reach (budget 4 min for a change in one domain

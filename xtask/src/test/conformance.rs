@@ -37,9 +37,10 @@ const ON_SIM: [Job; 3] = [
     sim("conformance on sim, proofs with interpreted programs", "", &["stark.", "--condition", "plain"]).interpreting(),
 ];
 
-/// Recorded and under the other conditions; under every checker in one more order, with streams that run in any order (the natural one is that of
-/// the jobs without checkers); and with late streams on a machine as large as the newest that the kernels are made for, so that
-/// launches sized by it are cut as they are there.
+/// Jobs of the full tier:
+/// - recorded, and under the other conditions;
+/// - under every checker in one more order, with shuffled streams (jobs without checkers use the natural order);
+/// - with late streams on the largest supported machine, whose multiprocessors determine the size of launches.
 const MORE: [Job; 6] = [
     sim("conformance on sim, recorded", "", &["--condition", "recorded"]),
     cpu("conformance on cpu, forked and starved", &["--condition", "forked", "--condition", "starved"]),

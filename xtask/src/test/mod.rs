@@ -52,29 +52,29 @@ struct Tier {
     run: fn(&Shell, Extent) -> Result<Tally>,
     /// What the usual extent leaves out for time.
     left_out: Option<&'static str>,
-    /// Whether it runs beside those that share the workspace's test programs and the program. It builds elsewhere.
-    beside: bool,
+    /// Whether it runs concurrently with the main lane. It must not build into `target/debug`, which cargo locks.
+    concurrent: bool,
 }
 
 /// A tier that is run whole by either extent.
 const fn whole(name: &'static str, run: fn(&Shell, Extent) -> Result<Tally>) -> Tier {
-    Tier { name, run, left_out: None, beside: false }
-}
-
-impl Tier {
-    const fn beside(self) -> Self {
-        Self { beside: true, ..self }
-    }
+    Tier { name, run, left_out: None, concurrent: false }
 }
 
 /// A tier that is too slow to be part of the usual extent.
 const fn slow(name: &'static str, run: fn(&Shell, Extent) -> Result<Tally>, left_out: &'static str) -> Tier {
-    Tier { name, run, left_out: Some(left_out), beside: true }
+    Tier { name, run, left_out: Some(left_out), concurrent: true }
 }
 
-/// The tiers in the order of the table, in which those run that do not run beside others.
+impl Tier {
+    const fn concurrent(self) -> Self {
+        Self { concurrent: true, ..self }
+    }
+}
+
+/// Tiers in the order of the table. Each lane runs its tiers in this order.
 const TIERS: [Tier; 11] = [
-    whole("rules", |sh, _| suite::tidy(sh)).beside(),
+    whole("rules", |sh, _| suite::tidy(sh)).concurrent(),
     Tier {
         name: "ptx",
         run: |sh, extent| match extent {
@@ -82,11 +82,11 @@ const TIERS: [Tier; 11] = [
             Extent::All => build_ptx::run(sh, true),
         },
         left_out: Some("a fresh build of the kernels where their sources have not changed"),
-        beside: true,
+        concurrent: true,
     },
-    whole("forwarders", |sh, _| forwarders::run(sh, true)).beside(),
-    whole("reference", |sh, _| reference::run(sh, PyTorch::Optional)).beside(),
-    Tier { name: "host", run: host::run, left_out: Some(programs::LEFT_OUT), beside: false },
+    whole("forwarders", |sh, _| forwarders::run(sh, true)).concurrent(),
+    whole("reference", |sh, _| reference::run(sh, PyTorch::Optional)).concurrent(),
+    Tier { name: "host", run: host::run, left_out: Some(programs::LEFT_OUT), concurrent: false },
     whole("mpi", |sh, _| ranks::run(sh)),
     // Sweeps over all 2^31 field elements are too slow with overflow checks, so they have a release build of their own.
     slow(
@@ -107,7 +107,7 @@ const TIERS: [Tier; 11] = [
         },
         "every entry point of pfss that takes a secret, under valgrind",
     ),
-    Tier { name: "cpu and sim", run: on_cpu_and_sim, left_out: Some(conformance::LEFT_OUT), beside: false },
+    Tier { name: "cpu and sim", run: on_cpu_and_sim, left_out: Some(conformance::LEFT_OUT), concurrent: false },
     slow(
         "stwo plug-in",
         |sh, extent| match extent {
@@ -127,16 +127,16 @@ pub(crate) fn tier_names() -> impl Iterator<Item = &'static str> {
 
 /// Runs every tier and prints a table of what each ran, what it could not run, and what it left out.
 ///
-/// What needs one core for most of its time runs beside the others, one after the other.
+/// Two lanes run concurrently: tiers that use the workspace's test programs, and tiers that build elsewhere.
 pub(crate) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     let start = Instant::now();
-    let (beside, mut outcomes) = thread::scope(|scope| {
-        let of_its_own = sh.clone();
-        let beside = scope.spawn(move || run_lane(&of_its_own, extent, true));
+    let (concurrent, mut outcomes) = thread::scope(|scope| {
+        let shell = sh.clone();
+        let concurrent = scope.spawn(move || run_lane(&shell, extent, true));
         let outcomes = run_lane(sh, extent, false);
-        (beside.join().ok(), outcomes)
+        (concurrent.join().ok(), outcomes)
     });
-    outcomes.extend(beside.context("a thread of the task died")?);
+    outcomes.extend(concurrent.context("a thread of the task died")?);
     let (mut sum, mut table) = (Tally::default(), Vec::new());
     for tier in &TIERS {
         let (tally, seconds) = outcomes.remove(tier.name).context("every tier has run")?;
@@ -151,8 +151,8 @@ pub(crate) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     Ok(sum)
 }
 
-/// Runs the tiers that run beside others, or those others, in their order.
-fn run_lane(sh: &Shell, extent: Extent, beside: bool) -> BTreeMap<&'static str, (Tally, f64)> {
+/// Runs the tiers of one lane and returns their tallies and seconds by name.
+fn run_lane(sh: &Shell, extent: Extent, concurrent: bool) -> BTreeMap<&'static str, (Tally, f64)> {
     let run = |tier: &Tier| {
         let start = Instant::now();
         let tally = (tier.run)(sh, extent).unwrap_or_else(|error| {
@@ -163,7 +163,7 @@ fn run_lane(sh: &Shell, extent: Extent, beside: bool) -> BTreeMap<&'static str, 
         clock::note(clock::Kind::Tier, tier.name, seconds);
         (tier.name, (tally, seconds))
     };
-    TIERS.iter().filter(|tier| tier.beside == beside).map(run).collect()
+    TIERS.iter().filter(|tier| tier.concurrent == concurrent).map(run).collect()
 }
 
 /// A line of the table.

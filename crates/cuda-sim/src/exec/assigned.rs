@@ -34,7 +34,7 @@ impl Code {
         self.words32 + self.words64 + self.predicates
     }
 
-    /// The registers that a thread may read before it has written them.
+    /// Registers that a thread may read before writing them.
     pub(super) fn unassigned(&self) -> &[Register] {
         self.unassigned.get_or_init(|| find(self))
     }

@@ -517,7 +517,7 @@ pub(super) struct Code {
     pub(super) active_mask: bool,
     /// Whether some access is volatile.
     pub(super) volatile: bool,
-    /// The registers that a thread may read before it has written them, once somebody has asked.
+    /// Registers that a thread may read before writing them; computed on first use.
     pub(super) unassigned: OnceLock<Vec<Register>>,
 }
 

@@ -49,7 +49,7 @@ fn are_noticed(trials: &Trials<'_>) {
     let mut wrong = Vec::new();
     for_each(&trials.mutations(), |kernel, index, mutation, number| {
         let known = known(kernel, mutation, number);
-        let noticed = trials.first_to_notice(mutation, index, if known.is_some() { FEW } else { usize::MAX });
+        let noticed = trials.find_failing(mutation, index, if known.is_some() { FEW } else { usize::MAX });
         let text = format!("{:?} {number} of {kernel}, line {}: {}", mutation.fault, mutation.line, mutation.text);
         match (known, noticed) {
             (None, None) => wrong.push(format!("{text} can be taken away unnoticed")),

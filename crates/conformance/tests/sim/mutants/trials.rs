@@ -134,7 +134,7 @@ impl<'a> Trials<'a> {
     /// something when the mutation, number `index` of its kernel, is in place.
     ///
     /// What noticed the last fault of this kind in the kernel is tried first.
-    pub(super) fn first_to_notice(&self, mutation: &Mutation, index: usize, most: usize) -> Option<String> {
+    pub(super) fn find_failing(&self, mutation: &Mutation, index: usize, most: usize) -> Option<String> {
         let kernel = &mutation.function;
         let launches = |trial: &usize| self.trials[*trial].kernels.contains(kernel);
         let mut launching: Vec<_> = (0..self.trials.len()).filter(launches).take(most).collect();

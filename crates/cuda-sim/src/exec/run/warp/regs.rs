@@ -20,26 +20,26 @@ pub(in crate::exec::run) struct Regs {
 /// The words of register files.
 type Words = (Vec<PerLane<u32>>, Vec<PerLane<u64>>);
 
-/// Those of warps that have ended: a launch of few blocks takes less time than clearing 100 kB for each warp.
+/// Register files of finished warps, for reuse: clearing about 200 kB per warp takes longer than a small launch.
 static SPARE: Mutex<Vec<Words>> = Mutex::new(Vec::new());
 
-/// How many are kept: those of two blocks.
+/// Most spare register files: two blocks of 32 warps.
 const MOST_SPARE: usize = 64;
 
-/// Larger files are not kept.
+/// Most registers of a spare file; larger files are freed.
 const MOST_REGISTERS: usize = 1 << 12;
 
 impl Regs {
     pub(in crate::exec::run) fn new(code: &Code) -> Self {
         let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let (mut w32, mut w64) = spare.unwrap_or_default();
-        // They may be longer, so that none is cleared when it is used again.
+        // A spare file is never shortened, since growing it again would clear it.
         w32.resize(code.words32.max(w32.len()), PerLane([0; WARP]));
         w64.resize(code.words64.max(w64.len()), PerLane([0; WARP]));
         Self { w32, w64, p: vec![0; code.predicates] }
     }
 
-    /// Makes them registers before any is written. Those that every thread writes before it reads them keep what they have.
+    /// Resets the registers that a thread may read before writing them. The others keep stale values, which no thread reads.
     pub(in crate::exec::run) fn forget(&mut self, code: &Code) {
         for &register in code.unassigned() {
             match register {
