@@ -1,3 +1,3 @@
-#![no_main]
+#![cfg_attr(fuzzing, no_main)]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| trefoil_fuzz::stark_file::check_input(data));
+trefoil_fuzz::target!(stark_file);

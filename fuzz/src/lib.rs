@@ -22,3 +22,17 @@ mod script;
 pub mod session;
 pub mod stark_file;
 pub mod stark_proof;
+
+/// The program of one target: libFuzzer calls `check_input` of its module under `cfg(fuzzing)`, which `cargo fuzz` sets. Without it
+/// the program only compiles.
+#[macro_export]
+macro_rules! target {
+    ($reader:ident) => {
+        #[cfg(fuzzing)]
+        libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::$reader::check_input(data));
+        #[cfg(not(fuzzing))]
+        fn main() {
+            let _: fn(&[u8]) = $crate::$reader::check_input;
+        }
+    };
+}

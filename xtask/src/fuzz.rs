@@ -17,8 +17,13 @@ pub(crate) const DEFAULT_SECONDS: u32 = 10;
 /// Seconds per target from which optimized targets, which take three times as long to build, reach more inputs.
 const OPTIMIZED_FROM: u32 = 60;
 
-/// Overrides the optimization level that `fuzz/Cargo.toml` gives to most crates.
+/// Overrides the optimization level of the crates of the workspace.
 const OPT_LEVEL: &str = "CARGO_PROFILE_RELEASE_OPT_LEVEL";
+
+/// What else differs from the release build: arithmetic that overflows is a fault, and a panic names its place without debug
+/// information.
+const PROFILE: [(&str, &str); 2] =
+    [("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "true"), ("CARGO_PROFILE_RELEASE_STRIP", "debuginfo")];
 
 /// Runs every target for `seconds`, starting from its committed seeds; one check per target.
 ///
@@ -30,7 +35,7 @@ pub(crate) fn run(sh: &Shell, seconds: u32) -> Result<Tally> {
     }
     let level = if seconds < OPTIMIZED_FROM { "0" } else { "1" };
     // Together they are compiled on all cores; then each runs on one.
-    let build = cmd!(sh, "cargo fuzz build").env("RUSTC_BOOTSTRAP", "1").env(OPT_LEVEL, level);
+    let build = cmd!(sh, "cargo fuzz build").env("RUSTC_BOOTSTRAP", "1").env(OPT_LEVEL, level).envs(PROFILE);
     let mut tally = check_quietly("fuzz targets, build", build);
     if !tally.failed.is_empty() {
         return Ok(tally);
@@ -47,7 +52,7 @@ pub(crate) fn run(sh: &Shell, seconds: u32) -> Result<Tally> {
         sh.create_dir(&corpus)?;
         sh.create_dir(&seeds)?;
         let run = cmd!(sh, "cargo fuzz run {target} {corpus} {seeds} -- {limits...}");
-        let run = run.env("RUSTC_BOOTSTRAP", "1").env(OPT_LEVEL, level);
+        let run = run.env("RUSTC_BOOTSTRAP", "1").env(OPT_LEVEL, level).envs(PROFILE);
         Ok(check_quietly(&format!("fuzz {target}, {seconds} s"), run))
     })?;
     Ok(tally)

@@ -12,9 +12,10 @@ use super::{
 };
 use crate::tidy::source::{File, read};
 
-/// Libraries without mutants: the suite that tests others, what it is compared with, generated code, and MPI, which few machines
-/// have.
-const EXCLUDED: [&str; 6] = ["conformance", "yardstick", "device-trials", "cuda-loader", "collective-mpi", "trefoil"];
+/// Libraries without mutants: the suite that tests others, what it is compared with, fuzz targets, generated code, and MPI, which few
+/// machines have.
+const EXCLUDED: [&str; 7] =
+    ["conformance", "yardstick", "device-trials", "trefoil-fuzz", "cuda-loader", "collective-mpi", "trefoil"];
 
 /// A source file with its sites.
 #[derive(Clone, Debug)]

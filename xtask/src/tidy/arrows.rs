@@ -59,6 +59,20 @@ const LIBRARIES: &[&str] = &[
 const FACADE: &[&str] =
     &["core-types", "backend-api", "cpu-backend", "pfss", "stark", "stark-airs", "stark-fft", "nn-ops", "runtime"];
 
+/// Crates that read bytes from outside.
+const READERS: &[&str] = &[
+    "core-types",
+    "backend-api",
+    "cpu-backend",
+    "cuda-sim",
+    "ptx",
+    "pfss",
+    "stark",
+    "stark-verifier",
+    "nn-ops",
+    "inference",
+];
+
 /// The arrows. Domains never name a backend, backends never see a domain, a verifier sees neither, and nothing depends on a
 /// program.
 const ARROWS: &[Arrow] = &[
@@ -126,6 +140,7 @@ const ARROWS: &[Arrow] = &[
     },
     Arrow { package: "trefoil", normal: FACADE, dev: &[] },
     Arrow { package: "trefoil-cli", normal: PROGRAM, dev: &["test-process"] },
+    Arrow { package: "trefoil-fuzz", normal: READERS, dev: &[] },
     Arrow { package: "xtask", normal: &["ptx"], dev: &[] },
 ];
 

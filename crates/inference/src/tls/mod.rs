@@ -9,7 +9,7 @@ mod crowd;
 mod endpoint;
 mod error;
 mod fingerprint;
-#[cfg(fuzzing)]
+#[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod identity;
 mod pending;
