@@ -121,8 +121,9 @@ fn manifest(name: &str, libraries: &[&Package], packages: &Path) -> Result<Strin
 
 /// A package in another package's place on the registry is its own: a packaged manifest names dependencies by version.
 fn workspace(libraries: &[Package], packages: &Path) -> Result<String> {
-    let mut text =
-        String::from("[workspace]\nresolver = \"3\"\nmembers = [\"hello\", \"every\"]\n\n[patch.crates-io]\n");
+    let mut text = String::from(
+        "[workspace]\nresolver = \"3\"\nmembers = [\"hello\", \"every\"]\n\n[profile.dev]\ndebug = false\n\n[patch.crates-io]\n",
+    );
     for library in libraries {
         writeln!(text, "{} = {{ path = \"{}\" }}", library.name, path(library, packages)?)?;
     }
