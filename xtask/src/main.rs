@@ -51,6 +51,7 @@ TASKS
                            instantiated lines of LLVM code (`cargo install --locked cargo-llvm-lines`).
     nightly [PART]         The nightly tier (hours), all parts or one:
                                advisories  known faults of dependencies (needs cargo-deny and the network)
+                               sweeps      laws of the field on all 2^31 elements, inverses too
                                soaks       a thousand proofs and training steps without growth
                                miri        unit tests under Miri (needs the nightly toolchain's miri and rust-src)
                                asan        the C interface under the address sanitizer
@@ -84,8 +85,7 @@ TASKS
                            --sanitize repeats it under the checkers of compute-sanitizer.
     bundle-gpu             Puts target/gpu-bundle together: the program, run.sh and a page of commands for a GPU
                            machine without Rust and network.
-    ci                     What CI checks before the tests: format, clippy, docs, licences, outside crates, and that the
-                           fuzz targets compile.
+    ci                     What CI checks before the tests: format, clippy, docs, licences, outside crates.
     help                   This text.
 
 Each task ends with a line for every failed check and one line `N passed, N failed, N skipped`. A step that cannot

@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::Result;
 use xshell::Shell;
 
-use crate::{clock, fuzz, mpi, mutants, step::cargo_test, tally::Tally};
+use crate::{clock, fuzz, mpi, mutants, step::cargo_test, tally::Tally, test};
 
 /// A part of the nightly tier.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +22,9 @@ pub(crate) struct Part {
 const FUZZ_SECONDS: u32 = 180;
 
 /// The parts in the order in which they run, the quickest first. The help of the program lists them.
-pub(crate) const PARTS: [Part; 7] = [
+pub(crate) const PARTS: [Part; 8] = [
     Part { name: "advisories", run: |sh| Ok(advisories::run(sh)) },
+    Part { name: "sweeps", run: |sh| test::sweeps(sh, &[]) },
     Part { name: "soaks", run: soaks },
     Part { name: "miri", run: |sh| Ok(miri::run(sh)) },
     Part { name: "asan", run: sanitizers::address },
