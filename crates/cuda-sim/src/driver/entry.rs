@@ -16,7 +16,7 @@ use super::{
     state::{
         Driver, PROGRESS, lock,
         outcome::Did,
-        queue::{Goal, Next},
+        queue::{Goal, Next, TaskId},
         work::Work,
     },
 };
@@ -188,8 +188,23 @@ impl Entry {
         true
     }
 
-    /// Does one task that `goal` needs, if one is ready: devices make progress while the host polls.
-    pub(super) fn poll(&mut self, goal: &Goal) {
+    /// Whether `goal`, whose last task is `last`, is reached. Devices make progress while the host polls: every query but the first
+    /// does one task that the goal needs, before the answer, so that the work of a goal that is not reached is not done.
+    pub(super) fn poll(&mut self, goal: &Goal, last: Option<TaskId>) -> bool {
+        if self.driver().queue.is_reached(goal) {
+            return true;
+        }
+        let driver = self.driver();
+        driver.polled.retain(|&task| !driver.queue.done(task));
+        if last.is_some_and(|last| driver.polled.insert(last)) {
+            return false;
+        }
+        self.advance(goal);
+        self.driver().queue.is_reached(goal)
+    }
+
+    /// Does one task that `goal` needs, if one is ready.
+    fn advance(&mut self, goal: &Goal) {
         if let Next::Run(id) = self.step(goal) {
             self.run(id);
         }
@@ -201,7 +216,7 @@ impl Entry {
             StreamSchedule::Lazy => {}
             StreamSchedule::Random => {
                 for _ in 0..self.driver().draw() % 3 {
-                    self.poll(&Goal::All);
+                    self.advance(&Goal::All);
                 }
             }
             StreamSchedule::Eager => {

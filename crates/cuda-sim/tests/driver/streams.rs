@@ -51,12 +51,41 @@ fn a_lazy_stream_runs_nothing_before_something_waits() {
     ok!(cuEventRecord(event, stream));
     assert!(bench.session.is_busy());
     assert_eq!(bench.session.counters().kernels.lane_instructions, 0);
-    // A device makes progress while the host polls, one step a time.
+    // A device makes progress while the host polls, one step a time after the first answer.
     assert_eq!(status!(cuEventQuery(event)), Status::NOT_READY);
+    assert_eq!(bench.session.counters().kernels.lane_instructions, 0);
     assert_eq!(status!(cuStreamQuery(stream)), Status::NOT_READY);
+    assert_ne!(bench.session.counters().kernels.lane_instructions, 0);
     assert_eq!(status!(cuStreamQuery(stream)), Status::SUCCESS);
     ok!(cuEventQuery(event));
     assert_eq!(bench.download(data, 4), [4; 4]);
+}
+
+#[test]
+fn a_copy_is_not_done_while_queries_answer_not_ready() {
+    for schedule in ["schedule=lazy", "schedule=random;seed=1", "schedule=random;seed=3"] {
+        let bench = Bench::new(schedule);
+        let (stream, data) = (bench.stream(), bench.upload(&[7; 4]));
+        let block = bench.pinned(4);
+        ok!(cuMemcpyDtoHAsync_v2(block.as_mut_ptr().cast(), data, 16, stream));
+        let event = bench.event();
+        ok!(cuEventRecord(event, stream));
+        for asks_event in [false, true].into_iter().cycle() {
+            let status = if asks_event { status!(cuEventQuery(event)) } else { status!(cuStreamQuery(stream)) };
+            if status == Status::SUCCESS {
+                break;
+            }
+            assert_eq!(status, Status::NOT_READY);
+        }
+        assert_eq!(block[..], [7; 4], "{schedule}");
+
+        ok!(cuMemcpyDtoHAsync_v2(block.as_mut_ptr().cast(), bench.upload(&[9; 4]), 16, stream));
+        if status!(cuStreamQuery(stream)) == Status::NOT_READY {
+            assert_ne!(block[..], [9; 4], "{schedule}");
+        }
+        ok!(cuStreamSynchronize(stream));
+        assert_eq!(block[..], [9; 4], "{schedule}");
+    }
 }
 
 #[test]

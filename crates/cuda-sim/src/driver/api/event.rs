@@ -94,12 +94,11 @@ unsafe extern "C" fn cuEventQuery(handle: CUevent) -> Status {
     call("cuEventQuery", Needs::Context, |entry| {
         let Some(recorded) = recorded(entry, handle)? else { return Ok(()) };
         entry.refuse_while_capturing()?;
-        if entry.driver().queue.done(recorded.task) {
-            entry.driver().host.join(&recorded.clock);
-            return entry.check();
+        if !entry.poll(&Goal::Tasks(vec![recorded.task]), Some(recorded.task)) {
+            return Err(Status::NOT_READY);
         }
-        entry.poll(&Goal::Tasks(vec![recorded.task]));
-        Err(Status::NOT_READY)
+        entry.driver().host.join(&recorded.clock);
+        entry.check()
     })
 }
 

@@ -126,13 +126,12 @@ unsafe extern "C" fn cuStreamQuery(stream: CUstream) -> Status {
     call("cuStreamQuery", Needs::Context, |entry| {
         let stream = entry.stream(stream)?;
         entry.refuse_capturing_stream(stream)?;
-        let goal = Goal::Stream(stream);
-        if entry.driver().queue.is_reached(&goal) {
-            entry.driver().learn(&goal);
-            return entry.check();
+        let (goal, last) = (Goal::Stream(stream), entry.driver().streams[&stream].tail);
+        if !entry.poll(&goal, last) {
+            return Err(Status::NOT_READY);
         }
-        entry.poll(&goal);
-        Err(Status::NOT_READY)
+        entry.driver().learn(&goal);
+        entry.check()
     })
 }
 

@@ -12,7 +12,7 @@ pub(super) mod transfer;
 pub(super) mod work;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
@@ -23,7 +23,7 @@ use self::{
     capture::{Capture, CaptureId},
     graph::{Exec, Graph},
     history::History,
-    queue::{Clock, Goal, Queue},
+    queue::{Clock, Goal, Queue, TaskId},
     transfer::{Copy, Place},
     work::Work,
 };
@@ -73,6 +73,8 @@ pub(super) struct Driver {
     /// Pinned host memory by address.
     pub(super) pinned: BTreeMap<usize, Pinned>,
     pub(super) queue: Queue,
+    /// Last tasks of queries that were answered with "not ready".
+    pub(super) polled: BTreeSet<TaskId>,
     /// What is remembered about each allocation, by its base, if the work of streams is checked against each other.
     pub(super) histories: BTreeMap<u64, History>,
     /// Tasks done so far.
@@ -131,6 +133,7 @@ impl Driver {
             blocks: BTreeMap::new(),
             pinned: BTreeMap::new(),
             queue: Queue::default(),
+            polled: BTreeSet::new(),
             histories: BTreeMap::new(),
             done: 0,
             last_host_function: 0,
