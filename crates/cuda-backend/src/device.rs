@@ -46,6 +46,14 @@ pub(crate) struct Ways {
     pub(crate) air: AirKernel,
 }
 
+/// Recordings that ended without a graph.
+#[derive(Debug, Default)]
+struct RefusedRecordings {
+    count: u64,
+    /// The reason of the last.
+    last: Option<String>,
+}
+
 /// One device, opened: its context, memory and kernels. Everything that lives on the device holds it.
 pub struct DeviceCtx {
     info: DeviceInfo,
@@ -58,7 +66,7 @@ pub struct DeviceCtx {
     events: Arc<Events>,
     timing_events: Events,
     reclaims: AtomicU64,
-    refused_recordings: AtomicU64,
+    refused_recordings: Mutex<RefusedRecordings>,
     links: Mutex<Links>,
     context: Arc<Context>,
 }
@@ -87,7 +95,7 @@ impl DeviceCtx {
             events,
             timing_events,
             reclaims: AtomicU64::new(0),
-            refused_recordings: AtomicU64::new(0),
+            refused_recordings: Mutex::default(),
             links: Mutex::default(),
             context,
         })
@@ -131,7 +139,7 @@ impl DeviceCtx {
             free_bytes,
             reclaims: self.reclaims.load(Ordering::Relaxed),
             pinned: self.pinned.counts(),
-            refused_recordings: self.refused_recordings.load(Ordering::Relaxed),
+            refused_recordings: lock(&self.refused_recordings).count,
         })
     }
 
@@ -173,8 +181,16 @@ impl DeviceCtx {
         lock(&self.links)
     }
 
-    pub(crate) fn note_refused_recording(&self) {
-        self.refused_recordings.fetch_add(1, Ordering::Relaxed);
+    /// Why the last recording without a graph had none; `None` if there was no such recording.
+    #[must_use]
+    pub fn refused_recording(&self) -> Option<String> {
+        lock(&self.refused_recordings).last.clone()
+    }
+
+    pub(crate) fn note_refused_recording(&self, reason: String) {
+        let mut refused = lock(&self.refused_recordings);
+        refused.count += 1;
+        refused.last = Some(reason);
     }
 
     /// Gives unused memory back to the device. What streams gave back is free only once they are done, so this waits

@@ -82,7 +82,7 @@ impl<'q> Begun<'q> {
             return Err(lost.clone());
         }
         if used.refused || device.context().refused_captures() != refused {
-            return Ok(no_graph(device));
+            return Ok(no_graph(device, "an op waits for the device, which a graph cannot".to_owned()));
         }
         Ok(Some(Ended { captured: joined.and(captured), used }))
     }
@@ -122,11 +122,11 @@ fn end(stream: &Stream) -> Result<Captured, Fault> {
 fn refused<T>(device: &DeviceCtx, fault: Fault) -> Result<Option<T>, BackendError> {
     match fault {
         Fault::Lost(error) => Err(error),
-        Fault::Refused { .. } => Ok(no_graph(device)),
+        refused @ Fault::Refused { .. } => Ok(no_graph(device, BackendError::from(refused).to_string())),
     }
 }
 
-fn no_graph<T>(device: &DeviceCtx) -> Option<T> {
-    device.note_refused_recording();
+fn no_graph<T>(device: &DeviceCtx, reason: String) -> Option<T> {
+    device.note_refused_recording(reason);
     None
 }
