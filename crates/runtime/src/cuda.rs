@@ -126,6 +126,12 @@ pub fn cuda_memory(queue: &CudaQueue) -> Result<MemoryUsage, BackendError> {
     queue.device().memory()
 }
 
+/// Why the last recording on the queue's device gave no graph, so that its ops ran one by one; `None` if every recording gave one.
+#[must_use]
+pub fn refused_recording(queue: &CudaQueue) -> Option<String> {
+    queue.device().refused_recording()
+}
+
 /// What the simulated driver has noticed so far and no result code shows: unordered accesses, and what a queue still
 /// held when it was dropped. Empty on any other driver.
 #[must_use]

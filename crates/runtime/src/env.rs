@@ -91,6 +91,28 @@ pub const VARIABLES: [Variable; 17] = [
     SIMULATED,
 ];
 
+/// What the names of variables of Trefoil begin with.
+const PREFIXES: [&str; 3] = ["TREFOIL_", "SUF_PFSS_", "RSI_ML_"];
+
+/// Variables of the workspace's tasks, which programs that they start inherit.
+const OF_TASKS: [&str; 2] = ["TREFOIL_PTX_CARGO", "TREFOIL_PTX_RUSTC"];
+
+/// Names of set environment variables that begin as those of Trefoil do but are none of [`VARIABLES`], sorted: misspelt
+/// ones, which would have no effect. [`Settings::from_env`] reports them as warnings of crate `tracing`.
+#[must_use]
+pub fn unknown_variables() -> Vec<String> {
+    let set = std::env::vars_os().filter(|(_, value)| !value.is_empty());
+    unknown(set.map(|(name, _)| name.to_string_lossy().into_owned()))
+}
+
+fn unknown(names: impl Iterator<Item = String>) -> Vec<String> {
+    let is_known = |name: &str| VARIABLES.iter().any(|v| v.name == name) || OF_TASKS.contains(&name);
+    let is_ours = |name: &str| PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let mut unknown: Vec<String> = names.filter(|name| is_ours(name) && !is_known(name)).collect();
+    unknown.sort();
+    unknown
+}
+
 /// Where the CUDA driver comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CudaLibrary {
@@ -150,6 +172,12 @@ pub enum SettingsError {
         /// The variable.
         variable: &'static str,
     },
+    /// No variable has this name: see [`unknown_variables`].
+    #[error("unknown variable {name}")]
+    Unknown {
+        /// The name.
+        name: String,
+    },
     /// An item of `TREFOIL_SIM` cannot be used.
     #[cfg(feature = "cuda")]
     #[error("TREFOIL_SIM: {0}")]
@@ -200,7 +228,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads the process environment.
+    /// Reads the process environment. [`unknown_variables`] are no error.
     ///
     /// # Errors
     /// [`SettingsError`] for the first variable whose value cannot be used.
@@ -210,6 +238,9 @@ impl Settings {
             Err(std::env::VarError::NotPresent) => Ok(None),
             Err(std::env::VarError::NotUnicode(_)) => Err(SettingsError::NotUnicode { variable: variable.name }),
         };
+        for name in unknown_variables() {
+            tracing::warn!("unknown variable {name}");
+        }
         Self::parse(read)
     }
 
@@ -351,6 +382,21 @@ mod tests {
             let error = with(variable.name, "-1x").unwrap_err().to_string();
             assert!(error.starts_with(variable.name) && error.contains("-1x"), "{error}");
         }
+    }
+
+    #[test]
+    fn misspelt_variables_are_unknown() {
+        let names = [
+            "TREFOIL_BACKENDS",
+            "PATH",
+            "TREFOIL_BACKEND",
+            "SUF_PFSS_",
+            "RSI_ML_STRICT",
+            "TREFOIL_PTX_CARGO",
+            "TREFOIL",
+        ];
+        let found = unknown(names.into_iter().map(str::to_owned));
+        assert_eq!(found, ["RSI_ML_STRICT", "SUF_PFSS_", "TREFOIL_BACKENDS"]);
     }
 
     #[test]

@@ -57,10 +57,11 @@ pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRank, AnyRef, AnyR
 pub use choice::{Choice, UnknownChoice};
 #[cfg(feature = "cuda")]
 pub use cuda::{
-    CudaFacts, cuda_facts, cuda_links, cuda_memory, cuda_modules, cuda_queue, nccl_facts, simulator_reports,
+    CudaFacts, cuda_facts, cuda_links, cuda_memory, cuda_modules, cuda_queue, nccl_facts, refused_recording,
+    simulator_reports,
 };
 pub use domain::Domain;
-pub use env::{CudaLibrary, NcclLibrary, Settings, SettingsError, VARIABLES, Variable, value_of};
+pub use env::{CudaLibrary, NcclLibrary, Settings, SettingsError, VARIABLES, Variable, unknown_variables, value_of};
 pub use error::{OpenError, Unavailable};
 pub use launch::{Launch, launch};
 pub use open::{BackendStatus, availability, cpu, open, open_for, open_with};
