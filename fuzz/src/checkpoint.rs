@@ -3,7 +3,10 @@
 
 use backend_api::{Buffer as _, Queue as _};
 use cpu_backend::CpuQueue;
-use nn_ops::{Mlp, MlpTraining, NnError, TensorRef, io::Checkpoint};
+use nn_ops::{
+    Mlp, MlpTraining, NnError, TensorRef,
+    io::{Checkpoint, SavedTensors, WeightsError},
+};
 
 use crate::queue::QUEUE;
 
@@ -12,7 +15,7 @@ const ROWS: usize = 2;
 
 /// Checks one input.
 pub fn check_input(bytes: &[u8]) {
-    let Ok(checkpoint) = Checkpoint::from_bytes(bytes) else { return };
+    let Ok(checkpoint) = without_digest(bytes) else { return };
     assert_eq!(bits(&reread(&checkpoint)), bits(&checkpoint));
     let q = &*QUEUE;
     let Ok(mut first) = Resumed::from(q, &checkpoint) else { return };
@@ -24,6 +27,13 @@ pub fn check_input(bytes: &[u8]) {
         second.step(q).expect("the same step");
         assert_eq!(bits(&second.save(q)), bits(&first.save(q)), "after a step");
     }
+}
+
+/// Reads a checkpoint as a reader with a digest does, which would reject almost every input before its content is read.
+fn without_digest(bytes: &[u8]) -> Result<Checkpoint, WeightsError> {
+    let file = SavedTensors::read(bytes)?;
+    let tensors = file.names().into_iter().map(|name| Ok((name.to_owned(), file.tensor(name)?)));
+    Ok(Checkpoint { tensors: tensors.collect::<Result<_, WeightsError>>()?, text: file.text().clone() })
 }
 
 fn reread(checkpoint: &Checkpoint) -> Checkpoint {

@@ -40,12 +40,16 @@ impl Checkpoint {
         write_safetensors_as(&self.tensors, DType::F32, &self.text)
     }
 
-    /// Reads the bytes of a safetensors file.
+    /// Reads the bytes that [`to_bytes`](Self::to_bytes) gave.
     ///
     /// # Errors
-    /// [`WeightsError`] if the container is malformed or holds other types than f32, f16 and bf16.
+    /// [`WeightsError`] if the container is malformed or holds other types than f32, f16 and bf16, if its content was changed, or
+    /// if it has no digest.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, WeightsError> {
         let file = SavedTensors::read(bytes)?;
+        if !file.has_digest() {
+            return Err(WeightsError::NoDigest);
+        }
         let tensors = file.names().into_iter().map(|name| Ok((name.to_owned(), file.tensor(name)?)));
         Ok(Self { tensors: tensors.collect::<Result<_, WeightsError>>()?, text: file.text().clone() })
     }

@@ -3,9 +3,15 @@
 use std::collections::BTreeMap;
 
 use backend_api::{DType, Real};
+use core::fmt::Write as _;
+
 use half::{bf16, f16};
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use sha2::{Digest as _, Sha256};
 use thiserror::Error;
+
+/// The key of the digest that every written file has in its text.
+const DIGEST: &str = "trefoil.sha256";
 
 /// Why bytes are not a safetensors file of floats, or not of those that were asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -17,6 +23,17 @@ pub enum WeightsError {
         /// What the format's own checks found.
         reason: String,
     },
+    /// The file is damaged: its content does not have the digest in its text.
+    #[error("damaged: expected SHA-256 {expected}, got {got}")]
+    Digest {
+        /// The digest in the file, escaped and truncated.
+        expected: String,
+        /// The digest of its content.
+        got: String,
+    },
+    /// The file of a checkpoint has no digest.
+    #[error("expected a digest under `{DIGEST}`, got none: this program did not write the file")]
+    NoDigest,
     /// A tensor is of another type.
     #[error("tensor `{name}`: expected F32, F16 or BF16, got {got}")]
     DType {
@@ -87,18 +104,35 @@ pub type TextByKey = BTreeMap<String, String>;
 pub struct SavedTensors<'a> {
     file: SafeTensors<'a>,
     text: TextByKey,
+    has_digest: bool,
 }
 
 impl<'a> SavedTensors<'a> {
-    /// Reads the header and checks it against the length.
+    /// Reads the header and checks it against the length, and the content against its digest in files that
+    /// [`write_safetensors_as`] wrote.
     ///
     /// # Errors
-    /// [`WeightsError::Container`] if the container is malformed.
+    /// [`WeightsError::Container`] if the container is malformed, [`WeightsError::Digest`] if the content was changed.
     pub fn read(bytes: &'a [u8]) -> Result<Self, WeightsError> {
         let file = SafeTensors::deserialize(bytes).map_err(container)?;
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(container)?;
-        let text = header.metadata().iter().flatten().map(|(key, value)| (key.clone(), value.clone())).collect();
-        Ok(Self { file, text })
+        let mut text: TextByKey =
+            header.metadata().iter().flatten().map(|(key, value)| (key.clone(), value.clone())).collect();
+        let expected = text.remove(DIGEST);
+        let saved = Self { file, text, has_digest: expected.is_some() };
+        let Some(expected) = expected else { return Ok(saved) };
+        let views = saved.names().into_iter().map(|name| Ok((name, saved.view(name)?)));
+        let got = digest(&views.collect::<Result<Vec<_>, WeightsError>>()?, &saved.text);
+        if expected == got {
+            return Ok(saved);
+        }
+        let shown = expected.chars().take(64).flat_map(char::escape_default).collect();
+        Err(WeightsError::Digest { expected: shown, got })
+    }
+
+    /// Whether the content was checked against a digest.
+    pub(super) const fn has_digest(&self) -> bool {
+        self.has_digest
     }
 
     /// The names of the tensors, in order.
@@ -193,7 +227,8 @@ pub fn write_safetensors(tensors: &Tensors) -> Result<Vec<u8>, WeightsError> {
     write_safetensors_as(tensors, DType::F32, &TextByKey::new())
 }
 
-/// Writes tensors as a safetensors file whose elements are of type `dtype`, rounded to nearest, with `text` beside them.
+/// Writes tensors as a safetensors file whose elements are of type `dtype`, rounded to nearest, with `text` and a SHA-256 of all
+/// content, by which [`SavedTensors::read`] notices damage. Nothing is signed: a digest does not show deliberate changes.
 ///
 /// # Errors
 /// [`WeightsError::Length`] if a tensor does not have as many elements as its shape says, [`WeightsError::Range`] if finite
@@ -222,10 +257,37 @@ pub fn write_safetensors_as(tensors: &Tensors, dtype: DType, text: &TextByKey) -
     };
     let mut views = Vec::with_capacity(tensors.len());
     for ((name, tensor), bytes) in tensors.iter().zip(&encoded) {
-        views.push((name, TensorView::new(dtype, tensor.shape.clone(), bytes).map_err(container)?));
+        views.push((name.as_str(), TensorView::new(dtype, tensor.shape.clone(), bytes).map_err(container)?));
     }
-    let text = (!text.is_empty()).then(|| text.clone().into_iter().collect());
-    safetensors::serialize(views, text).map_err(container)
+    let digest = digest(&views, text);
+    let text = text.clone().into_iter().chain([(DIGEST.to_owned(), digest)]).collect();
+    safetensors::serialize(views, Some(text)).map_err(container)
+}
+
+/// SHA-256 in hexadecimal over tensors in the order of their names and text in the order of its keys. Every part is preceded by its
+/// length, so that no two files have the same input.
+fn digest(views: &[(&str, TensorView<'_>)], text: &TextByKey) -> String {
+    let mut hash = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    part(&(views.len() as u64).to_le_bytes());
+    for (name, view) in views {
+        let shape: Vec<u8> = view.shape().iter().flat_map(|&dim| (dim as u64).to_le_bytes()).collect();
+        part(name.as_bytes());
+        part(format!("{:?}", view.dtype()).as_bytes());
+        part(&shape);
+        part(view.data());
+    }
+    for (key, value) in text.iter().filter(|(key, _)| *key != DIGEST) {
+        part(key.as_bytes());
+        part(value.as_bytes());
+    }
+    hash.finalize().iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}"); // writing to a string does not fail
+        text
+    })
 }
 
 /// The little-endian elements, and how many finite ones became infinite.
@@ -271,6 +333,19 @@ mod tests {
                 assert!(tensors.values().all(|t| t.shape.iter().product::<usize>() == t.data.len()));
             }
         }
+    }
+
+    #[test]
+    fn every_flipped_bit_of_the_content_is_refused() {
+        let bytes = write_safetensors(&sample()).unwrap();
+        for bit in 8 * (bytes.len() - 28)..8 * bytes.len() {
+            let mut changed = bytes.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert!(matches!(read_safetensors(&changed), Err(WeightsError::Digest { .. })), "{bit}");
+        }
+        // A file of another program has none.
+        let view = TensorView::new(Dtype::F32, vec![1], &[0; 4]).unwrap();
+        assert!(read_safetensors(&safetensors::serialize([("n", view)], None).unwrap()).is_ok());
     }
 
     #[test]
