@@ -14,6 +14,7 @@ use std::{
 use inference::{
     Architecture, InferenceError, Limits, Model,
     folder::{self, KeyFolder, Manifest},
+    party::Role,
     tls::fuzzing::Acceptor,
 };
 use pfss::Party;
@@ -109,7 +110,8 @@ fn check_folder(path: &Path, folder: KeyFolder) {
     let (expected, bytes) = (folder.model().plan().expect("a plan").deals().count(), folder.key_bytes());
     let on_disk: u64 = (0..expected).map(|index| size(&path.join(format!("{index:03}.key")))).sum();
     assert_eq!(bytes, on_disk, "bytes of keys");
-    assert_eq!(folder.consume().expect("fresh keys").len(), expected);
+    let images = vec![0; folder.model().count() * folder.model().input_len()];
+    assert_eq!(folder.consume(Role::Client(&images)).expect("fresh keys").len(), expected);
     let left = fs::read_dir(path).expect("a folder").map(|entry| read(&entry).0);
     let mut left: Vec<_> = left.collect();
     left.sort();

@@ -58,6 +58,15 @@ impl Command {
         }
     }
 
+    /// Whether unknown environment variables are an error. `doctor` lists them.
+    pub(crate) const fn reads_environment(&self) -> bool {
+        match self {
+            Self::Doctor(_) => false,
+            Self::Stark(args) => !args.command.is_on_the_host(),
+            _ => true,
+        }
+    }
+
     /// The files that it names, but for folders and what is in them.
     pub(crate) fn files(&self) -> Vec<Named<'_>> {
         match self {

@@ -1,12 +1,15 @@
 //! Files that a command line names, and which of them are the same.
 
 use std::{
-    fs::{self, Metadata},
-    io::{self, ErrorKind},
+    fs::{self, File, Metadata},
+    io::{self, ErrorKind, Read as _},
     path::{Path, PathBuf},
 };
 
 use crate::exit::Usage;
+
+/// The most bytes of a pipe or a device, which may have no end.
+const MAX_STREAM: u64 = 1 << 28;
 
 /// A file that an option or an argument names.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +95,30 @@ pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
+/// Reads a file whole: a regular file of any size that fits in memory, or up to 256 MiB of a pipe or a device.
+///
+/// # Errors
+/// [`ErrorKind::OutOfMemory`] for a file that does not fit, [`ErrorKind::FileTooLarge`] for a stream that goes on, and what the system
+/// reports.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let found = file.metadata()?;
+    let mut bytes = Vec::new();
+    if found.is_file() {
+        let len = found.len();
+        let room = usize::try_from(len).map_err(|_| ErrorKind::OutOfMemory)?;
+        bytes
+            .try_reserve_exact(room)
+            .map_err(|_| io::Error::new(ErrorKind::OutOfMemory, format!("{len} bytes do not fit in memory")))?;
+        // It may grow while it is read.
+        file.take(len).read_to_end(&mut bytes)?;
+    } else if file.take(MAX_STREAM + 1).read_to_end(&mut bytes)? as u64 > MAX_STREAM {
+        let reason = format!("expected at most {MAX_STREAM} bytes of a pipe or a device");
+        return Err(io::Error::new(ErrorKind::FileTooLarge, reason));
+    }
+    Ok(bytes)
+}
+
 /// The folder that a path is in.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -102,6 +129,17 @@ fn node(file: &Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt as _;
 
     (file.dev(), file.ino())
+}
+
+/// Whether two open files are one. Where the system does not number files, they count as one.
+pub(crate) fn same_file(a: &Metadata, b: &Metadata) -> bool {
+    #[cfg(unix)]
+    return node(a) == node(b);
+    #[cfg(not(unix))]
+    {
+        let _ = (a, b);
+        true
+    }
 }
 
 #[cfg(unix)]

@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod exit;
 mod files;
+mod interrupt;
 mod isolate;
 mod nn;
 mod output;
@@ -26,6 +27,7 @@ use std::{
 
 use anyhow::Result;
 use clap::Parser;
+use runtime::{OpenError, SettingsError};
 
 use crate::{
     args::{Cli, Command},
@@ -35,7 +37,9 @@ use crate::{
 };
 
 fn main() -> ExitCode {
-    let code = exit::code(run(&Cli::parse()));
+    let result = run(&Cli::parse());
+    interrupt::wait_if_ending();
+    let code = exit::code(result);
     if runtime::abandoned() {
         // Work hangs on the device, and the driver would wait for it as this process ends.
         let _gone = io::stdout().flush();
@@ -46,6 +50,10 @@ fn main() -> ExitCode {
 
 /// Runs the command, within a trace if one is asked for.
 fn run(cli: &Cli) -> Result<()> {
+    let unknown = if cli.command.reads_environment() { runtime::unknown_variables() } else { Vec::new() };
+    if let Some(name) = unknown.into_iter().next() {
+        return Err(OpenError::from(SettingsError::Unknown { name }).into());
+    }
     if let Some(reason) = cli.command.has_no_trace().filter(|_| cli.trace.is_some()) {
         return Err(Usage(format!("`--trace` shows the ops of one process, and {reason}")).into());
     }

@@ -19,9 +19,9 @@ pub(crate) fn print(text: &str) -> Result<()> {
 
 /// A file to be written.
 ///
-/// Whether it can be is found out at once, before there is any work to lose. A regular file is written under another
-/// name in its folder, and takes its own when it is complete: what was there until then is replaced, not changed,
-/// unless the system allows only that. A pipe or a device is written to as it is. Behind a symbolic link, it is the
+/// Whether it can be is found out at once, before there is any work to lose. A regular file takes its name when it is
+/// complete, and has none until then, or another one in its folder where the system has no unnamed files: what was there
+/// is replaced, not changed, unless the system allows only that. A pipe or a device is written to as it is. Behind a symbolic link, it is the
 /// file it points to.
 pub(crate) struct Output {
     place: Place,
@@ -83,7 +83,7 @@ impl Place {
         }
         let at = resolved(path)?;
         // It is gone again while the work is done, so that nothing is left of a program that is interrupted.
-        drop(temporary(&at, public)?);
+        drop(Incomplete::beside(&at, public)?);
         Ok(Self::Named { at, public })
     }
 
@@ -91,20 +91,122 @@ impl Place {
         match self {
             Self::Open { mut file, .. } => file.write_all(bytes),
             Self::Named { at, public } => {
-                let mut file = temporary(&at, public)?;
-                file.write_all(bytes)?;
-                file.as_file().sync_all()?;
-                let Err(refused) = file.persist(&at) else { return Ok(()) };
+                let mut file = Incomplete::beside(&at, public)?;
+                file.write(bytes)?;
+                let Err(refused) = file.name(&at) else { return Ok(()) };
                 // A file that is mounted by itself, or another user's in a folder like `/tmp`, cannot be replaced but
                 // written.
                 let Ok(mut there) = OpenOptions::new().write(true).truncate(true).open(&at) else {
-                    return Err(refused.error);
+                    return Err(refused);
                 };
                 there.write_all(bytes)?;
                 there.sync_all()
             }
         }
     }
+}
+
+/// A file that takes its name when it is complete, and is gone if it does not.
+pub(crate) enum Incomplete {
+    /// Without a name until then.
+    Unnamed(File),
+    /// With another name in the same folder, where the system has no unnamed files.
+    Renamed(NamedTempFile),
+}
+
+impl Incomplete {
+    /// An empty file on the file system of `path`.
+    pub(crate) fn beside(path: &Path, public: bool) -> io::Result<Self> {
+        match unnamed(path, public)? {
+            Some(file) => Ok(Self::Unnamed(file)),
+            None => temporary(path, public).map(Self::Renamed),
+        }
+    }
+
+    /// Writes the bytes, down to the disk.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let file = match self {
+            Self::Unnamed(file) => file,
+            Self::Renamed(file) => file.as_file_mut(),
+        };
+        file.write_all(bytes)?;
+        file.sync_all()
+    }
+
+    /// The open file.
+    pub(crate) fn file(&self) -> &File {
+        match self {
+            Self::Unnamed(file) => file,
+            Self::Renamed(file) => file.as_file(),
+        }
+    }
+
+    /// Takes the name `path`, which no file has.
+    ///
+    /// # Errors
+    /// [`ErrorKind::AlreadyExists`] if a file has it.
+    pub(crate) fn name_new(self, path: &Path) -> io::Result<File> {
+        match self {
+            Self::Unnamed(file) => name(&file, path).map(|()| file),
+            Self::Renamed(file) => Ok(file.persist_noclobber(path)?),
+        }
+    }
+
+    /// Takes the name `path`, and the place of the file that has it.
+    pub(crate) fn name(self, path: &Path) -> io::Result<File> {
+        match self {
+            Self::Unnamed(file) => match name(&file, path) {
+                // A name that is taken passes to a file only from another name.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    Builder::new().make_in(folder_of(path), |other| name(&file, other))?.persist(path)?;
+                    Ok(file)
+                }
+                named => named.map(|()| file),
+            },
+            Self::Renamed(file) => Ok(file.persist(path)?),
+        }
+    }
+}
+
+/// An empty file without a name on the file system of `path`; `None` where the system has none.
+#[cfg(target_os = "linux")]
+fn unnamed(path: &Path, public: bool) -> io::Result<Option<File>> {
+    use rustix::{
+        fs::{Mode, OFlags, open},
+        io::Errno,
+    };
+
+    // A name is given through `/proc`.
+    if !Path::new("/proc/self/fd").is_dir() {
+        return Ok(None);
+    }
+    let mode = Mode::from_raw_mode(if public { 0o644 } else { 0o600 });
+    match open(folder_of(path), OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, mode) {
+        Ok(file) => Ok(Some(file.into())),
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// Gives an unnamed file the name `path`.
+#[cfg(target_os = "linux")]
+fn name(file: &File, path: &Path) -> io::Result<()> {
+    use std::os::fd::AsRawFd as _;
+
+    use rustix::fs::{AtFlags, CWD, linkat};
+
+    let source = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(linkat(CWD, source, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed(_: &Path, _: bool) -> io::Result<Option<File>> {
+    Ok(None)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn name(_: &File, _: &Path) -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
 }
 
 /// An empty file beside `path`, which is removed when it is dropped.

@@ -17,12 +17,22 @@ pub enum InferenceError {
         /// What is wrong with them.
         reason: String,
     },
-    /// The images are not what the model takes.
-    #[error("expected {expected} pixels of at most {} for the batch, got {got}", 1 << crate::FRACTION_BITS)]
+    /// The images have another number of pixels than the batch.
+    #[error("expected {expected} pixels for the batch, got {got}")]
     Images {
         /// Pixels of the batch.
         expected: usize,
-        /// Pixels supplied, or the first that is too large.
+        /// Pixels supplied.
+        got: usize,
+    },
+    /// A pixel is out of range.
+    #[error("expected pixels of at most {max} in fixed point, got {got} at {at}")]
+    Pixel {
+        /// The index of the first such pixel in the batch.
+        at: usize,
+        /// The greatest value, 1 in fixed point.
+        max: u64,
+        /// Its value.
         got: u64,
     },
     /// No architecture has this name.

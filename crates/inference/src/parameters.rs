@@ -54,10 +54,19 @@ impl Parameters {
         Self { words: model.parameters().into_iter().map(words).collect() }
     }
 
-    /// The words of one parameter.
+    /// Checks that every weight of `model` is there, with its number of elements.
+    pub(crate) fn check(&self, model: &Model) -> Result<(), InferenceError> {
+        model.parameters().iter().try_for_each(|parameter| self.words(&parameter.name, parameter.len()).map(drop))
+    }
+
+    /// A copy of the words of one parameter.
     pub(crate) fn get(&self, name: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
+        self.words(name, len).map(<[u64]>::to_vec)
+    }
+
+    fn words(&self, name: &str, len: usize) -> Result<&[u64], InferenceError> {
         match self.words.get(name) {
-            Some(words) if words.len() == len => Ok(words.to_vec()),
+            Some(words) if words.len() == len => Ok(words),
             _ => Err(InferenceError::Parameters { reason: format!("`{name}`: expected {len} elements of this model") }),
         }
     }

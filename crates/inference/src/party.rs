@@ -50,6 +50,19 @@ impl Role<'_> {
             Self::Server(_) => Party::One,
         }
     }
+
+    /// Checks the inputs without keys: [`KeyFolder::consume`](crate::folder::KeyFolder::consume) does so before it marks
+    /// a folder as used.
+    ///
+    /// # Errors
+    /// [`InferenceError::Images`] or [`InferenceError::Pixel`] for images, [`InferenceError::Parameters`] for weights
+    /// that `model` does not take.
+    pub fn check(&self, model: &Model) -> Result<(), InferenceError> {
+        match self {
+            Self::Client(images) => model.check_images(images),
+            Self::Server(weights) => weights.check(model),
+        }
+    }
 }
 
 /// Runs `model` with the keys of [`Model::plan`] over an open channel. `progress` is told each step before it runs.
@@ -59,7 +72,7 @@ impl Role<'_> {
 ///
 /// # Errors
 /// [`InferenceError::Keys`] or [`InferenceError::Pfss`] for keys that are not those of the plan and this party, before
-/// anything is sent. [`InferenceError::Images`] or [`InferenceError::Parameters`] for inputs that do not fit.
+/// anything is sent. As [`Role::check`] for inputs that do not fit, also before anything is sent.
 /// [`InferenceError::Pfss`] if the session fails.
 pub fn run<Q: FssOps, C: Channel>(
     q: &Q,
@@ -69,9 +82,10 @@ pub fn run<Q: FssOps, C: Channel>(
     role: Role<'_>,
     progress: impl FnMut(&str),
 ) -> Result<Inferred, InferenceError> {
+    role.check(model)?;
     let keys = Keys::new(&model.plan()?, role.party(), keys)?;
     let input = match role {
-        Role::Client(images) => model.input(images)?,
+        Role::Client(images) => model.shares(images.to_vec()),
         Role::Server(_) => model.shares(vec![0; model.count() * model.input_len()]),
     };
     let mut shared = Shared { q, session: Session::new(channel), keys, role, progress, steps: Vec::new() };

@@ -30,6 +30,8 @@ struct Facts {
     compiled: Option<kernels::Compiled>,
     active: Active,
     variables: Vec<VariableFact>,
+    /// Set ones that nothing reads, probably misspelt.
+    unknown_variables: Vec<String>,
 }
 
 /// The CUDA driver and what it shows, or the reason why there is none.
@@ -154,6 +156,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<()> {
         compiled,
         active,
         variables: variables.into(),
+        unknown_variables: runtime::unknown_variables(),
     };
     let mut out = io::stdout().lock();
     if args.json {
@@ -268,6 +271,9 @@ fn print(out: &mut impl io::Write, facts: &Facts) -> io::Result<()> {
     for variable in &facts.variables {
         let value = variable.value.as_deref().unwrap_or("(unset)");
         writeln!(out, "  {:<24} {:<10} {}", variable.name, value, variable.help)?;
+    }
+    for name in &facts.unknown_variables {
+        writeln!(out, "  {name:<24} unknown: no variable has this name")?;
     }
     Ok(())
 }

@@ -40,6 +40,7 @@ pub(crate) struct DealArgs {
 pub(super) fn run(args: &DealArgs) -> Result<()> {
     let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
     let model = Model::new(args.model, args.count as usize)?;
+    super::before_dealing(&args.out)?;
     let bar = super::bar(&model.plan()?, 0, "deal keys")?;
     let manifests = folder::deal(&q, &model, &args.out, |step| super::advance(&bar, step))?;
     bar.finish_and_clear();

@@ -1,7 +1,6 @@
 //! `trefoil pfss infer`: the client of private inference.
 
 use std::{
-    fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
@@ -9,7 +8,8 @@ use std::{
 use anyhow::{Context as _, Result, ensure};
 use clap::Args;
 use inference::{
-    InferenceError, Model, Parameters, digits,
+    InferenceError, Model, Parameters,
+    digits::{self, MAX_PIXEL},
     party::{self, Role},
     plain,
 };
@@ -22,7 +22,11 @@ use super::{
     kind::Kind,
     report::{Difference, Report},
 };
-use crate::{files::Named, output::Output};
+use crate::{
+    exit::Usage,
+    files::{self, Named},
+    output::Output,
+};
 
 /// Run the client: hold the images, learn their classes.
 ///
@@ -78,14 +82,16 @@ pub(super) fn run(args: &InferArgs) -> Result<()> {
     let (model, key_bytes) = (folder.model().clone(), folder.key_bytes());
     let (images, truth) = input(args, &model)?;
     let weights = args.compare.as_deref().map(|path| parameters(&model, path)).transpose()?;
-    let plan = model.plan()?;
+    let (plan, role) = (model.plan()?, Role::Client(&images));
+    role.check(&model)?;
     let out = args.out.as_deref().map(Output::begin).transpose()?;
+    let json = args.json.as_deref().map(Output::begin).transpose()?;
 
     let endpoint = folder.endpoint(args.limits.limits());
     let channel = endpoint.connect(&args.connect).map_err(InferenceError::from)?;
-    let keys = folder.consume()?;
+    let keys = folder.consume(role)?;
     let bar = super::bar(&plan, 1, "infer")?;
-    let done = party::run(&q, &model, keys, channel, Role::Client(&images), |step| super::advance(&bar, step))?;
+    let done = party::run(&q, &model, keys, channel, role, |step| super::advance(&bar, step))?;
     bar.finish_and_clear();
 
     let logits = done.logits.as_deref().unwrap_or_default();
@@ -103,14 +109,14 @@ pub(super) fn run(args: &InferArgs) -> Result<()> {
     if let Some(out) = out {
         out.finish(&write_npy(&NpyArray { shape: vec![classes.len()], data: classes })?)?;
     }
-    report.print(args.json.as_deref())
+    report.print(json)
 }
 
 /// Images in fixed point, and their digits where they are known.
 fn input(args: &InferArgs, model: &Model) -> Result<(Vec<u64>, Option<Vec<u8>>)> {
-    let bytes = |path: &Path| -> Result<Vec<u8>> {
-        let file = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
-        Ok(read_npy::<u8>(&file).with_context(|| format!("parsing {}", path.display()))?.data)
+    let array = |path: &Path| -> Result<NpyArray<u8>> {
+        let file = files::read(path).with_context(|| format!("reading {}", path.display()))?;
+        read_npy(&file).with_context(|| format!("parsing {}", path.display()))
     };
     let Some(path) = &args.images else {
         let test = digits::load()?.1;
@@ -118,13 +124,28 @@ fn input(args: &InferArgs, model: &Model) -> Result<(Vec<u64>, Option<Vec<u8>>)>
         let test = test.take(model.count());
         return Ok((test.fixed_point(), Some(test.labels)));
     };
-    let truth = args.labels.as_deref().map(bytes).transpose()?;
-    let wrong = truth.as_ref().is_some_and(|truth| truth.len() != model.count());
-    ensure!(!wrong, "expected {} labels, as many as images were dealt for", model.count());
-    Ok((digits::fixed_point(&bytes(path)?), truth))
+    let (images, count, features) = (array(path)?, model.count(), model.input_len());
+    let unusable = |path: &Path, reason: String| Usage(format!("{}: {reason}", path.display()));
+    let fits = images.shape.first() == Some(&count) && images.data.len() == count * features;
+    if !fits {
+        let got = &images.shape;
+        let reason = format!("expected the shape [{count}, {features}], as many images as were dealt for, got {got:?}");
+        return Err(unusable(path, reason).into());
+    }
+    if let Some(at) = images.data.iter().position(|&pixel| pixel > MAX_PIXEL) {
+        let (image, got) = (at / features, images.data[at]);
+        return Err(unusable(path, format!("expected pixels of 0 to {MAX_PIXEL}, image {image} has {got}")).into());
+    }
+    let Some(labels) = &args.labels else { return Ok((digits::fixed_point(&images.data), None)) };
+    let truth = array(labels)?;
+    if truth.shape != [count] {
+        let reason = format!("expected {count} labels, one for each image, got the shape {:?}", truth.shape);
+        return Err(unusable(labels, reason).into());
+    }
+    Ok((digits::fixed_point(&images.data), Some(truth.data)))
 }
 
 fn parameters(model: &Model, path: &Path) -> Result<Parameters> {
-    let bytes = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
+    let bytes = files::read(path).with_context(|| format!("reading {}", path.display()))?;
     Ok(Parameters::read(model, &bytes)?)
 }

@@ -1,12 +1,11 @@
 //! `trefoil pfss inspect`: the public facts of any keys.
 
 use std::{
-    fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::Args;
 use inference::folder::KeyFolder;
 use pfss::Party;
@@ -16,7 +15,7 @@ use super::{
     bundle,
     kind::{Kind, folder_of, unknown},
 };
-use crate::files::Named;
+use crate::{files::Named, output::Output};
 
 /// Show what keys are for: model or gate, party, sizes, costs. Never a secret.
 #[derive(Args, Debug)]
@@ -54,7 +53,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<()> {
         }
     };
     if let Some(path) = &args.json {
-        fs::write(path, serde_json::to_vec_pretty(&facts)?).with_context(|| format!("writing {}", path.display()))?;
+        Output::begin(path)?.finish(&serde_json::to_vec_pretty(&facts)?)?;
     }
     Ok(())
 }

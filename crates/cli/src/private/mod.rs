@@ -16,12 +16,20 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use inference::{Limits, Plan, folder::KeyFolder, tls::TlsError};
+use inference::{
+    Limits, Plan,
+    folder::{KeyFolder, Stale, remove_stale},
+    tls::TlsError,
+};
 use pfss::Party;
 
 pub(crate) use report::Report;
 
-use crate::files::Named;
+use crate::{
+    exit::say,
+    files::{Named, folder_of},
+    interrupt,
+};
 
 /// Function secret sharing: private inference between two processes, and keys of single gates.
 ///
@@ -91,6 +99,22 @@ pub(crate) fn run(command: &PfssCommand) -> Result<()> {
         PfssCommand::Inspect(args) => inspect::run(args),
         PfssCommand::Verify(args) => verify::run(args),
     }
+}
+
+/// Has a signal remove what is unfinished of the folder `out`, and removes what killed programs left beside it.
+fn before_dealing(out: &Path) -> Result<()> {
+    interrupt::watch()?;
+    // A folder that cannot be read is an error when the keys are written.
+    for Stale { path, bytes, removed } in remove_stale(folder_of(out)).unwrap_or_default() {
+        let (path, size) = (path.display(), bytes >> 10);
+        match removed {
+            Ok(()) => say("note", &format!("removed {path}, {size} KiB of keys that an earlier run did not finish")),
+            Err(e) => {
+                say("warning", &format!("{path} holds {size} KiB of keys that an earlier run did not finish: {e}"))
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Reports on standard error who was refused: each of the first ten, and then the last one each time their number

@@ -1,18 +1,16 @@
 //! What a run of private inference took, as one party saw it.
 
-use std::{
-    fs,
-    io::{self, Write as _},
-    path::Path,
-};
+use std::io::{self, Write as _};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use inference::{
     Model, Plan,
     party::{Inferred, Measured},
 };
 use pfss::Party;
 use serde::{Deserialize, Serialize};
+
+use crate::output::Output;
 
 /// What one party prints, and writes as JSON.
 #[derive(Debug, Deserialize, Serialize)]
@@ -78,7 +76,7 @@ impl Report {
     }
 
     /// Prints the report, writes it if asked to, and fails if the run was not what was planned.
-    pub(super) fn print(&self, json: Option<&Path>) -> Result<()> {
+    pub(super) fn print(&self, json: Option<Output>) -> Result<()> {
         let mut out = io::stdout().lock();
         for step in &self.steps {
             let Measured { step, seconds, sent_bytes, rounds } = step;
@@ -100,9 +98,8 @@ impl Report {
                 "against the model in the clear: {different} of {logits} logits differ, greatest {greatest}"
             )?;
         }
-        if let Some(path) = json {
-            let text = serde_json::to_vec_pretty(self)?;
-            fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
+        if let Some(json) = json {
+            json.finish(&serde_json::to_vec_pretty(self)?)?;
         }
         let (sent, predicted) = (self.sent_bytes, self.predicted_bytes);
         ensure!(sent == predicted, "sent {sent} bytes where the plan predicted {predicted}");

@@ -1,7 +1,6 @@
 //! `trefoil pfss serve`: the server of private inference.
 
 use std::{
-    fs,
     io::{self, Write as _},
     net::TcpListener,
     path::PathBuf,
@@ -18,7 +17,10 @@ use pfss::Party;
 use runtime::{Choice, Domain};
 
 use super::{LimitArgs, kind::Kind, refusals, report::Report};
-use crate::files::Named;
+use crate::{
+    files::{self, Named},
+    output::Output,
+};
 
 /// Run the server: hold the weights, learn nothing.
 ///
@@ -63,9 +65,10 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     Kind::Model.expect(&args.keys)?;
     let folder = super::open(&args.keys, Party::One)?;
     let (model, key_bytes) = (folder.model().clone(), folder.key_bytes());
-    let bytes = fs::read(&args.weights).with_context(|| format!("reading {}", args.weights.display()))?;
+    let bytes = files::read(&args.weights).with_context(|| format!("reading {}", args.weights.display()))?;
     let weights = Parameters::read(&model, &bytes)?;
-    let plan = model.plan()?;
+    let (plan, role) = (model.plan()?, Role::Server(&weights));
+    let json = args.json.as_deref().map(Output::begin).transpose()?;
 
     let listener = TcpListener::bind(&args.listen).with_context(|| format!("listening on {}", args.listen))?;
     {
@@ -76,9 +79,9 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     let patience = args.wait.map(|seconds| Duration::from_secs(seconds.into()));
     let endpoint = folder.endpoint(args.limits.limits());
     let channel = endpoint.accept(&listener, patience, refusals()).map_err(InferenceError::from)?;
-    let keys = folder.consume()?;
+    let keys = folder.consume(role)?;
     let bar = super::bar(&plan, 1, "serve")?;
-    let done = party::run(&q, &model, keys, channel, Role::Server(&weights), |step| super::advance(&bar, step))?;
+    let done = party::run(&q, &model, keys, channel, role, |step| super::advance(&bar, step))?;
     bar.finish_and_clear();
-    Report::new(&model, &plan, Party::One, key_bytes, &done).print(args.json.as_deref())
+    Report::new(&model, &plan, Party::One, key_bytes, &done).print(json)
 }

@@ -84,6 +84,17 @@ fn an_unavailable_backend_ends_with_code_3_and_its_reason() {
 }
 
 #[test]
+fn misspelt_variables_are_refused_and_doctor_lists_them() {
+    let mut demo = trefoil();
+    demo.args(["demo", "--small"]).env("TREFOIL_BACKENDS", "gpu");
+    let said = text(&demo.assert().code(2).get_output().stderr);
+    assert!(said.contains("environment: unknown variable TREFOIL_BACKENDS"), "{said}");
+    assert!(said.contains("`trefoil doctor` lists every variable"), "{said}");
+    let shown = text(&trefoil().arg("doctor").env("RSI_ML_BACKENDS", "gpu").assert().success().get_output().stdout);
+    assert!(shown.contains("RSI_ML_BACKENDS          unknown: no variable has this name"), "{shown}");
+}
+
+#[test]
 fn doctor_shows_the_devices_of_the_simulated_driver() {
     let mut doctor = trefoil();
     doctor.args(["doctor", "--json"]).env("TREFOIL_BACKEND", "sim").env("TREFOIL_SIM", "devices=2;cc=9.0;mem=64M");

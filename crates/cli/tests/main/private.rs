@@ -222,3 +222,81 @@ fn parties_of_different_deals_refuse_each_other() {
     let shown = output(pfss("inspect").arg(out.join("party1")), LIMIT);
     assert!(text(&shown.stdout).contains("model  digits for 1 images"), "{}", text(&shown.stdout));
 }
+
+#[test]
+fn wrong_files_of_a_party_are_refused_before_its_keys_are_used() {
+    let (scratch, out) = deal(8);
+    let at = |name: &str| scratch.path().join(name).to_str().unwrap().to_owned();
+    let write = |name: &str, shape: &[usize], value: u8| {
+        let data = vec![value; shape.iter().product()];
+        let array = nn_ops::io::NpyArray { shape: shape.to_vec(), data };
+        fs::write(at(name), nn_ops::io::write_npy(&array).unwrap()).unwrap();
+        at(name)
+    };
+    let fit = write("fit", &[8, 8, 8], 16);
+    let (few, wide, bright) = (write("few", &[5, 64], 1), write("wide", &[64, 8], 1), write("bright", &[8, 64], 17));
+    let labels = write("labels", &[7], 1);
+    let json = at("none/report.json");
+    // The other party is never asked: nobody listens.
+    for (more, code, expected) in [
+        (&["--images", &few][..], 2, "expected the shape [8, 64], as many images as were dealt for, got [5, 64]"),
+        (&["--images", &wide], 2, "expected the shape [8, 64], as many images as were dealt for, got [64, 8]"),
+        (&["--images", &bright], 2, "expected pixels of 0 to 16, image 0 has 17"),
+        (&["--images", &fit, "--labels", &labels], 2, "expected 8 labels, one for each image, got the shape [7]"),
+        (&["--images", "/dev/zero"], 1, "expected at most 268435456 bytes of a pipe or a device"),
+        (&["--images", &fit, "--json", &json], 1, "writing "),
+        (&["--images", &fit, "--compare", TRANSFORMER], 1, "weights: "),
+    ] {
+        let (got, message) = failed(&output(infer(&out.join("party0"), "127.0.0.1:1").args(more), LIMIT));
+        assert!(got == Some(code) && message.contains(expected), "{more:?}: {message}");
+    }
+    for (weights, more, expected) in [(TRANSFORMER, "", "weights: "), (DIGITS, &json[..], "writing ")] {
+        let mut server = pfss("serve");
+        server.arg("--keys").arg(out.join("party1")).args(["--weights", weights]);
+        server.args(["--json", more].iter().filter(|_| !more.is_empty()));
+        let (code, message) = failed(&output(&mut server, LIMIT));
+        assert!(code == Some(1) && message.contains(expected), "{message}");
+    }
+    let verified = output(pfss("verify").arg(&out), LIMIT);
+    assert!(verified.status.success(), "{}", text(&verified.stderr));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_ended_deal_leaves_no_keys_and_a_killed_one_is_removed_by_the_next() {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use rustix::process::{Pid, Signal, kill_process};
+
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("deal");
+    let entries = || fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    // A deal that has written some of its keys.
+    let started = || {
+        let mut command = pfss("deal");
+        let mut deal = command.args(["--model", "transformer", "--count", "64", "--out"]).arg(&out).spawn().unwrap();
+        let start = Instant::now();
+        loop {
+            let keys = entries().first().map(|folder| folder.join("party1/002.key"));
+            if keys.is_some_and(|keys| keys.is_file()) {
+                return deal;
+            }
+            assert!(start.elapsed() < LIMIT && deal.try_wait().unwrap().is_none(), "no keys were seen");
+        }
+    };
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let deal = started();
+        kill_process(Pid::from_child(&deal), signal).unwrap();
+        assert_eq!(output_of(deal, LIMIT).status.signal(), Some(signal.as_raw()));
+        assert!(entries().is_empty(), "{signal:?}: {:?}", entries());
+    }
+    let killed = started();
+    kill_process(Pid::from_child(&killed), Signal::KILL).unwrap();
+    assert!(!output_of(killed, LIMIT).status.success());
+    let left = entries();
+    assert_eq!(left.len(), 1);
+    let done = output(pfss("deal").args(["--count", "1", "--out"]).arg(&out), LIMIT);
+    let said = text(&done.stderr);
+    assert!(done.status.success() && said.contains(&format!("note: removed {}", left[0].display())), "{said}");
+    assert_eq!(entries(), [out]);
+}

@@ -10,7 +10,10 @@ use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use super::hex;
-use crate::{InferenceError, tls::Identity};
+use crate::{
+    InferenceError,
+    tls::{Fingerprint, Identity},
+};
 
 /// No certificate, and no certificate's key, is longer.
 const MAX_IDENTITY_BYTES: u64 = 1 << 16;
@@ -51,34 +54,6 @@ pub fn make_folder(path: &Path) -> Result<(), InferenceError> {
 /// [`InferenceError::Io`].
 pub fn sync_folder(path: &Path) -> Result<(), InferenceError> {
     File::open(path).and_then(|folder| folder.sync_all()).map_err(io("writing the folder", path))
-}
-
-/// Makes the folder `out` with what `fill` writes, whole or not at all: a temporary folder beside it becomes `out` at the
-/// end.
-///
-/// # Errors
-/// [`InferenceError::Exists`] if `out` does, [`InferenceError::Io`], and what `fill` fails with.
-pub fn whole_folder<T>(out: &Path, fill: impl FnOnce(&Path) -> Result<T, InferenceError>) -> Result<T, InferenceError> {
-    if fs::symlink_metadata(out).is_ok() {
-        return Err(InferenceError::Exists { path: out.to_owned() });
-    }
-    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let scratch = scratch_folder(parent)?;
-    let filled = fill(scratch.path())?;
-    sync_folder(scratch.path())?;
-    fs::rename(scratch.path(), out).map_err(io("renaming the finished deal to", out))?;
-    let _moved = scratch.keep(); // nothing is left there to remove
-    sync_folder(parent)?;
-    Ok(filled)
-}
-
-/// A temporary folder that only its owner may enter.
-fn scratch_folder(parent: &Path) -> Result<tempfile::TempDir, InferenceError> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".deal-");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-    builder.tempdir_in(parent).map_err(io("writing to", parent))
 }
 
 /// Reads a file of at most `max` bytes; `None` if it is longer.
@@ -135,18 +110,23 @@ pub fn write_identity(folder: &Path, identity: &Identity) -> Result<(), Inferenc
     write_new(&folder.join("identity.key"), identity.key())
 }
 
-/// Reads what [`write_identity`] wrote.
+/// Reads what [`write_identity`] wrote. `certificate` is the fingerprint that the other party accepts: a certificate with one
+/// other bit would be refused only by the other party.
 ///
 /// # Errors
-/// [`InferenceError::Folder`] if a file is missing or longer than any identity, or the two are not a certificate and
-/// its key; [`InferenceError::Io`].
-pub fn read_identity(folder: &Path) -> Result<Identity, InferenceError> {
+/// [`InferenceError::Folder`] if a file is missing or longer than any identity, the certificate is another, or the key
+/// is not the certificate's; [`InferenceError::Io`].
+pub fn read_identity(folder: &Path, certificate: Fingerprint) -> Result<Identity, InferenceError> {
     let refused = |reason: String| InferenceError::Folder { path: folder.to_owned(), reason };
     let part = |name: &str| {
         let bytes = read_at_most(&folder.join(name), MAX_IDENTITY_BYTES).map_err(missing(folder, name))?;
         bytes.ok_or_else(|| refused(format!("`{name}` is too long")))
     };
     let identity = Identity::from_der(part("identity.der")?.to_vec(), part("identity.key")?);
+    let got = identity.fingerprint();
+    if got != certificate {
+        return Err(refused(format!("`identity.der`: expected SHA-256 {certificate}, got {got}")));
+    }
     identity.check().map_err(|e| refused(format!("`identity.der` and `identity.key`: {e}")))?;
     Ok(identity)
 }

@@ -18,6 +18,8 @@ pub struct Manifest {
     pub deal: String,
     /// Digest of the plan, in hexadecimal.
     pub plan: String,
+    /// SHA-256 of this party's certificate, in hexadecimal.
+    pub certificate: String,
     /// SHA-256 of the peer's certificate, in hexadecimal.
     pub peer: String,
     /// The keys in the order of their use.
@@ -40,7 +42,7 @@ pub struct KeyFile {
 
 impl Manifest {
     /// The version that this program writes and reads.
-    pub(super) const FORMAT: u32 = 1;
+    pub(super) const FORMAT: u32 = 2;
     pub(super) const FILE: &str = "manifest.json";
     /// No manifest is longer.
     pub(super) const MAX_BYTES: u64 = 1 << 20;

@@ -14,8 +14,10 @@
 pub mod files;
 mod manifest;
 mod read;
+mod scratch;
 mod write;
 
 pub use manifest::{Manifest, hex};
 pub use read::KeyFolder;
+pub use scratch::{Stale, remove_stale, remove_unfinished, whole_folder};
 pub use write::deal;

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     Deal, InferenceError, Key, Limits, Model,
     keys::Keys,
+    party::Role,
     tls::{Endpoint, Fingerprint, Identity},
 };
 
@@ -73,8 +74,9 @@ impl KeyFolder {
         };
         let keys = plan.deals().zip(&manifest.keys).enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
         Keys::check(&plan, party, &keys)?;
-        let identity = read_identity(path)?;
-        let peer = manifest.peer.parse().map_err(|e: crate::tls::TlsError| refused(e.to_string()))?;
+        let fingerprint = |text: &str| text.parse::<Fingerprint>().map_err(|e| refused(e.to_string()));
+        let identity = read_identity(path, fingerprint(&manifest.certificate)?)?;
+        let peer = fingerprint(&manifest.peer)?;
         Ok(Self { path: path.to_owned(), manifest, model, party, identity, peer, keys })
     }
 
@@ -100,8 +102,7 @@ impl KeyFolder {
         fs::symlink_metadata(path.join(USED)).is_ok()
     }
 
-    /// A digest of a party's folder: of its manifest, and so of its keys and of the other party's certificate. Its own
-    /// certificate is pinned in the other party's folder.
+    /// A digest of a party's folder: of its manifest, and so of its keys and of both parties' certificates.
     ///
     /// # Errors
     /// [`InferenceError::Io`].
@@ -128,14 +129,19 @@ impl KeyFolder {
         Endpoint { party: self.party, identity: &self.identity, peer: self.peer, protocol, limits }
     }
 
-    /// Marks the folder as used, for good, removes the files of keys, and returns the keys. Call it before anything
-    /// that depends on them leaves this party; whatever happens then, they cannot be used again.
+    /// Checks the inputs of a run, marks the folder as used, for good, removes the files of keys, and returns the keys.
+    /// Call it before anything that depends on them leaves this party; whatever happens then, they cannot be used again.
     ///
     /// Nothing protects against a copy of the folder made earlier.
     ///
     /// # Errors
+    /// With the folder unused: [`InferenceError::OtherParty`] if `role` is the other party's, and as [`Role::check`].
     /// [`InferenceError::Used`] if another process got there first, [`InferenceError::Io`] if the mark cannot be made.
-    pub fn consume(self) -> Result<Vec<Key>, InferenceError> {
+    pub fn consume(self, role: Role<'_>) -> Result<Vec<Key>, InferenceError> {
+        if role.party() != self.party {
+            return Err(InferenceError::OtherParty { path: self.path, expected: role.party(), got: self.party });
+        }
+        role.check(&self.model)?;
         if !make_marker(&self.path.join(USED))? {
             return Err(InferenceError::Used { path: self.path });
         }

@@ -8,16 +8,17 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     Manifest,
-    files::{make_folder, sync_folder, whole_folder, write_identity, write_new},
+    files::{make_folder, sync_folder, write_identity, write_new},
     manifest::{KeyFile, hex},
+    scratch::whole_folder,
 };
 use crate::{InferenceError, Key, Model, tls::Identity};
 
 /// Deals keys for one batch and writes `out/party0` for the client and `out/party1` for the server, each with a
 /// certificate of its own. `progress` is told each step before it is dealt.
 ///
-/// Everything is written to a temporary folder beside `out`, which becomes `out` at the end, so there are two complete
-/// folders or none. Whoever runs this is the dealer: trusted, and gone afterwards.
+/// As [`whole_folder`] makes them, there are two complete folders or none. Whoever runs this is the dealer: trusted, and
+/// gone afterwards.
 ///
 /// # Errors
 /// [`InferenceError::Exists`] if `out` does, [`InferenceError::Io`] if it cannot be written, and as [`Dealer::deal`].
@@ -66,6 +67,7 @@ fn fill<Q: FssOps>(
             party: party.number(),
             deal: deal.clone(),
             plan: hex(&plan.digest()),
+            certificate: identity.fingerprint().to_string(),
             peer: identities[party.peer().index()].fingerprint().to_string(),
             keys,
         };

@@ -83,13 +83,21 @@ impl Model {
         }
     }
 
+    /// Checks images in fixed point, `[count][pixels]` in `0..=1`.
+    pub(crate) fn check_images(&self, images: &[u64]) -> Result<(), InferenceError> {
+        let (expected, got, max) = (self.count * self.input_len(), images.len(), ONE.cast_unsigned());
+        if got != expected {
+            return Err(InferenceError::Images { expected, got });
+        }
+        match images.iter().position(|&pixel| pixel > max) {
+            Some(at) => Err(InferenceError::Pixel { at, max, got: images[at] }),
+            None => Ok(()),
+        }
+    }
+
     /// Images in fixed point, `[count][pixels]` in `0..=1`, as the model's input.
     pub(crate) fn input(&self, images: &[u64]) -> Result<Tensor, InferenceError> {
-        let (expected, one) = (self.count * self.input_len(), ONE.cast_unsigned());
-        let wrong = if images.len() == expected { images.iter().find(|&&pixel| pixel > one) } else { None };
-        if images.len() != expected || wrong.is_some() {
-            return Err(InferenceError::Images { expected, got: wrong.map_or(images.len() as u64, |&pixel| pixel) });
-        }
+        self.check_images(images)?;
         Ok(self.shares(images.to_vec()))
     }
 

@@ -3,8 +3,13 @@
 use std::{fs, path::Path};
 
 use inference::{
-    InferenceError, Limits, Outcome,
-    folder::{self, KeyFolder},
+    Architecture, InferenceError, Limits, Model, Outcome,
+    folder::{
+        self, KeyFolder,
+        files::{read_identity, write_identity},
+    },
+    party::Role,
+    tls::Identity,
 };
 use pfss::Party;
 
@@ -32,15 +37,61 @@ fn two_folders_run_the_model_once_and_only_once() {
     assert_eq!(folders[0].endpoint(Limits::default()).protocol, folders[1].endpoint(Limits::default()).protocol);
     let model = digits(2);
     let weights = weights(&model);
-    let [client, _] = run(&model, folders.map(|folder| folder.consume().unwrap()), &weights).map(Result::unwrap);
-    assert_eq!(client.logits, Some(inference::plain::logits(&model, &weights, &images(&model)).unwrap()));
+    let images = images(&model);
+    let roles = [Role::Client(&images), Role::Server(&weights)];
+    let [zero, one] = folders;
+    let keys = [zero.consume(roles[0]).unwrap(), one.consume(roles[1]).unwrap()];
+    let [client, _] = run(&model, keys, &weights).map(Result::unwrap);
+    assert_eq!(client.logits, Some(inference::plain::logits(&model, &weights, &images).unwrap()));
 
-    for (path, (party, late)) in paths.iter().zip(Party::BOTH.into_iter().zip(late)) {
-        refused(path, party, "was used before");
+    for (path, (role, late)) in paths.iter().zip(roles.into_iter().zip(late)) {
+        refused(path, role.party(), "was used before");
         // read before the first use, and consumed after it
-        assert!(matches!(late.consume(), Err(InferenceError::Used { .. })));
+        assert!(matches!(late.consume(role), Err(InferenceError::Used { .. })));
         let left: Vec<_> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("00")), "{left:?}");
+    }
+}
+
+#[test]
+fn inputs_that_the_model_does_not_take_leave_the_folder_unused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("deal");
+    deal(&out);
+    let paths = Party::BOTH.map(|party| out.join(format!("party{}", party.number())));
+    let open = |party: Party| KeyFolder::open(&paths[party.index()], party, |_| ()).unwrap();
+    let model = digits(2);
+    let (fit, transformer) = (images(&model), Model::new(Architecture::Transformer, 2).unwrap());
+    let (short, mut bright, others) = (&fit[..fit.len() - 1], fit.clone(), weights(&transformer));
+    bright[70] = 4097;
+
+    let count = open(Party::Zero).consume(Role::Client(short)).unwrap_err();
+    assert!(matches!(count, InferenceError::Images { expected: 128, got: 127 }), "{count}");
+    let pixel = open(Party::Zero).consume(Role::Client(&bright)).unwrap_err();
+    assert!(matches!(pixel, InferenceError::Pixel { at: 70, max: 4096, got: 4097 }), "{pixel}");
+    let parameters = open(Party::One).consume(Role::Server(&others)).unwrap_err();
+    assert!(matches!(parameters, InferenceError::Parameters { .. }), "{parameters}");
+    let party = open(Party::One).consume(Role::Client(&fit)).unwrap_err();
+    assert!(matches!(party, InferenceError::OtherParty { .. }), "{party}");
+    for party in Party::BOTH {
+        open(party);
+    }
+}
+
+#[test]
+fn every_changed_bit_of_a_certificate_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let identity = Identity::generate().unwrap();
+    write_identity(scratch.path(), &identity).unwrap();
+    let (path, pinned) = (scratch.path().join("identity.der"), identity.fingerprint());
+    let original = fs::read(&path).unwrap();
+    assert!(read_identity(scratch.path(), pinned).is_ok());
+    for bit in 0..8 * original.len() {
+        let mut changed = original.clone();
+        changed[bit / 8] ^= 1 << (bit % 8);
+        fs::write(&path, changed).unwrap();
+        let error = read_identity(scratch.path(), pinned).unwrap_err();
+        assert!(error.to_string().contains("`identity.der`: expected SHA-256"), "bit {bit}: {error}");
     }
 }
 
@@ -95,7 +146,7 @@ fn wrong_and_damaged_folders_are_refused_by_name() {
     change("001.key", &cut, "bytes, as the manifest says");
     change("002.key", &longer, "bytes, as the manifest says");
     change("identity.key", &flip, "`identity.key`");
-    change("identity.der", &cut, "`identity.key`");
+    change("identity.der", &cut, "`identity.der`: expected SHA-256");
     change("manifest.json", &cut, "`manifest.json`");
     fs::rename(path.join("001.key"), path.join("gone")).unwrap();
     refused(&path, Party::Zero, "`001.key`: is missing");
@@ -106,7 +157,7 @@ fn wrong_and_damaged_folders_are_refused_by_name() {
     change("manifest.json", &replace("\"count\": 2", "\"count\": 3"), "another plan");
     change("manifest.json", &replace("\"digits\"", "\"letters\""), "unknown model `letters`");
     change("manifest.json", &replace("000.key", "../000.key"), "expected the name `000.key`");
-    change("manifest.json", &replace("\"format\": 1", "\"format\": 2"), "expected format 1");
+    change("manifest.json", &replace("\"format\": 2", "\"format\": 1"), "expected format 2");
 
     // Keys copied in the place of others, with a manifest that says so: the same masks twice.
     let other = scratch.path().join("other");

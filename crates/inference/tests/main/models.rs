@@ -92,8 +92,7 @@ fn weights_that_are_not_the_architecture_s_are_refused_by_name() {
     let mut pixels = vec![0; 64];
     assert!(plain::logits(&model, &Parameters::zeros(&model), &pixels).is_ok());
     pixels[3] = 4097;
-    for wrong in [&pixels[..], &pixels[..3]] {
-        let refused = plain::logits(&model, &Parameters::zeros(&model), wrong);
-        assert!(matches!(refused, Err(InferenceError::Images { expected: 64, .. })));
-    }
+    let refused = |pixels: &[u64]| plain::logits(&model, &Parameters::zeros(&model), pixels).unwrap_err();
+    assert!(matches!(refused(&pixels), InferenceError::Pixel { at: 3, max: 4096, got: 4097 }));
+    assert!(matches!(refused(&pixels[..3]), InferenceError::Images { expected: 64, got: 3 }));
 }

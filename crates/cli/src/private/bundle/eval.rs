@@ -82,12 +82,13 @@ pub(crate) fn run(args: &EvalArgs) -> Result<()> {
     let alone = args.listen.is_some() || args.connect.is_some();
     if alone { Kind::Gate } else { Kind::Gates }.expect(&args.keys)?;
     let out = args.out.as_deref().map(Output::begin).transpose()?;
+    let json = args.json.as_deref().map(Output::begin).transpose()?;
     let done = if alone { one_party(args)? } else { both_parties(args)? };
     if let Some(out) = out {
         out.finish(&rows::npy(&done.rows)?)?;
     }
     table::print(&done.computation, &done.values, &done.rows, args.out.as_deref())?;
-    done.report.print(args.json.as_deref())
+    done.report.print(json)
 }
 
 /// An evaluation.

@@ -8,9 +8,12 @@ use std::{
 
 use inference::{
     InferenceError, Limits,
-    folder::files::{
-        digest, io, make_folder, make_marker, missing, read_at_most, read_identity, sync_folder, whole_folder,
-        write_identity, write_new,
+    folder::{
+        files::{
+            digest, io, make_folder, make_marker, missing, read_at_most, read_identity, sync_folder, write_identity,
+            write_new,
+        },
+        whole_folder,
     },
     tls::{Endpoint, Fingerprint, Identity, TlsError},
 };
@@ -21,10 +24,12 @@ use crate::private::kind::folder_of;
 
 /// The bundle of each gate of a computation, in the order in which they run.
 const BUNDLES: [&str; 2] = ["keys.pfk", "shift.pfk"];
+/// The fingerprints of the party's certificate and of the other party's.
+const CERTIFICATE: &str = "certificate";
 const PEER: &str = "peer";
 const USED: &str = "used";
 /// No fingerprint is longer.
-const MAX_PEER_BYTES: u64 = 1 << 10;
+const MAX_FINGERPRINT_BYTES: u64 = 1 << 10;
 
 /// What [`write()`] wrote for a party.
 pub(super) struct Written {
@@ -59,7 +64,9 @@ pub(super) fn write(
             }
             write_new(&folder.join(GateFile::NAME), &text)?;
             write_identity(&folder, &identities[party.index()])?;
-            write_new(&folder.join(PEER), identities[party.peer().index()].fingerprint().to_string().as_bytes())?;
+            for (name, owner) in [(CERTIFICATE, party), (PEER, party.peer())] {
+                write_new(&folder.join(name), identities[owner.index()].fingerprint().to_string().as_bytes())?;
+            }
             sync_folder(&folder)?;
             written.push(Written { bytes, digest: folder_digest(&folder, bundles.len())? });
         }
@@ -69,7 +76,7 @@ pub(super) fn write(
 
 /// The digest of a party's folder with so many bundles.
 fn folder_digest(folder: &Path, bundles: usize) -> Result<String, InferenceError> {
-    let files = [GateFile::NAME, PEER].into_iter().chain(BUNDLES.into_iter().take(bundles));
+    let files = [GateFile::NAME, CERTIFICATE, PEER].into_iter().chain(BUNDLES.into_iter().take(bundles));
     digest(folder, files)
 }
 
@@ -90,7 +97,8 @@ impl PartyFolder {
         }
         let computation = read_gate(path)?;
         let bundles = read_bundles(path, &computation)?;
-        Ok(Self { path: path.to_owned(), computation, bundles, identity: read_identity(path)?, peer: read_peer(path)? })
+        let identity = read_identity(path, read_fingerprint(path, CERTIFICATE)?)?;
+        Ok(Self { path: path.to_owned(), computation, bundles, identity, peer: read_peer(path)? })
     }
 
     /// The folders of both parties.
@@ -125,7 +133,7 @@ impl PartyFolder {
         self.bundles.iter().map(KeyBundle::byte_len).sum()
     }
 
-    /// A digest of what is in the folder, except the party's own identity, which the other party's folder pins.
+    /// A digest of what is in the folder, of the party's identity only its certificate's.
     pub(super) fn digest(&self) -> Result<String, InferenceError> {
         folder_digest(&self.path, self.bundles.len())
     }
@@ -166,8 +174,12 @@ pub(super) fn read_gate(folder: &Path) -> Result<Computation, InferenceError> {
 
 /// The fingerprint of the other party's certificate.
 pub(super) fn read_peer(folder: &Path) -> Result<Fingerprint, InferenceError> {
-    let peer = String::from_utf8_lossy(&read_small(folder, PEER, MAX_PEER_BYTES)?).parse();
-    peer.map_err(|e: TlsError| refused(folder, format!("`{PEER}`: {e}")))
+    read_fingerprint(folder, PEER)
+}
+
+fn read_fingerprint(folder: &Path, name: &str) -> Result<Fingerprint, InferenceError> {
+    let fingerprint = String::from_utf8_lossy(&read_small(folder, name, MAX_FINGERPRINT_BYTES)?).parse();
+    fingerprint.map_err(|e: TlsError| refused(folder, format!("`{name}`: {e}")))
 }
 
 /// The bundles of a party's folder, each for its gate, all of one party and for the same number of elements.

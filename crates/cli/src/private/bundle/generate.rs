@@ -1,7 +1,6 @@
 //! `trefoil pfss gen`: keys of a gate or function, dealt into folders.
 
 use std::{
-    fs,
     io::{self, Write as _},
     path::PathBuf,
 };
@@ -15,7 +14,8 @@ use runtime::{Choice, Domain};
 use super::{computation::Computation, descriptor::Coefficients, folder, gate_file::GateFile, values};
 use crate::{
     exit::Usage,
-    private::{advance, kind::folder_of, steps_bar},
+    files,
+    private::{advance, before_dealing, kind::folder_of, steps_bar},
 };
 
 /// Make keys of one gate or function for both parties.
@@ -81,6 +81,7 @@ pub(crate) struct GenArgs {
 pub(crate) fn run(args: &GenArgs) -> Result<()> {
     let (file, computation) = gate(args)?;
     let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
+    before_dealing(&args.out)?;
     let bar = steps_bar(3, "make keys")?;
     let deal = || -> Result<_, InferenceError> { Ok(computation.deal(&q, args.count as usize)?) };
     let written = folder::write(&args.out, &file, deal, |step| advance(&bar, step))?;
@@ -96,8 +97,8 @@ pub(crate) fn run(args: &GenArgs) -> Result<()> {
 /// What the command line asks for.
 fn gate(args: &GenArgs) -> Result<(GateFile, Computation)> {
     if let Some(path) = &args.file {
-        let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-        let file: GateFile = text.parse().with_context(|| format!("parsing {}", path.display()))?;
+        let text = files::read(path).with_context(|| format!("reading {}", path.display()))?;
+        let file: GateFile = serde_json::from_slice(&text).with_context(|| format!("parsing {}", path.display()))?;
         let computation = file.computation().with_context(|| path.display().to_string())?;
         return Ok((file, computation));
     }

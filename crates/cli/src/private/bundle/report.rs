@@ -1,16 +1,13 @@
 //! What an evaluation took, compared with what the formulas of its gates say.
 
-use std::{
-    fs,
-    io::{self, Write as _},
-    path::Path,
-};
+use std::io::{self, Write as _};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use pfss::Traffic;
 use serde::Serialize;
 
 use super::computation::Computation;
+use crate::output::Output;
 
 /// What an evaluation took. Bytes, rounds and AES blocks are those of each party.
 #[derive(Debug, Serialize)]
@@ -57,7 +54,7 @@ impl Report {
     }
 
     /// Prints the report, writes it if asked to, and fails if the run was not what it should be.
-    pub(super) fn print(&self, json: Option<&Path>) -> Result<()> {
+    pub(super) fn print(&self, json: Option<Output>) -> Result<()> {
         let mut out = io::stdout().lock();
         let Self { gate, bits, count, rounds, sent_bytes, predicted_bytes, .. } = self;
         writeln!(out, "{gate} of {bits} bits on {count} elements")?;
@@ -67,9 +64,8 @@ impl Report {
         if let Some(different) = self.different {
             writeln!(out, "against the gate in the clear: {different} of {count} elements differ")?;
         }
-        if let Some(path) = json {
-            let text = serde_json::to_vec_pretty(self)?;
-            fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
+        if let Some(json) = json {
+            json.finish(&serde_json::to_vec_pretty(self)?)?;
         }
         ensure!(sent_bytes == predicted_bytes, "sent {sent_bytes} bytes where {predicted_bytes} were predicted");
         let different = self.different.unwrap_or(0);

@@ -1,17 +1,19 @@
 //! Files of integers.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use nn_ops::io::{NpyElement, NpyError, read_npy};
 use pfss::Ring;
+
+use crate::files;
 
 /// Elements of `ring` from a file: an `.npy` array of integers, or text with integers between commas or white space.
 ///
 /// Each is at least `-2^(n-1)` and below `2^n`; negative ones are read in two's complement.
 pub(super) fn read(path: &Path, ring: Ring) -> Result<Vec<u64>> {
     let name = path.display();
-    let bytes = fs::read(path).with_context(|| format!("reading {name}"))?;
+    let bytes = files::read(path).with_context(|| format!("reading {name}"))?;
     let integers = integers(&bytes).with_context(|| format!("parsing {name}"))?;
     let bits = ring.bits();
     let (least, beyond) = (-(1i128 << (bits - 1)), 1i128 << bits);
@@ -73,7 +75,7 @@ mod tests {
         let path = folder.path().join("values");
         let ring = Ring::new(8).unwrap();
         for (text, expected) in [("-128,255", Some([128, 255])), ("0,256", None), ("-129,0", None)] {
-            fs::write(&path, text).unwrap();
+            std::fs::write(&path, text).unwrap();
             assert_eq!(read(&path, ring).ok(), expected.map(|values| values.to_vec()), "{text}");
         }
     }
