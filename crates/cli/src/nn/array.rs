@@ -1,11 +1,11 @@
 //! Arrays of numbers in NumPy's files and in safetensors.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use nn_ops::io::{NpyArray, NpyElement, NpyError, read_npy, read_safetensors};
 
-use crate::text::shown;
+use crate::{files, text::shown};
 
 /// What files of NumPy begin with.
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -48,7 +48,7 @@ fn converted<T: NpyElement, U>(bytes: &[u8], convert: impl Fn(T) -> Result<U>) -
 /// What `parse` makes of a file, whose errors name it and show what stands in it as text that is safe to print.
 fn read<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
     let said = || format!("reading {}", shown(&path.to_string_lossy()));
-    let bytes = fs::read(path).with_context(said)?;
+    let bytes = files::read(path).with_context(said)?;
     parse(&bytes).map_err(|error| anyhow!(shown(&format!("{error:#}")))).with_context(said)
 }
 
@@ -70,7 +70,7 @@ mod tests {
 
     fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
         let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), bytes).unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
         file
     }
 

@@ -1,6 +1,6 @@
 //! Networks in files, and what they say of rows.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use nn_ops::{
@@ -10,7 +10,7 @@ use nn_ops::{
 use runtime::AnyQueue;
 
 use super::data::Rows;
-use crate::text::shown;
+use crate::{files, text::shown};
 
 /// The names that the layers of a network have in files, in their order.
 pub(super) fn names(layers: usize) -> Vec<String> {
@@ -26,7 +26,7 @@ pub(super) fn read(q: &AnyQueue, path: &Path, layers: &[String]) -> Result<Mlp<A
         let layers: Vec<&str> = layers.iter().map(String::as_str).collect();
         Ok(Mlp::import(q, &layers, &tensors)?)
     };
-    let bytes = fs::read(path).with_context(said)?;
+    let bytes = files::read(path).with_context(said)?;
     // messages repeat names that stand in the file
     of_bytes(&bytes).map_err(|error| anyhow!(shown(&format!("{error:#}")))).with_context(said)
 }

@@ -20,7 +20,8 @@ use runtime::{AnyQueue, Choice, Domain};
 use super::{
     data::{DataArgs, Rows},
     history::History,
-    model, saved,
+    model,
+    saved::{SEPARATOR, Saved},
 };
 use crate::{
     exit::{Usage, note},
@@ -139,6 +140,7 @@ struct Training<'a> {
     history: History,
     /// What the arguments ask for, which a training that is taken up again has to share.
     described: String,
+    saved: Option<Saved>,
 }
 
 impl<'a> Training<'a> {
@@ -151,8 +153,23 @@ impl<'a> Training<'a> {
         let steps = u64::from(args.epochs) * train.count().div_ceil(batch) as u64;
         let (config, rows) = (args.config(steps)?, train.count().min(batch));
         let rows_of = [&train, &test].map(Rows::digest);
-        let described = format!("{sizes:?} {rows_of:?} {} {} {} {config:?}", args.seed, args.epochs, args.batch);
-        let found = args.checkpoint.as_deref().map(|path| saved::read(path, &described)).transpose()?.flatten();
+        let described = [
+            format!("layers {sizes:?}"),
+            format!("rows {rows_of:?}"),
+            format!("seed {}", args.seed),
+            format!("epochs {}", args.epochs),
+            format!("batch {}", args.batch),
+            format!("optimizer {config:?}"),
+        ]
+        .join(SEPARATOR);
+        let (saved, found) = match &args.checkpoint {
+            Some(path) => {
+                let (saved, found) = Saved::open(path, &described)?;
+                (Some(saved), found)
+            }
+            None => (None, None),
+        };
+        let resumes = found.is_some();
         let (network, training, history) = match found {
             Some((checkpoint, history)) => {
                 let network = Mlp::resume(q, &checkpoint)?;
@@ -165,7 +182,12 @@ impl<'a> Training<'a> {
                 (network, training, History::default())
             }
         };
-        Ok(Self { q, args, train, test, network, training, history, described })
+        let mut new = Self { q, args, train, test, network, training, history, described, saved };
+        if !resumes {
+            // Whether the file can be written, and whether another training writes it, is known before any work.
+            new.keep()?;
+        }
+        Ok(new)
     }
 
     /// Epochs that are done.
@@ -174,10 +196,10 @@ impl<'a> Training<'a> {
     }
 
     /// Keeps the state, if there is a file for it.
-    fn keep(&self) -> Result<()> {
-        let Some(path) = &self.args.checkpoint else { return Ok(()) };
+    fn keep(&mut self) -> Result<()> {
+        let Some(saved) = &mut self.saved else { return Ok(()) };
         let checkpoint = self.network.save(self.q, &self.training)?;
-        saved::write(path, checkpoint, &self.described, &self.history)
+        saved.write(checkpoint, &self.described, &self.history)
     }
 
     /// Sees every row once, and tests.

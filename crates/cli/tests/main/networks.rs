@@ -37,10 +37,7 @@ fn a_network_learns_digits_and_says_what_they_are() {
 #[cfg(unix)]
 #[test]
 fn a_training_that_was_killed_is_taken_up_to_the_same_network() {
-    use std::{
-        process::Stdio,
-        time::{Duration, Instant},
-    };
+    use std::{process::Stdio, time::Instant};
 
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
@@ -51,9 +48,11 @@ fn a_training_that_was_killed_is_taken_up_to_the_same_network() {
     killed.args(arguments).arg(at("killed")).arg("--checkpoint").arg(at("state"));
     let mut process = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let start = Instant::now();
-    while !at("state").exists() {
+    // The first state is that of a training which has done nothing.
+    let mut states = std::collections::BTreeSet::new();
+    while states.len() < 3 {
         assert!(start.elapsed() < LIMIT && process.try_wait().unwrap().is_none(), "no checkpoint");
-        std::thread::sleep(Duration::from_millis(1));
+        states.extend(fs::read(at("state")));
     }
     process.kill().unwrap();
     process.wait().unwrap();
@@ -63,7 +62,42 @@ fn a_training_that_was_killed_is_taken_up_to_the_same_network() {
     let mut other = trefoil();
     other.args(arguments).arg(at("other")).args(["--seed", "8", "--checkpoint"]).arg(at("state"));
     let error = text(&other.assert().code(1).get_output().stderr.clone());
-    assert!(error.contains("of other arguments"), "{error}");
+    assert!(error.contains("it is of other arguments or rows: expected seed 8, got seed 7"), "{error}");
+    assert!(!error.contains("epochs"), "{error}");
+
+    // A state of which one bit is wrong is no other training.
+    let mut damaged = fs::read(at("state")).unwrap();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    fs::write(at("state"), damaged).unwrap();
+    let mut resumed = trefoil();
+    resumed.args(arguments).arg(at("other")).arg("--checkpoint").arg(at("state"));
+    let error = text(&resumed.assert().code(1).get_output().stderr.clone());
+    assert!(error.contains("state") && error.contains("damaged: expected SHA-256"), "{error}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn one_training_at_a_time_uses_a_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = std::path::PathBuf::from(trefoil().get_program());
+    let train = |k: usize| {
+        let mut train = std::process::Command::new(&program);
+        train.current_dir(folder.path()).args(["nn", "train", "--epochs", "30", "--checkpoint", "state", "--out"]);
+        train.arg(format!("{k}")).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+        train.spawn().unwrap()
+    };
+    let trainings: Vec<_> = (0..6).map(train).collect();
+    let outputs: Vec<_> = trainings.into_iter().map(|training| test_process::output_of(training, LIMIT)).collect();
+    let (done, refused): (Vec<_>, Vec<_>) = outputs.iter().partition(|output| output.status.success());
+    assert_eq!((done.len(), refused.len()), (1, 5));
+    for output in refused {
+        let said = text(&output.stderr);
+        assert!(said.contains("another training uses it") || said.contains("another training made it"), "{said}");
+    }
+    let mut names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert!(names.len() == 2 && names[1] == "state", "{names:?}");
 }
 
 #[test]
