@@ -47,6 +47,7 @@ mod digest;
 mod domain;
 mod error;
 mod fri;
+mod lists;
 mod merkle;
 mod out_of_domain;
 mod proof;

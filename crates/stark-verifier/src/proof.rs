@@ -5,13 +5,14 @@ use alloc::vec::Vec;
 use core_types::field::{M31, QM31};
 use serde::{Deserialize, Serialize};
 
-use crate::{Digest, PcsConfig};
+use crate::{Digest, PcsConfig, lists::by_column};
 
 /// A proof. Lists over trees begin with the preprocessed columns and end with the composition polynomial.
 ///
 /// Its JSON, and its bytes in formats that write no names of types (such as postcard and bincode), are those of stwo's
-/// `StarkProof<Blake2sMerkleHasher>`. Nothing is checked when it is read but that field elements are canonical
-/// and that there are no other fields, which a reader might take for checked.
+/// `StarkProof<Blake2sMerkleHasher>`. Reading checks that field elements are canonical, that there
+/// are no other fields, which a reader might take for checked, and that there are at most 64 trees and 2^20 columns. Everything else is
+/// the verifier's to check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
@@ -20,10 +21,12 @@ pub struct Proof {
     /// Root of each tree.
     pub commitments: Vec<Digest>,
     /// For each tree and column, the values at the out-of-domain point and its neighbours that the column is read at.
+    #[serde(deserialize_with = "by_column")]
     pub sampled_values: Vec<Vec<Vec<QM31>>>,
     /// For each tree, what shows that the queried values are in it.
     pub decommitments: Vec<Decommitment>,
     /// For each tree and column, the values at the queries, in ascending order of the queries.
+    #[serde(deserialize_with = "by_column")]
     pub queried_values: Vec<Vec<Vec<M31>>>,
     /// The nonce that shows the work.
     pub proof_of_work: u64,

@@ -49,7 +49,7 @@ fn objects(value: &Value, at: String, found: &mut Vec<String>) {
 fn files_are_read_as_they_were_written() {
     let q = runtime::cpu().unwrap();
     for file in [machine(), circuit(false)] {
-        assert_eq!(file.verify(&q), Ok(()));
+        assert_eq!(file.verify_with_security(&q, 13), Ok(()));
         let json = serde_json::to_string(&file).unwrap();
         assert!(
             json.starts_with(r#"{"format":"trefoil-stark-proof","version":1,"stwo":"2.3","statement":{"#),
@@ -84,6 +84,23 @@ fn unknown_and_missing_fields_are_refused_at_every_level() {
 }
 
 #[test]
+fn more_lists_than_any_proof_has_are_refused_as_they_are_read() {
+    let whole = serde_json::to_value(machine()).unwrap();
+    for field in ["sampled_values", "queried_values"] {
+        let read = |lists: Value| {
+            let mut changed = whole.clone();
+            changed["proof"][field] = lists;
+            serde_json::from_value::<ProofFile>(changed).map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(read(json!(vec![json!([]); 64])), Ok(()));
+        assert_eq!(read(json!(vec![json!([[]]); 65])), Err("expected at most 64 trees".to_owned()), "{field}");
+        let columns = |count: usize| json!([[], vec![json!([]); count]]);
+        assert_eq!(read(columns(1 << 20)), Ok(()));
+        assert_eq!(read(columns((1 << 20) + 1)), Err("expected at most 1048576 columns".to_owned()), "{field}");
+    }
+}
+
+#[test]
 fn other_formats_and_versions_are_named() {
     for (name, value, expected) in [
         ("format", json!("proof"), "expected the format `trefoil-stark-proof`, got `proof`"),
@@ -98,8 +115,16 @@ fn other_formats_and_versions_are_named() {
 }
 
 #[test]
+fn proofs_of_little_security_are_refused_unless_asked_for() {
+    let (q, file) = (runtime::cpu().unwrap(), circuit(false));
+    assert_eq!(file.verify(&q), Err(FileError::Security { expected: 96, got: 13 }));
+    assert_eq!(file.verify_with_security(&q, 14), Err(FileError::Security { expected: 14, got: 13 }));
+    assert_eq!(file.verify_with_security(&q, 13), Ok(()));
+}
+
+#[test]
 fn preprocessed_columns_of_another_statement_are_refused() {
-    let refused = circuit(true).verify(&runtime::cpu().unwrap());
+    let refused = circuit(true).verify_with_security(&runtime::cpu().unwrap(), 13);
     assert!(matches!(refused, Err(FileError::Root { .. })), "{refused:?}");
 }
 
@@ -109,7 +134,7 @@ fn what_takes_long_is_refused_before_it_is_done() {
     let settings = Settings { mem_limit_bytes: Some(1 << 20), ..Settings::default() };
     let q = runtime::open_with(&settings, None, Some(Choice::Cpu)).unwrap().0;
     let file = circuit(false);
-    assert_eq!(file.verify(&q), Ok(()));
+    assert_eq!(file.verify_with_security(&q, 13), Ok(()));
     let with = |gates: u32, blowup, lifting| {
         let mut file = file.clone();
         if let KnownStatement::Plonk { gates: said, .. } = &mut file.statement {
@@ -117,7 +142,7 @@ fn what_takes_long_is_refused_before_it_is_done() {
         }
         file.proof.proof.config.fri_config.log_blowup_factor = blowup;
         file.proof.proof.config.lifting_log_size = lifting;
-        file.verify(&q)
+        file.verify_with_security(&q, 13)
     };
     let leaves = |log_leaves| Err(FileError::Leaves { log_leaves, most: 24 });
     assert_eq!(with(u32::MAX, 1, None), Err(FileError::Gates { most: 1 << 22, got: u32::MAX }));
@@ -129,8 +154,8 @@ fn what_takes_long_is_refused_before_it_is_done() {
     assert!(matches!(lengths, Err(FileError::Proof(_))), "{lengths:?}");
     let mut none = file.clone();
     none.statement = KnownStatement::WideFibonacci { log_rows: 0, columns: 3 };
-    assert!(matches!(none.verify(&q), Err(FileError::Statement(AirError::Rows { log_rows: 0, .. }))));
+    assert!(matches!(none.verify_with_security(&q, 13), Err(FileError::Statement(AirError::Rows { log_rows: 0, .. }))));
     none.proof.proof.commitments.clear();
     none.statement = file.statement.clone();
-    assert!(none.verify(&q).is_err());
+    assert!(none.verify_with_security(&q, 13).is_err());
 }

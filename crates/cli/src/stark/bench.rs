@@ -22,7 +22,7 @@ use super::{
     stages::Stages,
     trace::Trace,
 };
-use crate::{output::print, queue::open};
+use crate::{output::print, queue::open, text::shown};
 
 /// Time proofs by one prover: the medians of each stage, and of the whole without a wait in between, op by op and, where the device
 /// records, as one graph. On a GPU, count what a proof hands to the driver.
@@ -55,6 +55,8 @@ struct Timing<'a> {
 struct Timed {
     /// The stages of each proof.
     stages: Vec<Vec<(String, Duration)>>,
+    /// Why a device that records graphs did not record the proof.
+    not_recorded: Option<String>,
     /// Proofs op by op, and as one graph if the device records it.
     unwatched: Vec<Unwatched>,
 }
@@ -113,7 +115,13 @@ impl UseStatement for Timing<'_> {
             let prove = || trace.prove_replayed(&mut prover, q, &mut graph);
             unwatched.push(Unwatched::time("one graph", q, rounds, prove)?);
         }
-        Ok(Timed { stages: watched, unwatched })
+        let not_recorded = match q {
+            AnyQueue::Cuda(queue) if !graph.is_recorded() => {
+                Some(runtime::refused_recording(queue).unwrap_or_else(|| "no memory is left for it".to_owned()))
+            }
+            _ => None,
+        };
+        Ok(Timed { stages: watched, not_recorded, unwatched })
     }
 }
 
@@ -158,6 +166,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
                  allocations, {waits} waits"
             )?;
         }
+    }
+    if let Some(reason) = timed.not_recorded {
+        writeln!(text, "{:>10}     whole proof, one graph: {}", "-", shown(&reason))?;
     }
     print(&text)
 }

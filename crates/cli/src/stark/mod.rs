@@ -7,6 +7,7 @@ mod devices;
 mod file;
 mod inspect;
 mod known;
+mod machine;
 mod npy;
 mod number;
 mod plan;

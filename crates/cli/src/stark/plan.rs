@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use backend_api::Queue as _;
 use clap::Args;
 use runtime::AnyQueue;
@@ -11,7 +11,10 @@ use stark::{
     memory_plan, memory_plan_of_rank, memory_plan_on,
 };
 
-use super::{check::check, config::ConfigArgs, devices::DevicesArgs, known::AirArgs, residency::ResidencyArgs};
+use super::{
+    check::check, config::ConfigArgs, devices::DevicesArgs, known::AirArgs, machine::available_bytes,
+    residency::ResidencyArgs,
+};
 use crate::{exit::Usage, output::print};
 
 /// Say what device memory a proof takes, on each device, without making it.
@@ -56,7 +59,8 @@ pub(super) fn expect_room(
     made_there: bool,
 ) -> Result<()> {
     for q in queues {
-        statement.with(Room { q, config, residency, devices, made_there })??;
+        let here = queues.len();
+        statement.with(Room { q, config, residency, devices, here, made_there })??;
     }
     Ok(())
 }
@@ -66,6 +70,8 @@ struct Room<'q> {
     config: PcsConfig,
     residency: ResidencyArgs,
     devices: usize,
+    /// Devices of this process.
+    here: usize,
     made_there: bool,
 }
 
@@ -73,17 +79,28 @@ impl UseStatement for Room<'_> {
     type Out = Result<()>;
 
     fn with<S: Statement>(self, statement: &S) -> Result<()> {
-        let Self { q, config, residency, devices, made_there } = self;
+        let Self { q, config, residency, devices, here, made_there } = self;
         let plan = match residency.chosen() {
             Some(residency) => memory_plan(&config, statement, residency)?,
             None => memory_plan_on(q, &config, statement, devices)?,
         };
         let making = if made_there { plan.making_bytes() } else { 0 };
-        drop(
-            q.budget()
-                .reserve(plan.bytes_on(q).saturating_add(making))
-                .context("the device has no room for the proof")?,
-        );
+        let bytes = plan.bytes_on(q).saturating_add(making);
+        let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
+        let needs = || {
+            format!(
+                "the proof needs {} MiB: `trefoil stark plan` lists the parts, and more `--blocks`, more `--devices` or fewer rows \
+                 take less",
+                mebibytes(bytes)
+            )
+        };
+        drop(q.budget().reserve(bytes).with_context(needs)?);
+        // A processor without a limit of its own has the memory of the machine.
+        if let (AnyQueue::Cpu(_), Some(available)) = (q, available_bytes()) {
+            let all = bytes.saturating_mul(here as u64).saturating_add(plan.host_bytes());
+            let short = || anyhow!("the machine has {} MiB available", mebibytes(available));
+            ensure!(all <= available, short().context(needs()));
+        }
         Ok(())
     }
 }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use clap::Args;
+use stark::MIN_SECURITY_BITS;
 
 use super::{
     config::{MOST_SECURITY, security},
@@ -24,8 +25,8 @@ pub(crate) struct VerifyArgs {
     /// The file.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Refuse proofs with less security than so many bits, conjectured, 0..=120: no proof has more.
-    #[arg(long, value_name = "BITS", default_value_t = 0, value_parser = whole(0..=MOST_SECURITY))]
+    /// Refuse proofs with fewer bits of conjectured security, 0..=120: no proof has more.
+    #[arg(long, value_name = "BITS", default_value_t = MIN_SECURITY_BITS, value_parser = whole(0..=MOST_SECURITY))]
     min_security: u32,
 }
 
@@ -40,9 +41,11 @@ impl VerifyArgs {
 pub(crate) fn run(args: &VerifyArgs) -> Result<()> {
     let file = file::read(&args.file)?;
     let bits = security(&file.proof.proof.config);
-    ensure!(bits >= args.min_security, "the proof has {bits} bits of security, expected {}", args.min_security);
-    let refused = || format!("{} is refused", args.file.display());
-    file.verify(&runtime::cpu()?).with_context(refused)?;
+    let refused = || {
+        let hint = if bits < args.min_security { "; `--min-security` accepts less" } else { "" };
+        format!("{} is refused{hint}", args.file.display())
+    };
+    file.verify_with_security(&runtime::cpu()?, args.min_security).with_context(refused)?;
     let (name, statement) = (shown(&args.file.to_string_lossy()), serde_json::to_string(&file.statement)?);
     print(&format!("{name} proves, with {bits} bits of conjectured security:\n{statement}\n"))
 }

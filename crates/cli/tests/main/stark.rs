@@ -59,6 +59,9 @@ fn stwo_accepts(file: &Value, log_rows: u32, columns: u32) -> bool {
     verify(&[&component], channel, scheme, proof).is_ok()
 }
 
+/// Accepts proofs of few queries.
+const VERIFY: [&str; 3] = ["stark", "verify", "--min-security=0"];
+
 fn prove(air: &str, log_rows: &str, backend: &str, out: &Path) {
     let mut command = trefoil();
     command.args(["stark", "prove", "--air", air, "--log-rows", log_rows, "--pow-bits", "5"]);
@@ -74,7 +77,7 @@ fn a_proof_is_accepted_by_both_verifiers_and_refused_with_a_flipped_bit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("proof.json");
     prove("wide-fibonacci", "5", "cpu", &path);
-    let verified = trefoil().args(["stark", "verify"]).arg(&path).assert().success().get_output().stdout.clone();
+    let verified = trefoil().args(VERIFY).arg(&path).assert().success().get_output().stdout.clone();
     assert!(text(&verified).contains("12 bits") && text(&verified).contains("wide-fibonacci"), "{}", text(&verified));
     let file: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     assert!(stwo_accepts(&file, 5, 5));
@@ -85,7 +88,7 @@ fn a_proof_is_accepted_by_both_verifiers_and_refused_with_a_flipped_bit() {
     assert!(!stwo_accepts(&changed, 5, 5));
     let other = folder.path().join("changed.json");
     fs::write(&other, serde_json::to_vec(&changed).unwrap()).unwrap();
-    let refused = trefoil().args(["stark", "verify"]).arg(&other).assert().code(1).get_output().stderr.clone();
+    let refused = trefoil().args(VERIFY).arg(&other).assert().code(1).get_output().stderr.clone();
     assert!(text(&refused).contains("is refused"), "{}", text(&refused));
 
     // A size that the proof is not of is refused before anything of that size is made.
@@ -93,11 +96,13 @@ fn a_proof_is_accepted_by_both_verifiers_and_refused_with_a_flipped_bit() {
         let mut hostile = file.clone();
         hostile["statement"]["wide-fibonacci"]["columns"] = Value::from(columns);
         fs::write(&other, serde_json::to_vec(&hostile).unwrap()).unwrap();
-        trefoil().args(["stark", "verify"]).arg(&other).assert().code(1);
+        trefoil().args(VERIFY).arg(&other).assert().code(1);
     }
 
-    let weak = trefoil().args(["stark", "verify", "--min-security", "96"]).arg(&path).assert().code(1);
-    assert!(text(&weak.get_output().stderr).contains("12 bits of security, expected 96"));
+    let weak = trefoil().args(["stark", "verify"]).arg(&path).assert().code(1);
+    let said = text(&weak.get_output().stderr);
+    assert!(said.contains("is refused; `--min-security` accepts less"), "{said}");
+    assert!(said.contains("expected at least 96 bits of conjectured security, got 12"), "{said}");
     let shown = trefoil().args(["stark", "inspect"]).arg(&path).assert().success().get_output().stdout.clone();
     assert!(text(&shown).contains("7 queries"), "{}", text(&shown));
 }
@@ -109,7 +114,7 @@ fn every_computation_is_proven_alike_on_both_backends() {
         let [cpu, sim] = ["cpu", "sim"].map(|backend| {
             let path = folder.path().join(format!("{air}-{backend}.json"));
             prove(air, "4", backend, &path);
-            trefoil().args(["stark", "verify"]).arg(&path).assert().success();
+            trefoil().args(VERIFY).arg(&path).assert().success();
             fs::read(path).unwrap()
         });
         assert_eq!(cpu, sim, "{air}");
@@ -163,6 +168,16 @@ fn a_benchmark_counts_what_a_proof_hands_to_a_driver() {
     // The seed asks for 60 % less.
     let [[single, ..], [graph, _, replays, ..]] = counts;
     assert!(10 * graph <= 4 * single && replays == 1, "{sim}");
+}
+
+#[test]
+fn a_benchmark_reports_why_a_proof_is_not_recorded() {
+    let mut command = trefoil();
+    command.args(["stark", "bench", "--air", "wide-fibonacci", "--log-rows", "4", "--columns", "5", "--rounds", "1"]);
+    command.args(["--pow-bits", "1", "--backend", "sim"]).env("TREFOIL_SIM", "fail=801@cuGraphInstantiateWithFlags");
+    let said = text(&command.assert().success().get_output().stdout);
+    let line = said.lines().find(|line| line.contains("whole proof, one graph: ")).unwrap_or_else(|| panic!("{said}"));
+    assert!(line.contains("cuGraphInstantiateWithFlags") && line.contains("801"), "{line}");
 }
 
 #[test]
@@ -283,7 +298,7 @@ fn a_field_more_in_a_file_is_refused() {
         let mut changed = file.clone();
         changed.pointer_mut(at).unwrap().as_object_mut().unwrap().insert("surplus".to_owned(), Value::from(1));
         fs::write(&path, serde_json::to_vec(&changed).unwrap()).unwrap();
-        let refused = trefoil().args(["stark", "verify"]).arg(&path).assert().code(1).get_output().stderr.clone();
+        let refused = trefoil().args(VERIFY).arg(&path).assert().code(1).get_output().stderr.clone();
         assert!(text(&refused).contains("unknown field `surplus`"), "{at}: {}", text(&refused));
     }
 }

@@ -46,6 +46,14 @@ pub enum FileError {
         /// Log of the most that are made.
         most: u32,
     },
+    /// A proof with these parameters shows too little.
+    #[error("expected at least {expected} bits of conjectured security, got {got}")]
+    Security {
+        /// The least bits that are accepted.
+        expected: u32,
+        /// Those of the proof's parameters.
+        got: u32,
+    },
     /// The proof does not show the statement.
     #[error("the proof does not show the statement")]
     Proof(#[from] VerifyError),

@@ -18,6 +18,9 @@ use crate::{Statement, StatementProof, verify};
 /// The most leaves of a tree of preprocessed columns that a reader makes, as a log: with its columns 1.4 GiB of memory.
 const MOST_LOG_LEAVES: u32 = 24;
 
+/// The least bits of conjectured security that [`ProofFile::verify`] accepts: what `trefoil stark prove` makes by default.
+pub const MIN_SECURITY_BITS: u32 = 96;
+
 /// A file of a proof, in any format of serde: a format's name and version, the statement, the claimed sums, and the proof as stwo's
 /// serde writes it. Fields that it does not know are refused, those within the proof too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,12 +33,25 @@ pub struct ProofFile {
 }
 
 impl ProofFile {
-    /// Checks that the proof shows the statement, with the parameters that it was made with: whether those are worth anything is for the
-    /// caller to say ([`PcsConfig::security_bits`]). The preprocessed columns are computed on `q`, after all else was found right.
+    /// Checks that the proof shows the statement, with the parameters that it was made with, which have to be worth
+    /// [`MIN_SECURITY_BITS`]. The preprocessed columns are computed on `q`, after all else was found right.
     ///
     /// # Errors
-    /// The first check that fails. [`FileError::Leaves`] comes first, before anything of the statement's size is computed.
+    /// [`FileError::Security`], and as [`verify_with_security`](Self::verify_with_security).
     pub fn verify<Q: StarkOps>(&self, q: &Q) -> Result<(), FileError> {
+        self.verify_with_security(q, MIN_SECURITY_BITS)
+    }
+
+    /// As [`verify`](Self::verify), with another least number of bits of conjectured security ([`PcsConfig::security_bits`]).
+    ///
+    /// # Errors
+    /// The first check that fails. [`FileError::Security`] and [`FileError::Leaves`] come first, before anything of the statement's size
+    /// is computed.
+    pub fn verify_with_security<Q: StarkOps>(&self, q: &Q, min_bits: u32) -> Result<(), FileError> {
+        let got = self.proof.proof.config.security_bits();
+        if got < min_bits {
+            return Err(FileError::Security { expected: min_bits, got });
+        }
         self.statement.with(Verifying { q, proof: &self.proof })?
     }
 

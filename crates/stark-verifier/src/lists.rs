@@ -1,0 +1,76 @@
+//! Lists of a proof by tree and column, read within the sizes that a valid proof can have.
+//!
+//! A list of no values takes two bytes of text and tens of bytes of memory, so that the number of lists is limited and not only
+//! the text.
+
+use alloc::vec::Vec;
+use core::{fmt, marker::PhantomData};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeSeed, Error, SeqAccess, Visitor},
+};
+
+/// The most trees of a proof.
+const MAX_TREES: usize = 64;
+/// The most columns of all trees.
+const MAX_COLUMNS: usize = 1 << 20;
+
+/// Reads `[tree][column][value]`.
+pub(crate) fn by_column<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<Vec<Vec<T>>>, D::Error> {
+    from.deserialize_seq(Trees(PhantomData))
+}
+
+struct Trees<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Trees<T> {
+    type Value = Vec<Vec<Vec<T>>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a list of at most {MAX_TREES} trees")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let (mut trees, mut left) = (Vec::new(), MAX_COLUMNS);
+        while let Some(columns) = seq.next_element_seed(Columns { left: &mut left, of: PhantomData })? {
+            if trees.len() == MAX_TREES {
+                return Err(A::Error::custom(format_args!("expected at most {MAX_TREES} trees")));
+            }
+            trees.push(columns);
+        }
+        Ok(trees)
+    }
+}
+
+struct Columns<'l, T> {
+    left: &'l mut usize,
+    of: PhantomData<T>,
+}
+
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Columns<'_, T> {
+    type Value = Vec<Vec<T>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_seq(self)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Columns<'_, T> {
+    type Value = Vec<Vec<T>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of columns")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut columns = Vec::new();
+        while let Some(column) = seq.next_element()? {
+            let Some(left) = self.left.checked_sub(1) else {
+                return Err(A::Error::custom(format_args!("expected at most {MAX_COLUMNS} columns")));
+            };
+            *self.left = left;
+            columns.push(column);
+        }
+        Ok(columns)
+    }
+}
