@@ -68,17 +68,15 @@ fn print(out: &mut String, what: &str, party: usize, values: &[u64]) {
     out.push('\n');
 }
 
-/// The static library that cargo built with this test.
-fn library() -> PathBuf {
+/// The library with this ending, static or shared, that cargo built with this test.
+pub(crate) fn library(ending: &str) -> PathBuf {
     let deps = std::env::current_exe().unwrap().parent().unwrap().to_path_buf();
     let candidates = [&deps, deps.parent().unwrap()].into_iter().flat_map(|folder| folder.read_dir().unwrap());
     let libraries = candidates.map(|entry| entry.unwrap().path()).filter(|path| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        name.starts_with("libtrefoil_pfss") && name.ends_with(".a")
+        name.starts_with("libtrefoil_pfss") && name.ends_with(&format!(".{ending}"))
     });
-    libraries
-        .max_by_key(|path| path.metadata().unwrap().modified().unwrap())
-        .expect("a static library beside this test")
+    libraries.max_by_key(|path| path.metadata().unwrap().modified().unwrap()).expect("a library beside this test")
 }
 
 /// What `examples/batch.cpp` prints, computed gate by gate and without a batch.
@@ -155,7 +153,7 @@ fn output_of(name: &str) -> String {
         .args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I"])
         .arg(root.join("include"))
         .arg(root.join(format!("examples/{name}.cpp")))
-        .arg(library())
+        .arg(library("a"))
         .args(["-lpthread", "-ldl", "-lm", "-o"])
         .arg(&program);
     let compiled = test_process::output(&mut compiler, LIMIT);

@@ -5,3 +5,4 @@ mod batch;
 mod example;
 mod header;
 mod misuse;
+mod symbols;

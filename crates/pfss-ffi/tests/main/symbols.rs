@@ -1,0 +1,75 @@
+//! What the libraries show to a linker: a program that also links the CUDA driver calls the driver.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use test_process::LIMIT;
+
+use crate::example::library;
+
+/// A program whose driver answers 42.
+const PROGRAM: &str = r#"
+#include <stdio.h>
+#include "trefoil_pfss.h"
+extern int cuInit(unsigned flags);
+int main(void) { printf("%d %u\n", cuInit(0), trefoil_pfss_abi_version()); return 0; }
+"#;
+
+fn run(command: &mut Command) -> String {
+    let output = test_process::output(command, LIMIT);
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The driver, the program's source, and both libraries as they are installed.
+fn prepared(folder: &Path) -> [PathBuf; 2] {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    fs::write(folder.join("driver.c"), "int cuInit(unsigned flags) { (void)flags; return 42; }\n").unwrap();
+    fs::write(folder.join("program.c"), PROGRAM).unwrap();
+    run(Command::new("cc").args(["-shared", "-fPIC", "-o", "libcuda.so", "driver.c"]).current_dir(folder));
+    let (archive, localized) = (library("a"), folder.join("libtrefoil_pfss.a"));
+    run(Command::new(root.join("localize")).arg(archive).arg(&localized));
+    let shared = folder.join(format!("libtrefoil_pfss.so.{}", trefoil_pfss::trefoil_pfss_abi_version()));
+    fs::copy(library("so"), &shared).unwrap();
+    [localized, shared]
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_that_links_the_driver_too_calls_the_driver() {
+    let folder = tempfile::tempdir().unwrap();
+    let expected = format!("42 {}\n", trefoil_pfss::trefoil_pfss_abi_version());
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
+    for (which, library) in prepared(folder.path()).iter().enumerate() {
+        for driver_first in [true, false] {
+            let program = folder.path().join(format!("program-{which}-{driver_first}"));
+            let driver = folder.path().join("libcuda.so");
+            let order = if driver_first { [&driver, library] } else { [library, &driver] };
+            let mut compiler = Command::new("cc");
+            compiler.arg("-I").arg(&include).arg(folder.path().join("program.c")).args(order);
+            run(compiler.args(["-lpthread", "-ldl", "-lm", "-o"]).arg(&program));
+            assert_eq!(run(Command::new(&program).env("LD_LIBRARY_PATH", folder.path())), expected, "{library:?}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn libraries_export_the_functions_of_the_header_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("include/trefoil_pfss.h")).unwrap();
+    let [archive, shared] = prepared(folder.path());
+    for (library, options) in
+        [(archive, &["--defined-only", "--extern-only"][..]), (shared, &["--defined-only", "--dynamic"])]
+    {
+        let symbols = run(Command::new("nm").args(options).arg(&library));
+        let names: Vec<_> = symbols.lines().filter_map(|line| line.rsplit_once(' ')).map(|(_, name)| name).collect();
+        assert!(names.len() > 20, "{library:?}: {symbols}");
+        for name in names {
+            assert!(header.contains(&format!("{name}(")), "{library:?} exports {name}");
+        }
+    }
+}
