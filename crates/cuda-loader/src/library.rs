@@ -72,6 +72,10 @@ pub(crate) fn load(source: &Source) -> Result<Opened, Unavailable> {
 
 /// Refuses a file that the platform's loader would map but could not read, and one that is not a library.
 pub(crate) fn inspect(path: &Path) -> Result<(), String> {
+    // A device such as `/dev/zero` has no end.
+    if !std::fs::metadata(path).map_err(|error| error.to_string())?.is_file() {
+        return Err("it is no regular file".to_owned());
+    }
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
     if cfg!(target_os = "linux") {
         crate::elf::check(&bytes).map_err(|why| why.to_string())?;
@@ -107,5 +111,11 @@ mod tests {
         assert_eq!("none".parse(), Ok(Source::None));
         assert_eq!("/opt/libcuda.so".parse(), Ok(Source::Path("/opt/libcuda.so".into())));
         assert!("".parse::<Source>().is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_no_library() {
+        assert_eq!(inspect(Path::new("/dev/zero")), Err("it is no regular file".to_owned()));
     }
 }
