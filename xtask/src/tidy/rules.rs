@@ -136,7 +136,8 @@ pub(super) fn check(files: &[File], findings: &mut Vec<Finding>) {
 }
 
 fn environment(path: &str, fact: &Fact, report: &mut impl FnMut(String)) {
-    if ENVIRONMENT_HOMES.iter().any(|home| path.starts_with(home)) {
+    // Cargo hands facts about the build to build scripts in their environment.
+    if ENVIRONMENT_HOMES.iter().any(|home| path.starts_with(home)) || path.ends_with("/build.rs") {
         return;
     }
     match &fact.what {
