@@ -145,10 +145,12 @@ pub enum OpenError {
         names: Vec<&'static str>,
     },
     /// The driver shows no device.
-    #[error("the CUDA driver shows no device")]
+    #[error("the CUDA driver shows no device: CUDA_VISIBLE_DEVICES may hide all; with MIG it has to name an instance")]
     NoDevice,
     /// There is no device of that number.
-    #[error("there is no CUDA device {index}; the driver shows {count}, numbered from 0")]
+    #[error(
+        "there is no CUDA device {index}; the driver shows {count}, numbered from 0: CUDA_VISIBLE_DEVICES may hide others"
+    )]
     NoSuchDevice {
         /// The number asked for.
         index: u32,

@@ -54,9 +54,9 @@ codes! {
     8 PROFILER_ALREADY_STOPPED kept "the profiler has stopped already";
     34 STUB_LIBRARY kept "no driver is loaded";
     36 CALL_REQUIRES_NEWER_DRIVER kept newer "the call needs a newer driver";
-    46 DEVICE_UNAVAILABLE kept newer "the device is busy or reserved by another process";
+    46 DEVICE_UNAVAILABLE kept newer "the device is busy or reserved by another process: `nvidia-smi` lists processes and the compute mode";
     47 DEVICE_NOT_LICENSED_FOR_API kept newer "the call is not licensed on this device";
-    100 NO_DEVICE kept "no CUDA device is present";
+    100 NO_DEVICE kept "no CUDA device is present, or CUDA_VISIBLE_DEVICES hides all; with MIG it has to name an instance";
     101 INVALID_DEVICE kept "no device has this ordinal";
     102 DEVICE_NOT_LICENSED kept "the device has no licence for this";
     200 INVALID_IMAGE kept "the image is no valid module";
@@ -116,8 +116,8 @@ codes! {
     721 TENSOR_MEMORY_LEAK sticky newer "a kernel left tensor memory allocated";
     800 NOT_PERMITTED kept "the call is not permitted";
     801 NOT_SUPPORTED kept "the call is not supported";
-    802 SYSTEM_NOT_READY kept "the system is not ready";
-    803 SYSTEM_DRIVER_MISMATCH kept "driver and kernel module are of different versions";
+    802 SYSTEM_NOT_READY kept "the system is not ready: on machines with NVSwitch, `nvidia-fabricmanager` of the driver's version has to run";
+    803 SYSTEM_DRIVER_MISMATCH kept "driver library and kernel module are of different versions: reboot, or load the module of the library";
     804 COMPAT_NOT_SUPPORTED_ON_DEVICE kept "the device does not support forward compatibility";
     805 MPS_CONNECTION_FAILED kept "the process service did not answer";
     806 MPS_RPC_FAILURE kept "a call to the process service failed";
