@@ -336,7 +336,7 @@ pub fn launch(
     let owner = |info: &super::memory::Allocation| info.device.unwrap_or(device);
     let foreign = all.regions.iter().any(|region| owner(&region.info) != device);
     let reachable = foreign.then(|| {
-        let regions = all.regions.iter().filter(|region| memory.may_access(device, owner(&region.info)));
+        let regions = all.regions.iter().filter(|region| memory.may_access(device, &region.info));
         View { regions: regions.cloned().collect() }
     });
     let view = reachable.as_ref().unwrap_or(&all);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cuda_loader::{
     Status,
-    ffi::{CUcontext, CUdeviceptr, p2p},
+    ffi::{CUcontext, CUdeviceptr, CUmemoryPool, CUstream, MemAccessDesc, MemLocation, mem_access, mem_location, p2p},
 };
 
 use crate::driver::bench::{Bench, ok, scale, status};
@@ -57,6 +57,33 @@ fn a_kernel_reaches_a_peer_only_once_access_is_enabled() {
         assert_eq!(scale(kernel, data, 2, 4, stream), Status::SUCCESS);
         let expected = if enabled { Status::SUCCESS } else { Status::ILLEGAL_ADDRESS };
         assert_eq!(status!(cuStreamSynchronize(stream)), expected);
+    }
+}
+
+#[test]
+fn a_kernel_reaches_pool_memory_of_a_peer_by_the_access_of_the_pool_alone() {
+    for (of_context, of_pool) in [(false, false), (true, false), (false, true), (true, true)] {
+        let bench = Bench::new("devices=2");
+        let (kernel, stream) = (bench.kernel("scale"), bench.stream());
+        let (context, _) = second(1, [3; 4]);
+        let (mut pool, mut data) = (CUmemoryPool::NULL, 0);
+        ok!(cuDeviceGetDefaultMemPool(&raw mut pool, 1));
+        ok!(cuCtxPushCurrent_v2(context));
+        ok!(cuMemAllocAsync(&raw mut data, 16, CUstream::NULL));
+        ok!(cuMemcpyHtoD_v2(data, [3u32; 4].as_ptr().cast(), 16));
+        ok!(cuCtxSynchronize());
+        ok!(cuCtxPopCurrent_v2(std::ptr::null_mut()));
+        if of_context {
+            ok!(cuCtxEnablePeerAccess(context, 0));
+        }
+        if of_pool {
+            let location = MemLocation { kind: mem_location::DEVICE, id: 0 };
+            let access = MemAccessDesc { location, flags: mem_access::READ_WRITE };
+            ok!(cuMemPoolSetAccess(pool, &raw const access, 1));
+        }
+        assert_eq!(scale(kernel, data, 2, 4, stream), Status::SUCCESS);
+        let expected = if of_pool { Status::SUCCESS } else { Status::ILLEGAL_ADDRESS };
+        assert_eq!(status!(cuStreamSynchronize(stream)), expected, "{of_context} {of_pool}");
     }
 }
 

@@ -165,6 +165,7 @@ fn allocate_ordered(entry: &mut Entry, bytes: usize, pool: Id, stream: CUstream)
     entry.enqueue(stream, Work::Nothing)?;
     let driver = entry.driver();
     let number = driver.streams[&stream].clock.count(stream);
+    driver.memory.assign_pool(base, pool);
     let life = Ordered { pool: Some(pool), born: Some((stream, number)), uses: Default::default(), released: false };
     driver.blocks.insert(base, Block { context, bytes: bytes as u64, ordered: Some(life) });
     driver.counters.allocations += 1;

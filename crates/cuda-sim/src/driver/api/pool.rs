@@ -139,11 +139,7 @@ unsafe extern "C" fn cuMemPoolSetAccess(handle: CUmemoryPool, map: *const MemAcc
             if accessor != owner && driver.spec.link(accessor, owner) == Link::None {
                 return Err(Status::INVALID_DEVICE);
             }
-            if description.flags == mem_access::NONE {
-                driver.memory.disable_peer(accessor, owner);
-            } else {
-                driver.memory.enable_peer(accessor, owner);
-            }
+            driver.memory.set_pool_access(accessor, handle.id(), description.flags != mem_access::NONE);
             pool(entry, handle)?.access.insert(accessor as i32, description.flags);
         }
         Ok(())

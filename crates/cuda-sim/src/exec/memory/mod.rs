@@ -57,8 +57,12 @@ struct State {
     freed: BTreeMap<u64, Allocation>,
     /// Bases of `freed`, oldest first.
     freed_order: std::collections::VecDeque<u64>,
-    /// `(accessor, owner)` pairs with peer access.
+    /// `(accessor, owner)` pairs with peer access, to all memory but that of pools.
     peers: BTreeSet<(u32, u32)>,
+    /// The pool of an allocation, by its base.
+    pools: BTreeMap<u64, usize>,
+    /// `(accessor, pool)` pairs with access.
+    pool_peers: BTreeSet<(u32, usize)>,
     /// Peer access is for copies alone.
     apart: bool,
     made: u64,
@@ -293,10 +297,30 @@ impl Memory {
         self.state().peers.remove(&(accessor, owner))
     }
 
-    /// Whether a kernel of `accessor` may touch memory of `owner`.
-    pub fn may_access(&self, accessor: u32, owner: u32) -> bool {
+    /// Makes the allocation at `base` one of a pool, which has peer access separate from that of its device.
+    pub fn assign_pool(&self, base: u64, pool: usize) {
+        self.state().pools.insert(base, pool);
+    }
+
+    /// Lets kernels of `accessor` touch memory of a pool, or ends that.
+    pub fn set_pool_access(&self, accessor: u32, pool: usize, allowed: bool) {
+        let peers = &mut self.state().pool_peers;
+        if allowed {
+            peers.insert((accessor, pool))
+        } else {
+            peers.remove(&(accessor, pool))
+        };
+    }
+
+    /// Whether a kernel of `accessor` may touch an allocation.
+    pub fn may_access(&self, accessor: u32, allocation: &Allocation) -> bool {
         let state = self.state();
-        accessor == owner || !state.apart && state.peers.contains(&(accessor, owner))
+        let owner = allocation.device.unwrap_or(accessor);
+        let as_peer = || match state.pools.get(&allocation.base) {
+            Some(&pool) => state.pool_peers.contains(&(accessor, pool)),
+            None => state.peers.contains(&(accessor, owner)),
+        };
+        accessor == owner || !state.apart && as_peer()
     }
 
     /// The live region that holds the whole range. An empty range only needs its start inside or at the end of one.
@@ -309,9 +333,8 @@ impl Memory {
         match self.region(address, bytes) {
             Err(fault) => Some(fault),
             Ok(region) => {
-                let owner = region.info.device.unwrap_or(accessor);
                 let problem = MemoryProblem::NoPeerAccess { accessor, allocation: region.info };
-                (!self.may_access(accessor, owner)).then_some(MemoryFault { address, bytes, problem })
+                (!self.may_access(accessor, &region.info)).then_some(MemoryFault { address, bytes, problem })
             }
         }
     }
