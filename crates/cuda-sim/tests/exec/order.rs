@@ -1,8 +1,8 @@
 //! The order between threads: what races on global memory and what does not, fences, scopes, flags.
 
-use cuda_sim::exec::{Grid, Space};
+use cuda_sim::exec::{Grid, Options, Space};
 
-use crate::exec::rig::{races, silent};
+use crate::exec::rig::{download, memory, module, races, run, silent, upload};
 
 const ZEROS: &[u32] = &[0; 256];
 
@@ -73,6 +73,29 @@ fn counters_are_atomics() {
         let plain = "ld.global.b32 %r4, [%d0]; add.u32 %r4, %r4, 1; st.global.b32 [%d0], %r4; ret;";
         races("plain counter", Space::Global, plain, grid, ZEROS);
         silent("atomic counter", "red.global.add.u32 [%d0], 1; ret;", grid, ZEROS);
+    }
+}
+
+#[test]
+fn bounded_counters_wrap_at_their_bound() {
+    // Old value and bound, and the new values of `inc` and `dec`, as the PTX manual defines both.
+    for (old, bound, [inc, dec]) in [
+        (3u32, 5u32, [4, 2]),
+        (5, 5, [0, 4]),
+        (6, 5, [0, 5]),
+        (0, 5, [1, 5]),
+        (0, 0, [0, 0]),
+        (u32::MAX, u32::MAX, [0, u32::MAX - 1]),
+    ] {
+        for (op, expected) in [("inc", inc), ("dec", dec)] {
+            let memory = memory();
+            let address = upload(&memory, &[old, 0]);
+            let body = format!(
+                "ld.param.u64 %d0, [p0]; atom.global.{op}.u32 %r4, [%d0], {bound}; st.global.b32 [%d0+4], %r4; ret;"
+            );
+            run(&module(1, &body), Grid::linear(1, 1), &[address], &memory, &Options::sanitize()).unwrap();
+            assert_eq!(download(&memory, address, 2), [expected, old], "{op} {old} {bound}");
+        }
     }
 }
 

@@ -68,7 +68,7 @@ macro_rules! reductions {
         concat!(
             $stem,
             "{.cta,.gpu,.sys,}{.global,.shared,}.{add.u32,add.s32,add.u64,add.f32,add.noftz.f16x2,\
-             min.u32,min.s32,min.u64,min.s64,max.u32,max.s32,max.u64,max.s64,\
+             inc.u32,dec.u32,min.u32,min.s32,min.u64,min.s64,max.u32,max.s32,max.u64,max.s64,\
              and.b32,and.b64,or.b32,or.b64,xor.b32,xor.b64}"
         )
     };
