@@ -20,9 +20,6 @@ pub enum RecordError {
         /// What the AIR states.
         got: u32,
     },
-    /// The AIR states no constraint.
-    #[error("expected a constraint, got none")]
-    NoConstraint,
     /// The generator writes no column.
     #[error("expected a column, got none")]
     NoColumn,

@@ -28,7 +28,7 @@ impl Recorded {
     /// Records `air`.
     ///
     /// # Errors
-    /// An AIR without rows or constraints, one whose constraints have a greater degree than it states or that reads
+    /// An AIR without rows, one whose constraints have a greater degree than it states or that reads
     /// what it cannot, and one that is larger than programs may be.
     pub fn new<A: Air>(air: &A) -> Result<Self, RecordError> {
         let mut recorded = Self::of_constraints(air)?;
@@ -57,9 +57,6 @@ impl Recorded {
         arena.check()?;
         if let Some(error) = reads.error {
             return Err(error);
-        }
-        if values.is_empty() {
-            return Err(RecordError::NoConstraint);
         }
         let most = (1u32 << (log_degree_bound - log_rows)) + 1;
         let outputs: Vec<u32> = values.iter().map(|value| value.id(&arena)).collect();

@@ -89,11 +89,12 @@ impl<Q: StarkOps> Prover<Q> {
         self.extend_planes(q)?;
         let log_copies = self.shape.log_blocks - self.shape.log_blowup;
         let blocks = 2 << log_copies;
+        let constrained = self.constrained();
         for (number, block) in self.shape.place.own_blocks(blocks) {
             for tree in 0..self.shape.trace_trees() {
                 self.extend_block(q, tree, number, block)?;
             }
-            for index in 0..self.components.len() {
+            for &index in &constrained {
                 self.gather_neighbours(q, index, number, block)?;
                 self.add_constraints_on_block(q, index, number, block)?;
             }

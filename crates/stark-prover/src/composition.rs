@@ -28,8 +28,10 @@ impl<Q: StarkOps> Prover<Q> {
             drawn: answers.secure.slice_mut(challenge.clone())?,
         })?;
         let params = SecurePowersParams { count: self.shape.constraints as u32, descending: 1 };
-        let powers = memory.composition_powers.view_mut();
-        q.secure_powers(SecurePowers { params: &params, base: answers.secure.slice(challenge)?, powers })?;
+        if self.shape.constraints > 0 {
+            let powers = memory.composition_powers.view_mut();
+            q.secure_powers(SecurePowers { params: &params, base: answers.secure.slice(challenge)?, powers })?;
+        }
 
         let whole = self.shape.composition().coefficients();
         for (_, sums) in &mut memory.sums {
@@ -40,7 +42,7 @@ impl<Q: StarkOps> Prover<Q> {
             self.read_challenges(q, index)?;
         }
         if self.shape.log_blocks == 0 {
-            for index in 0..self.components.len() {
+            for index in self.constrained() {
                 self.add_constraints(q, index)?;
             }
         } else {
@@ -77,6 +79,11 @@ impl<Q: StarkOps> Prover<Q> {
             drawn: answers.secure.slice_mut(answers.places.parameter.clone())?,
         })?;
         Ok(())
+    }
+
+    /// The components that have constraints. The others add nothing to the composition; their columns are committed to and sampled.
+    pub(crate) fn constrained(&self) -> Vec<usize> {
+        (0..self.components.len()).filter(|&index| self.components[index].air.constraints() > 0).collect()
     }
 
     /// Copies the challenges that a component reads to its own place.

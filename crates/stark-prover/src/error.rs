@@ -153,7 +153,7 @@ pub enum ProverError {
         got: usize,
     },
     /// A constraint does not hold on some row. [`stark_air::check_trace`] names constraint and row.
-    #[error("the trace breaks a constraint")]
+    #[error("the trace breaks a constraint; `stark_air::check_trace` returns which, and the row")]
     Constraints,
     /// The out-of-domain point that was drawn is on a domain or not on the circle, by a chance of less than 2^-90.
     #[error("the out-of-domain point cannot be used")]

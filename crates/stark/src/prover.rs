@@ -7,7 +7,7 @@ use core_types::{
     field::M31,
 };
 use stark_air::{RecordError, RecordedGenerator};
-use stark_airs::{Columns, Statement, Visitor, Witness, WitnessVisitor};
+use stark_airs::{Columns, PreprocessedColumn, Statement, Visitor, Witness, WitnessVisitor};
 use stark_prover::{
     Collective, Component, Generated, MemoryPlan, ProofGraph, Prover, ProverError, Record, Residency, Session, Stage,
     StarkOps, Submitted,
@@ -35,6 +35,26 @@ pub enum ProveError {
         /// Components of the statement.
         expected: usize,
         /// Components of the trace.
+        got: usize,
+    },
+    /// The statement names another number of preprocessed columns than it has values of.
+    #[error(
+        "expected values of {expected} preprocessed columns, as `preprocessed` names, got {got} in `preprocessed_values`"
+    )]
+    PreprocessedColumns {
+        /// Columns that are named.
+        expected: usize,
+        /// Columns with values.
+        got: usize,
+    },
+    /// A preprocessed column has another height than the statement says.
+    #[error("preprocessed column `{name}`: expected 2^{log_rows} values, got {got}")]
+    PreprocessedRows {
+        /// Its name.
+        name: &'static str,
+        /// Log of the number of its rows.
+        log_rows: u32,
+        /// Its values.
         got: usize,
     },
     /// The slots of a relation do not follow those of the relation before it.
@@ -251,6 +271,17 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         }
         let components = recorded(statement)?;
         let preprocessed = statement.preprocessed_values();
+        let columns = statement.preprocessed();
+        if columns.len() != preprocessed.len() {
+            return Err(ProveError::PreprocessedColumns { expected: columns.len(), got: preprocessed.len() });
+        }
+        let wrong = columns
+            .into_iter()
+            .zip(&preprocessed)
+            .find(|(column, values)| 1usize.checked_shl(column.log_rows) != Some(values.len()));
+        if let Some((PreprocessedColumn { name, log_rows }, values)) = wrong {
+            return Err(ProveError::PreprocessedRows { name, log_rows, got: values.len() });
+        }
         let prover = make(&slices(&preprocessed), components)?;
         Ok(Self { statement, prover })
     }

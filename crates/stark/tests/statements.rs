@@ -237,3 +237,48 @@ fn relations_whose_slots_do_not_follow_each_other_are_refused_by_both_sides() {
     let refused = verify(Protocol::V2_3, config, &statement, root, &proof);
     assert_eq!(refused, Err(VerifyError::Relations { expected: 2, got: 3 }));
 }
+
+/// A circuit with other values of preprocessed columns than it names.
+struct Disagreeing(Plonk, fn(&mut Vec<Vec<M31>>));
+
+impl stark::Statement for Disagreeing {
+    fn visit<'s>(&'s self, visitor: &mut impl stark::Visitor<'s>) {
+        self.0.visit(visitor);
+    }
+
+    fn preprocessed(&self) -> Vec<stark::PreprocessedColumn> {
+        self.0.preprocessed()
+    }
+
+    fn preprocessed_values(&self) -> Vec<Vec<M31>> {
+        let mut values = self.0.preprocessed_values();
+        self.1(&mut values);
+        values
+    }
+
+    fn relations(&self) -> &'static [Relation] {
+        self.0.relations()
+    }
+}
+
+#[test]
+fn preprocessed_columns_that_a_statement_does_not_name_are_refused() {
+    let (q, config) = (runtime::cpu().unwrap(), PcsConfig::default());
+    let refused = |change| {
+        let plonk = Plonk::evaluate(Circuit::sample(16).unwrap(), words([2, 3]).to_vec()).unwrap();
+        StatementProver::new(&q, Protocol::V2_3, config, &Disagreeing(plonk, change)).err()
+    };
+    let columns = Plonk::evaluate(Circuit::sample(16).unwrap(), words([2, 3]).to_vec()).unwrap().preprocessed();
+    assert_eq!(refused(|_| ()), None);
+    let expected = columns.len();
+    let got = expected - 1;
+    assert_eq!(refused(|values| drop(values.pop())), Some(ProveError::PreprocessedColumns { expected, got }));
+    let (name, log_rows) = (columns[1].name, columns[1].log_rows);
+    for (change, got) in [
+        ((|values: &mut Vec<Vec<M31>>| values[1].truncate(8)) as fn(&mut Vec<Vec<M31>>), 8),
+        (|values| values[1] = vec![M31::ONE; 64], 64),
+        (|values| values[1].clear(), 0),
+    ] {
+        assert_eq!(refused(change), Some(ProveError::PreprocessedRows { name, log_rows, got }));
+    }
+}

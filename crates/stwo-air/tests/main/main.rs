@@ -10,5 +10,6 @@ mod proofs;
 mod recorded;
 mod refused;
 mod same;
+mod unconstrained;
 
 use borrowed::{airs, blake2s, check, components, interpreter, rows, shipped, stated, statement, traces};
