@@ -82,6 +82,12 @@ impl Command {
     }
 }
 
+/// The part K/N of something, with K of 1..=N.
+fn part(text: &str) -> Result<[usize; 2], String> {
+    let numbers = text.split_once('/').and_then(|(part, parts)| Some([part.parse().ok()?, parts.parse().ok()?]));
+    numbers.filter(|[part, parts]| (1..=*parts).contains(part)).ok_or_else(|| "expected K/N with K of 1..=N".to_owned())
+}
+
 /// The file of events, if they do not go to standard output.
 fn events(path: Option<&Path>) -> impl Iterator<Item = Named<'_>> {
     path.filter(|path| *path != Path::new("-")).into_iter().map(|path| Named::written("--events", path))
@@ -139,6 +145,9 @@ pub(crate) struct ConformanceArgs {
     /// Run only the op whose name is TEXT.
     #[arg(long)]
     pub(crate) exact: bool,
+    /// Run every N-th case from the K-th on, for K of 1..=N: each of N processes runs a part.
+    #[arg(long, value_name = "K/N", default_value = "1/1", value_parser = part, conflicts_with = "isolate")]
+    pub(crate) part: [usize; 2],
     /// Leave out cases on more than N elements; the default is 65536 on the simulated device and no limit elsewhere.
     #[arg(long, value_name = "N")]
     pub(crate) max_elements: Option<u64>,

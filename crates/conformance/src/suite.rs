@@ -80,6 +80,8 @@ pub struct Selection<'a> {
     pub filter: &'a str,
     /// Only the op whose name is exactly this text.
     pub exact: bool,
+    /// Only every n-th case, from the k-th on, for `[k, n]` with k from 1: parts for several processes.
+    pub part: [usize; 2],
     /// Only cases on at most this many elements.
     pub max_elements: u64,
     /// How many of those to leave out, from the first on.
@@ -89,7 +91,7 @@ pub struct Selection<'a> {
 impl Default for Selection<'_> {
     /// Every case.
     fn default() -> Self {
-        Self { filter: "", exact: false, max_elements: u64::MAX, skip: 0 }
+        Self { filter: "", exact: false, part: [1, 1], max_elements: u64::MAX, skip: 0 }
     }
 }
 
@@ -97,10 +99,15 @@ impl Selection<'_> {
     /// The selected part of `specs`.
     #[must_use]
     pub fn of(self, mut specs: Vec<OpSpec>) -> Vec<OpSpec> {
+        let ([part, parts], mut number) = (self.part, 0);
         let mut skip = self.skip;
         specs.retain_mut(|spec| {
             let chosen = if self.exact { spec.op == self.filter } else { spec.op.contains(self.filter) };
             if chosen {
+                spec.cases.retain(|_| {
+                    number += 1;
+                    number % parts == part % parts
+                });
                 spec.limit_elements(self.max_elements);
                 let gone = skip.min(spec.cases.len());
                 spec.cases.drain(..gone);

@@ -132,6 +132,11 @@ fn a_selection_is_by_part_or_whole_of_a_name_and_may_begin_later() {
         specs.iter().flat_map(|spec| spec.cases.iter().map(|case| (spec.op, case.name().to_owned()))).collect()
     };
     let all = cases(Selection { filter: "linalg.softmax", ..Selection::default() });
+    let part = |part| cases(Selection { filter: "linalg.softmax", part: [part, 3], ..Selection::default() });
+    let [mut parts, second, third] = [part(1), part(2), part(3)];
+    assert!(parts.len() >= second.len() && second.len() >= third.len() && parts.len() <= third.len() + 1);
+    parts.extend(second.into_iter().chain(third));
+    assert!(parts.len() == all.len() && all.iter().all(|case| parts.contains(case)));
     let forward = cases(Selection { filter: "linalg.softmax", exact: true, ..Selection::default() });
     assert_eq!(all[..forward.len()], forward);
     assert!(forward.iter().all(|(op, _)| *op == "linalg.softmax") && all.len() > forward.len());

@@ -26,13 +26,15 @@ const ON_CPU: [Job; 2] =
 
 const PLAIN: &[&str] = &["--condition", "plain"];
 
+/// The longest run of the usual extent, as one process for each of two cores.
+const HALVES: [[&str; 4]; 2] = [["--condition", "plain", "--part", "1/2"], ["--condition", "plain", "--part", "2/2"]];
+
+const SHUFFLE_1: &str = "order=seeded;seed=1;schedule=lazy;checks=sanitize";
+
 /// Every case under every checker with blocks and warps in another order and streams that run late.
-const ON_SIM: [Job; 3] = [
-    sim(
-        "conformance on sim, shuffle 1, late streams, checkers on",
-        "order=seeded;seed=1;schedule=lazy;checks=sanitize",
-        PLAIN,
-    ),
+const ON_SIM: [Job; 4] = [
+    sim("conformance on sim, shuffle 1, late streams, checkers on, first half", SHUFFLE_1, &HALVES[0]),
+    sim("conformance on sim, shuffle 1, late streams, checkers on, second half", SHUFFLE_1, &HALVES[1]),
     sim("conformance on sim, interpreted programs", "", &["air."]).interpreting(),
     sim("conformance on sim, proofs with interpreted programs", "", &["stark.", "--condition", "plain"]).interpreting(),
 ];

@@ -16,7 +16,7 @@ pub(super) fn run(args: &ConformanceArgs, tell: &mut dyn FnMut(&Event) -> Result
     let (queue, status) =
         runtime::open_with(&runtime::Settings::from_env().map_err(runtime::OpenError::from)?, None, args.backend)?;
     let limit = if status.active == Choice::Sim { SIMULATED_ELEMENTS } else { u64::MAX };
-    let all = Selection { filter: &args.filter, exact: args.exact, ..Selection::default() };
+    let all = Selection { filter: &args.filter, exact: args.exact, part: args.part, ..Selection::default() };
     let selection = Selection { max_elements: args.max_elements.unwrap_or(limit), ..all };
     let count = |specs: Vec<OpSpec>| specs.iter().map(|spec| spec.cases.len()).sum::<usize>();
     let cases = count(selection.of(conformance::specs()));
