@@ -30,7 +30,16 @@ fn copy_of<P: AsRef<Path>>(paths: &[P]) -> TempDir {
 
 /// A copy of what cargo reads as a workspace.
 fn copy_of_workspace() -> TempDir {
-    copy_of(&["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", "crates", "xtask"])
+    copy_of(&[
+        "Cargo.toml",
+        "Cargo.lock",
+        "rust-toolchain.toml",
+        "crates",
+        "fuzz/Cargo.toml",
+        "fuzz/src",
+        "fuzz/fuzz_targets",
+        "xtask",
+    ])
 }
 
 /// Appends `text` to a file of the copy and returns the number of the line where it starts.
