@@ -36,10 +36,9 @@ impl<L: AesBlocks> Pair<L> {
     pub(super) fn children(&self, l: L, keys: &RoundKeys<L>) -> Children<L> {
         let (zero, ones) = ([l.splat(0); TOGETHER], [l.splat(u128::MAX); TOGETHER]);
         let [first, second] = &self.nodes;
-        Children {
-            left: [hash(l, keys, &first.inputs(l, &zero)), hash(l, keys, &second.inputs(l, &zero))],
-            right: [hash(l, keys, &first.inputs(l, &ones)), hash(l, keys, &second.inputs(l, &ones))],
-        }
+        let first = [hash(l, keys, &first.inputs(l, &zero)), hash(l, keys, &first.inputs(l, &ones))];
+        let second = [hash(l, keys, &second.inputs(l, &zero)), hash(l, keys, &second.inputs(l, &ones))];
+        Children { left: [first[0], second[0]], right: [first[1], second[1]] }
     }
 
     /// Moves to the children in `direction` of α and returns the correction words.
