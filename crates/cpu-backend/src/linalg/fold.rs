@@ -126,13 +126,30 @@ fn halved<F: Fold>(mut kept: &mut [F::Kept]) -> F::Kept {
 }
 
 /// Elements of a row whose extremes are found side by side.
-const SIDE: usize = 32;
+const SIDE: usize = 64;
+
+/// An integer in the order of floats, -0 below 0. `beyond` stands for NaN: `i32::MAX` for maxima, `i32::MIN` for minima. Integers are
+/// compared by one instruction, floats of `maximum` and `minimum` by several.
+#[inline(always)]
+const fn key(x: f32, beyond: i32) -> i32 {
+    let bits = x.to_bits().cast_signed();
+    // Larger magnitudes of negative numbers are smaller.
+    let ordered = bits ^ ((bits >> 31).cast_unsigned() >> 1).cast_signed();
+    if bits & i32::MAX > f32::INFINITY.to_bits().cast_signed() { beyond } else { ordered }
+}
+
+/// The float of a key.
+#[inline(always)]
+const fn of_key(key: i32, beyond: i32) -> f32 {
+    let bits = key ^ ((key >> 31).cast_unsigned() >> 1).cast_signed();
+    if key == beyond { f32::NAN } else { f32::from_bits(bits.cast_unsigned()) }
+}
 
 macro_rules! extreme {
-    ($name:ident, $none:expr, $of:ident) => {
+    ($name:ident, $none:expr, $of:ident, $of_keys:ident, $beyond:expr) => {
         impl Fold for $name {
             type Kept = f32;
-            type Lanes<L: Floats> = [f32; SIDE];
+            type Lanes<L: Floats> = [i32; SIDE];
             const NONE: f32 = $none;
 
             #[inline(always)]
@@ -141,28 +158,32 @@ macro_rules! extreme {
             }
 
             #[inline(always)]
-            fn no_lanes<L: Floats>(_: L) -> [f32; SIDE] {
-                [$none; SIDE]
+            fn no_lanes<L: Floats>(_: L) -> [i32; SIDE] {
+                [key($none, $beyond); SIDE]
             }
 
             /// Plain loops: the compiler may use the level's instructions.
             #[inline(always)]
-            fn along<L: Floats>(_: L, mut lanes: [f32; SIDE], row: &[f32]) -> [f32; SIDE] {
+            fn along<L: Floats>(_: L, mut lanes: [i32; SIDE], row: &[f32]) -> [i32; SIDE] {
                 let (chunks, rest) = row.as_chunks::<SIDE>();
                 for chunk in chunks {
                     for i in 0..SIDE {
-                        lanes[i] = $of(lanes[i], chunk[i]);
+                        lanes[i] = lanes[i].$of_keys(key(chunk[i], $beyond));
                     }
                 }
                 for (lane, &x) in lanes.iter_mut().zip(rest) {
-                    *lane = $of(*lane, x);
+                    *lane = (*lane).$of_keys(key(x, $beyond));
                 }
                 lanes
             }
 
             #[inline(always)]
-            fn joined<L: Floats>(_: L, mut lanes: [f32; SIDE]) -> f32 {
-                halved::<Self>(&mut lanes)
+            fn joined<L: Floats>(_: L, lanes: [i32; SIDE]) -> f32 {
+                let mut kept = lanes[0];
+                for lane in lanes {
+                    kept = kept.$of_keys(lane);
+                }
+                of_key(kept, $beyond)
             }
 
             #[inline(always)]
@@ -177,8 +198,8 @@ macro_rules! extreme {
     };
 }
 
-extreme!(Greatest, f32::NEG_INFINITY, maximum);
-extreme!(Least, f32::INFINITY, minimum);
+extreme!(Greatest, f32::NEG_INFINITY, maximum, max, i32::MAX);
+extreme!(Least, f32::INFINITY, minimum, min, i32::MIN);
 
 /// Columns that are folded side by side.
 const STRIP: usize = 1024;

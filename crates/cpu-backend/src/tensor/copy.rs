@@ -3,9 +3,15 @@
 use backend_api::Real;
 use core_types::params::{elementwise::MAX_RANK, tensor::CopyParams};
 
-use crate::{CpuQueue, par::CHUNK};
+use crate::{
+    CpuQueue,
+    linalg::reals::{Reals, RealsMut},
+    par::CHUNK,
+    simd::{Kernel, Simd, dispatch, floats::Floats},
+};
 
-/// Rows and columns of the squares by which a transpose proceeds: lines of the cache on both sides stay there.
+/// Rows and columns of the squares by which a transpose proceeds: lines of the cache on both sides stay there. A square of f32 is turned
+/// in registers.
 const SQUARE: usize = 16;
 
 /// An axis: its length, and the distance between its indices in the source and in the result.
@@ -32,7 +38,7 @@ pub(super) fn copy<T: Real>(q: &CpuQueue, p: &CopyParams, x: &[T], y: &mut [T]) 
         let part = Axis { len: per_task.min(outer.len - first), ..outer };
         let mut axes = axes;
         axes[0] = part;
-        each_plane(&axes[..rank], &x[first * outer.x..], y);
+        each_plane(q.simd(), &axes[..rank], &x[first * outer.x..], y);
     });
 }
 
@@ -73,20 +79,20 @@ fn ordered(p: &CopyParams) -> ([Axis; MAX_RANK], usize) {
 }
 
 /// Copies the two innermost axes at every index of the others.
-fn each_plane<T: Real>(axes: &[Axis], x: &[T], y: &mut [T]) {
+fn each_plane<T: Real>(simd: Simd, axes: &[Axis], x: &[T], y: &mut [T]) {
     match *axes {
         [] => {}
-        [a] => plane(Axis { len: 1, x: 0, y: 0 }, a, x, y),
-        [a, b] => plane(a, b, x, y),
+        [a] => plane(simd, Axis { len: 1, x: 0, y: 0 }, a, x, y),
+        [a, b] => plane(simd, a, b, x, y),
         [outer, ref rest @ ..] => {
             for i in 0..outer.len {
-                each_plane(rest, &x[i * outer.x..], &mut y[i * outer.y..]);
+                each_plane(simd, rest, &x[i * outer.x..], &mut y[i * outer.y..]);
             }
         }
     }
 }
 
-fn plane<T: Real>(a: Axis, b: Axis, x: &[T], y: &mut [T]) {
+fn plane<T: Real>(simd: Simd, a: Axis, b: Axis, x: &[T], y: &mut [T]) {
     if b.x == 1 && b.y == 1 {
         for i in 0..a.len {
             y[i * a.y..][..b.len].copy_from_slice(&x[i * a.x..][..b.len]);
@@ -99,11 +105,57 @@ fn plane<T: Real>(a: Axis, b: Axis, x: &[T], y: &mut [T]) {
         }
         return;
     }
+    if a.x == 1
+        && b.y == 1
+        && let (Reals::F32(x), RealsMut::F32(y)) = (x.into(), y.into())
+    {
+        dispatch(simd, Transpose { a, b, x, y });
+        return;
+    }
     for first_a in (0..a.len).step_by(SQUARE) {
         for first_b in (0..b.len).step_by(SQUARE) {
-            for i in first_a..(first_a + SQUARE).min(a.len) {
-                for j in first_b..(first_b + SQUARE).min(b.len) {
-                    y[i * a.y + j * b.y] = x[i * a.x + j * b.x];
+            elements(a, b, [first_a, first_b], x, y);
+        }
+    }
+}
+
+/// Copies the elements of a square, or of the part of one that there is, from the index `first` on.
+#[inline(always)]
+fn elements<T: Copy>(a: Axis, b: Axis, first: [usize; 2], x: &[T], y: &mut [T]) {
+    for i in first[0]..(first[0] + SQUARE).min(a.len) {
+        for j in first[1]..(first[1] + SQUARE).min(b.len) {
+            y[i * a.y + j * b.y] = x[i * a.x + j * b.x];
+        }
+    }
+}
+
+/// A plane whose axis a is contiguous in the source, and b in the result.
+struct Transpose<'a> {
+    a: Axis,
+    b: Axis,
+    x: &'a [f32],
+    y: &'a mut [f32],
+}
+
+impl<L: Floats> Kernel<L> for Transpose<'_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self, l: L) {
+        let Self { a, b, x, y } = self;
+        let (mut from, mut to) = ([[0.0; SQUARE]; SQUARE], [[0.0; SQUARE]; SQUARE]);
+        for i in (0..a.len).step_by(SQUARE) {
+            for j in (0..b.len).step_by(SQUARE) {
+                if i + SQUARE > a.len || j + SQUARE > b.len {
+                    elements(a, b, [i, j], x, y);
+                    continue;
+                }
+                for (k, from) in from.iter_mut().enumerate() {
+                    from.copy_from_slice(&x[i + (j + k) * b.x..][..SQUARE]);
+                }
+                l.transpose(&from, &mut to);
+                for (k, to) in to.iter().enumerate() {
+                    y[(i + k) * a.y + j..][..SQUARE].copy_from_slice(to);
                 }
             }
         }
