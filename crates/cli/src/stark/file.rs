@@ -25,6 +25,14 @@ pub(crate) fn to_bytes(file: &ProofFile) -> Result<Vec<u8>> {
     Ok(json)
 }
 
+/// A warning for a proof that is valid, and that stwo's verifier refuses: with a lifting size it expects openings of the tree of
+/// preprocessed columns, which is empty (`MerkleVerifierLifted::verify` of stwo 2.3).
+pub(crate) fn refused_by_stwo(file: &ProofFile) -> Option<&'static str> {
+    let proof = &file.proof.proof;
+    let lifted = proof.config.lifting_log_size.is_some() && proof.sampled_values.first().is_some_and(Vec::is_empty);
+    lifted.then_some("its verifier refuses this proof: it takes no lifting size without preprocessed columns")
+}
+
 /// Reads a file.
 pub(crate) fn read(path: &Path) -> Result<ProofFile> {
     let said = || format!("reading {}", path.display());

@@ -54,6 +54,9 @@ fn described(file: &ProofFile) -> Result<String> {
         fri.log_blowup_factor, fri.n_queries, config.pow_bits, fri.fold_step, fri.log_last_layer_degree_bound,
     )?;
     writeln!(text, "security           {} bits, conjectured", security(&config))?;
+    if let Some(warning) = file::refused_by_stwo(file) {
+        writeln!(text, "stwo               {warning}")?;
+    }
     for (tree, root) in proof.commitments.iter().enumerate().take(MOST_SHOWN) {
         let columns = proof.sampled_values.get(tree).map_or(0, Vec::len);
         let witness = proof.decommitments.get(tree).map_or(0, |decommitment| decommitment.hash_witness.len());

@@ -222,6 +222,7 @@ fn write(
         Residency::Host(blocks) => format!("{peak}, {blocks} blocks, coefficients on the host"),
     };
     let mut facts = facts(q, &file, &args.config.config(), size, json.len(), memory);
+    facts.extend(file::refused_by_stwo(&file).map(|warning| ("stwo".to_owned(), warning.to_owned())));
     if count > 1 {
         let sent = format!("{count}, each sent each other {} bytes at most", made.most_sent);
         facts.push(("devices".to_owned(), sent));

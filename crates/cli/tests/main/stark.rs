@@ -108,6 +108,35 @@ fn a_proof_is_accepted_by_both_verifiers_and_refused_with_a_flipped_bit() {
 }
 
 #[test]
+fn proofs_that_stwo_refuses_are_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("proof.json");
+    for (lifting, refused) in [(&[][..], false), (&["--lifting", "8"], true)] {
+        let mut command = trefoil();
+        command.args([
+            "stark",
+            "prove",
+            "--air",
+            "wide-fibonacci",
+            "--log-rows",
+            "5",
+            "--columns",
+            "5",
+            "--pow-bits",
+            "1",
+        ]);
+        let said = text(&command.args(lifting).arg("--out").arg(&path).assert().success().get_output().stdout);
+        let shown = text(&trefoil().args(["stark", "inspect"]).arg(&path).assert().success().get_output().stdout);
+        for text in [&said, &shown] {
+            let line = text.lines().find(|line| line.starts_with("stwo "));
+            assert_eq!(line.is_some_and(|line| line.contains("its verifier refuses this proof")), refused, "{text}");
+        }
+        let file: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        assert_ne!(stwo_accepts(&file, 5, 5), refused);
+    }
+}
+
+#[test]
 fn every_computation_is_proven_alike_on_both_backends() {
     let folder = tempfile::tempdir().unwrap();
     for air in ["wide-fibonacci", "state-machine", "plonk", "poseidon2"] {
