@@ -9,6 +9,9 @@ use runtime::OpenError;
 
 use crate::{isolate::Ending, text::lines};
 
+/// What an error of [`print`](crate::output::print) begins with.
+pub(crate) const WRITING_OUTPUT: &str = "writing to standard output";
+
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const UNAVAILABLE: u8 = 3;
@@ -74,6 +77,9 @@ impl std::error::Error for Told {}
 /// Prints an error with its causes and one hint, and returns its exit code.
 pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
     let Err(error) = result else { return 0 };
+    if is_closed_output(&error) {
+        return 0;
+    }
     if let Some(told) = error.downcast_ref::<Told>() {
         return told.code;
     }
@@ -102,6 +108,14 @@ pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
         say("hint", hint);
     }
     code
+}
+
+/// Whether the reader of standard output has gone, as `head` does when it has enough.
+fn is_closed_output(error: &anyhow::Error) -> bool {
+    let is_broken = error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe);
+    // A file that is a pipe is named in the error, and whoever reads it waits for all of it.
+    let of_output = error.chain().count() == 1 || error.to_string() == WRITING_OUTPUT;
+    is_broken && of_output
 }
 
 /// Prints a line on standard error. Where that cannot be written there is nobody to tell, so it is no error.

@@ -95,17 +95,17 @@ pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Reads a file whole: a regular file of any size that fits in memory, or up to 256 MiB of a pipe or a device.
+/// Reads a file whole: a regular file of any size that fits in memory, or up to 256 MiB of anything else, such as a pipe, a device, or
+/// a file that the system makes as it is read.
 ///
 /// # Errors
-/// [`ErrorKind::OutOfMemory`] for a file that does not fit, [`ErrorKind::FileTooLarge`] for a stream that goes on, and what the system
+/// [`ErrorKind::OutOfMemory`] for a file that does not fit, [`ErrorKind::FileTooLarge`] for a stream of more bytes, and what the system
 /// reports.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let found = file.metadata()?;
-    let mut bytes = Vec::new();
-    if found.is_file() {
-        let len = found.len();
+    let (mut bytes, len) = (Vec::new(), found.len());
+    if found.is_file() && len > 0 {
         let room = usize::try_from(len).map_err(|_| ErrorKind::OutOfMemory)?;
         bytes
             .try_reserve_exact(room)

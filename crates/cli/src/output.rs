@@ -9,12 +9,15 @@ use std::{
 use anyhow::{Context as _, Result};
 use tempfile::{Builder, NamedTempFile};
 
-use crate::files::{folder_of, resolved, standard_output};
+use crate::{
+    exit::WRITING_OUTPUT,
+    files::{folder_of, resolved, standard_output},
+};
 
 /// Prints text on standard output.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("writing to standard output")
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context(WRITING_OUTPUT)
 }
 
 /// A file to be written.

@@ -84,6 +84,20 @@ fn an_unavailable_backend_ends_with_code_3_and_its_reason() {
 }
 
 #[test]
+fn a_closed_standard_output_is_no_error() {
+    let program = std::path::PathBuf::from(trefoil().get_program());
+    for arguments in [&["doctor"][..], &["stark", "plan", "--air", "plonk", "--log-rows", "4"]] {
+        let mut command = std::process::Command::new(&program);
+        let pipes = [(); 2].map(|()| std::process::Stdio::piped());
+        let [stdout, stderr] = pipes;
+        let mut child = command.args(arguments).stdout(stdout).stderr(stderr).spawn().unwrap();
+        drop(child.stdout.take());
+        let output = test_process::output_of(child, LIMIT);
+        assert!(output.status.success() && output.stderr.is_empty(), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
 fn misspelt_variables_are_refused_and_doctor_lists_them() {
     let mut demo = trefoil();
     demo.args(["demo", "--small"]).env("TREFOIL_BACKENDS", "gpu");
