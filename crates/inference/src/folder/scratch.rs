@@ -1,8 +1,11 @@
-//! Folders that are written whole or not at all: a temporary folder beside each becomes it at the end.
+//! Atomic creation of folders: files go to a temporary folder, which is renamed at the end.
 //!
-//! An unfinished folder holds the secrets of both parties, so none may stay behind. One that fails is removed at once; a program
-//! that a signal ends calls [`remove_unfinished`]; what a killed program left is found by [`remove_stale`]: the process that fills a
-//! folder holds a lock on it until it is finished.
+//! An unfinished folder holds the secrets of both parties and has to be removed:
+//!
+//! - If writing fails, [`whole_folder`] removes it.
+//! - If a signal ends the program, the program calls [`remove_unfinished`].
+//! - If the program was killed, the next one calls [`remove_stale`]. A process locks the folder that it fills, so that stale folders
+//!   are those without a lock.
 
 use std::{
     fs::{self, File},
@@ -18,8 +21,9 @@ use tempfile::TempDir;
 use super::files::{io as while_doing, sync_folder};
 use crate::InferenceError;
 
-/// What the names of unfinished folders begin with.
-const PREFIX: &str = ".deal-";
+/// Prefix of the names of unfinished folders. [`whole_folder`] rejects it, since [`remove_stale`] would remove a finished folder of such
+/// a name.
+const PREFIX: &str = ".trefoil-unfinished-";
 
 /// Attempts to get a folder that no other process has taken for a stale one, and to remove one that is still being filled.
 const ATTEMPTS: u32 = 100;
@@ -34,8 +38,13 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 /// Makes the folder `out` with what `fill` writes, whole or not at all. Only its owner may enter it.
 ///
 /// # Errors
-/// [`InferenceError::Exists`] if `out` does, [`InferenceError::Io`], and what `fill` fails with.
+/// [`InferenceError::Exists`] if `out` does, [`InferenceError::Folder`] if its name begins as those of unfinished folders do,
+/// [`InferenceError::Io`], and the errors of `fill`.
 pub fn whole_folder<T>(out: &Path, fill: impl FnOnce(&Path) -> Result<T, InferenceError>) -> Result<T, InferenceError> {
+    if is_unfinished(out) {
+        let reason = format!("expected a name that does not begin with `{PREFIX}`");
+        return Err(InferenceError::Folder { path: out.to_owned(), reason });
+    }
     if fs::symlink_metadata(out).is_ok() {
         return Err(InferenceError::Exists { path: out.to_owned() });
     }
@@ -145,13 +154,17 @@ pub fn remove_stale(parent: &Path) -> Result<Vec<Stale>, InferenceError> {
     let mut found = Vec::new();
     for entry in fs::read_dir(parent).map_err(while_doing("reading the folder", parent))? {
         let path = entry.map_err(while_doing("reading the folder", parent))?.path();
-        let named = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()));
-        let Some(_lock) = named.then(|| lock_own(&path)).flatten() else { continue };
+        let Some(_lock) = is_unfinished(&path).then(|| lock_own(&path)).flatten() else { continue };
         let bytes = bytes_in(&path);
         let removed = fs::remove_dir_all(&path);
         found.push(Stale { path, bytes, removed });
     }
     Ok(found)
+}
+
+/// Whether a path has the name of an unfinished folder.
+fn is_unfinished(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()))
 }
 
 /// Locks a folder of this user that no other process has locked.
@@ -198,21 +211,23 @@ mod tests {
             names.sort();
             names
         };
-        fs::create_dir_all(at(".deal-stale/party0")).unwrap();
-        fs::write(at(".deal-stale/party0/000.key"), [1; 300]).unwrap();
-        fs::create_dir(at(".dealer")).unwrap();
-        fs::write(at(".deal-file"), b"").unwrap();
+        fs::create_dir_all(at(".trefoil-unfinished-1/party0")).unwrap();
+        fs::write(at(".trefoil-unfinished-1/party0/000.key"), [1; 300]).unwrap();
+        fs::create_dir(at(".deal-monday")).unwrap();
+        fs::write(at(".trefoil-unfinished-file"), b"").unwrap();
         let made = whole_folder(&at("out"), |scratch| {
             fs::write(scratch.join("a"), b"a").unwrap();
             let removed = remove_stale(parent.path()).unwrap();
             let removed: Vec<_> =
                 removed.iter().map(|stale| (&stale.path, stale.bytes, stale.removed.is_ok())).collect();
-            assert_eq!(removed, [(&at(".deal-stale"), 300, true)]);
+            assert_eq!(removed, [(&at(".trefoil-unfinished-1"), 300, true)]);
             assert!(scratch.join("a").is_file(), "a folder that is being filled");
             Ok(())
         });
         made.unwrap();
-        assert_eq!(names(), [at(".deal-file"), at(".dealer"), at("out")]);
+        let refused = whole_folder(&at(".trefoil-unfinished-mine"), |_| Ok(())).unwrap_err();
+        assert!(matches!(refused, InferenceError::Folder { .. }), "{refused}");
+        assert_eq!(names(), [at(".deal-monday"), at(".trefoil-unfinished-file"), at("out")]);
         assert!(remove_stale(parent.path()).unwrap().is_empty());
     }
 }
