@@ -31,7 +31,7 @@ pub(super) struct Saved {
 }
 
 impl Saved {
-    /// Locks the file of this path, and reads the training in it, which must have been asked for with the same arguments.
+    /// Locks the file at `path` and reads its training, which must have the same arguments.
     pub(super) fn open(path: &Path, arguments: &str) -> Result<(Self, Option<(Checkpoint, History)>)> {
         let said = || format!("reading {}", shown(&path.to_string_lossy()));
         let at = resolved(path).with_context(said)?;
@@ -88,7 +88,7 @@ fn lock(path: &Path) -> Result<Option<File>> {
     }
 }
 
-/// The training in a file that was asked for with the same arguments.
+/// Parses a training and compares its arguments.
 fn parse(bytes: &[u8], arguments: &str) -> Result<(Checkpoint, History)> {
     let checkpoint = Checkpoint::from_bytes(bytes)?;
     let text = |key: &str| checkpoint.text.get(key).with_context(|| format!("it holds no `{key}`"));

@@ -101,7 +101,7 @@ pub(crate) fn run(command: &PfssCommand) -> Result<()> {
     }
 }
 
-/// Has a signal remove what is unfinished of the folder `out`, and removes what killed programs left beside it.
+/// Prepares for secrets in the folder `out`: handles signals, and removes unfinished folders of killed programs next to it.
 fn before_dealing(out: &Path) -> Result<()> {
     interrupt::watch()?;
     // A folder that cannot be read is an error when the keys are written.

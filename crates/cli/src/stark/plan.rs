@@ -95,7 +95,7 @@ impl UseStatement for Room<'_> {
             )
         };
         drop(q.budget().reserve(bytes).with_context(needs)?);
-        // A processor without a limit of its own has the memory of the machine.
+        // The budget of a processor may exceed the memory of the machine.
         if let (AnyQueue::Cpu(_), Some(available)) = (q, available_bytes()) {
             let all = bytes.saturating_mul(here as u64).saturating_add(plan.host_bytes());
             let short = || anyhow!("the machine has {} MiB available", mebibytes(available));

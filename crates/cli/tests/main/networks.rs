@@ -48,7 +48,7 @@ fn a_training_that_was_killed_is_taken_up_to_the_same_network() {
     killed.args(arguments).arg(at("killed")).arg("--checkpoint").arg(at("state"));
     let mut process = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let start = Instant::now();
-    // The first state is that of a training which has done nothing.
+    // The first state is written before the first epoch.
     let mut states = std::collections::BTreeSet::new();
     while states.len() < 3 {
         assert!(start.elapsed() < LIMIT && process.try_wait().unwrap().is_none(), "no checkpoint");
@@ -65,7 +65,7 @@ fn a_training_that_was_killed_is_taken_up_to_the_same_network() {
     assert!(error.contains("it is of other arguments or rows: expected seed 8, got seed 7"), "{error}");
     assert!(!error.contains("epochs"), "{error}");
 
-    // A state of which one bit is wrong is no other training.
+    // A flipped bit is an error and not another training.
     let mut damaged = fs::read(at("state")).unwrap();
     let middle = damaged.len() / 2;
     damaged[middle] ^= 1;

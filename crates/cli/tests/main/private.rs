@@ -237,7 +237,7 @@ fn wrong_files_of_a_party_are_refused_before_its_keys_are_used() {
     let (few, wide, bright) = (write("few", &[5, 64], 1), write("wide", &[64, 8], 1), write("bright", &[8, 64], 17));
     let labels = write("labels", &[7], 1);
     let json = at("none/report.json");
-    // The other party is never asked: nobody listens.
+    // No server listens: every case fails before it connects.
     for (more, code, expected) in [
         (&["--images", &few][..], 2, "expected the shape [8, 64], as many images as were dealt for, got [5, 64]"),
         (&["--images", &wide], 2, "expected the shape [8, 64], as many images as were dealt for, got [64, 8]"),

@@ -36,6 +36,7 @@ impl<L: AesBlocks> Pair<L> {
     pub(super) fn children(&self, l: L, keys: &RoundKeys<L>) -> Children<L> {
         let (zero, ones) = ([l.splat(0); TOGETHER], [l.splat(u128::MAX); TOGETHER]);
         let [first, second] = &self.nodes;
+        // One party after the other: with one side after the other, dealing takes 2.1 times as long on a Zen 5.
         let first = [hash(l, keys, &first.inputs(l, &zero)), hash(l, keys, &first.inputs(l, &ones))];
         let second = [hash(l, keys, &second.inputs(l, &zero)), hash(l, keys, &second.inputs(l, &ones))];
         Children { left: [first[0], second[0]], right: [first[1], second[1]] }

@@ -1,11 +1,8 @@
 //! Components without constraints: their columns are committed to and sampled, and both verifiers accept the proof.
 
-use core_types::{
-    air::{Relation, stored_position},
-    field::{M31, QM31},
-};
+use core_types::{air::stored_position, field::M31};
 use runtime::{Choice, Settings};
-use stark::{Columns, PcsConfig, PreprocessedColumn, Proof, Protocol, StatementProver, Visitor, verify};
+use stark::{Columns, PcsConfig, Proof, Protocol, StatementProver, Visitor, verify};
 use stwo::core::{
     air::Component,
     channel::{Blake2sChannel, Channel},
@@ -91,26 +88,6 @@ impl Statement {
 impl stark::Statement for Statement {
     fn visit<'s>(&'s self, visitor: &mut impl Visitor<'s>) {
         self.airs.iter().for_each(|air| visitor.component(air, &[]));
-    }
-
-    fn preprocessed(&self) -> Vec<PreprocessedColumn> {
-        Vec::new()
-    }
-
-    fn preprocessed_values(&self) -> Vec<Vec<M31>> {
-        Vec::new()
-    }
-
-    fn relations(&self) -> &'static [Relation] {
-        &[]
-    }
-
-    fn public_words(&self) -> Vec<u32> {
-        Vec::new()
-    }
-
-    fn public_sum(&self, _: &[QM31]) -> Option<QM31> {
-        Some(QM31::ZERO)
     }
 }
 

@@ -133,7 +133,7 @@ impl PartyFolder {
         self.bundles.iter().map(KeyBundle::byte_len).sum()
     }
 
-    /// A digest of what is in the folder, of the party's identity only its certificate's.
+    /// A digest of the folder's files except the identity, which its certificate's fingerprint represents.
     pub(super) fn digest(&self) -> Result<String, InferenceError> {
         folder_digest(&self.path, self.bundles.len())
     }

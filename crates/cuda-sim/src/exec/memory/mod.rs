@@ -57,7 +57,7 @@ struct State {
     freed: BTreeMap<u64, Allocation>,
     /// Bases of `freed`, oldest first.
     freed_order: std::collections::VecDeque<u64>,
-    /// `(accessor, owner)` pairs with peer access, to all memory but that of pools.
+    /// `(accessor, owner)` pairs with peer access. It excludes pool memory.
     peers: BTreeSet<(u32, u32)>,
     /// The pool of an allocation, by its base.
     pools: BTreeMap<u64, usize>,
@@ -297,7 +297,7 @@ impl Memory {
         self.state().peers.remove(&(accessor, owner))
     }
 
-    /// Makes the allocation at `base` one of a pool, which has peer access separate from that of its device.
+    /// Assigns the allocation at `base` to a pool. Pools have separate peer access.
     pub fn assign_pool(&self, base: u64, pool: usize) {
         self.state().pools.insert(base, pool);
     }
