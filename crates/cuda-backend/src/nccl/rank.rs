@@ -68,7 +68,12 @@ impl<T: Transport + 'static> NcclRank<T> {
             }
         };
         let comm = Communicator::join(context, library, &id, [own, ranks]).map_err(made)?;
-        Link::wait(transport, &comm).map_err(made)?;
+        if let Err(fault) = Link::wait(transport, &comm) {
+            let why = made(fault);
+            // Said before the communicator is dropped: NCCL tells the others of its end, and they ask the group why.
+            transport.fail(CollectiveError::GaveUp { rank: own });
+            return Err(why.into());
+        }
         // Who is here knows that all are.
         transport.exchange(&Call::new::<u32>("NCCL's communicators", vec![ranks]), Message::Same(&[]))?;
         Ok(comm)
