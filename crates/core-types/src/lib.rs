@@ -3,6 +3,9 @@
 //! `no_std`, no allocation, no I/O: the crate also builds for `nvptx64`. Every scalar formula that a kernel uses lives
 //! here, is inlined into host and device alike, and cannot panic.
 #![no_std]
+// The kernels' compiler is pinned and admits them; see `field::wide`.
+#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch, core_intrinsics, const_eval_select))]
+#![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
 mod aes;
 pub mod air;

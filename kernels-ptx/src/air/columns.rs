@@ -83,5 +83,6 @@ pub unsafe extern "ptx-kernel" fn air_powers(base: *const QM31, powers: *mut QM3
 }
 
 kernel_table! {
-    air_add_lifted, air_counter_columns, air_gather_column, air_powers, air_row_numbers: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
+    air_add_lifted, air_counter_columns, air_gather_column, air_row_numbers: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
+    air_powers: block [256, 1, 1], min_blocks 6, shared None, barriers 0;
 }

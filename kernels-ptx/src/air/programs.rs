@@ -11,7 +11,7 @@
 use core::ptr::null;
 
 use core_types::{
-    field::{M31, P, QM31},
+    field::{M31, P, QM31, widening_mul_add},
     params::air::{AirColumnsParams, AirParams, Instruction, MaskAt},
 };
 
@@ -34,12 +34,12 @@ struct Sum {
 }
 
 impl Sum {
-    /// Adds less than `2^62` to each coordinate.
+    /// Adds `factor`, below `P`, times each of the four words.
     #[inline(always)]
-    fn add(&mut self, terms: [u64; 4]) {
+    fn add(&mut self, factor: u32, words: [M31; 4]) {
         unroll!(C in 0..4 => {
             let sum = self.sums[C as usize];
-            self.sums[C as usize] = (sum & u64::from(P)) + (sum >> 31) + terms[C as usize];
+            self.sums[C as usize] = widening_mul_add(factor, words[C as usize].word(), (sum & u64::from(P)) + (sum >> 31));
         });
     }
 }
@@ -47,20 +47,12 @@ impl Sum {
 impl Sink for Sum {
     #[inline(always)]
     unsafe fn base(&mut self, output: u32, value: M31) {
-        let [p0, p1, p2, p3] = (*self.powers.add(output as usize)).coordinates();
-        let word = u64::from(value.word());
-        self.add([
-            word * u64::from(p0.word()),
-            word * u64::from(p1.word()),
-            word * u64::from(p2.word()),
-            word * u64::from(p3.word()),
-        ]);
+        self.add(value.word(), (*self.powers.add(output as usize)).coordinates());
     }
 
     #[inline(always)]
     unsafe fn secure(&mut self, output: u32, value: QM31) {
-        let [x0, x1, x2, x3] = (value * *self.powers.add(output as usize)).coordinates();
-        self.add([x0.word().into(), x1.word().into(), x2.word().into(), x3.word().into()]);
+        self.add(1, (value * *self.powers.add(output as usize)).coordinates());
     }
 }
 

@@ -8,7 +8,7 @@
 //! of as many for each batch. Grid: `2^log_size / 1024`, one at least, times batches, which are the slower; block: 256 threads.
 
 use core_types::{
-    field::{M31, P, QM31},
+    field::{M31, P, QM31, widening_mul_add},
     params::deep::{DeepBatch, DeepNumeratorsParams},
 };
 
@@ -72,9 +72,10 @@ pub unsafe extern "ptx-kernel" fn deep_numerators(
                 let U4(factor) = shared_factors.get(term + I);
                 unroll!(J in 0..4 => {
                     let at = position + J * THREADS;
-                    let word = if at < len { u64::from((*column.add(at as usize)).word()) } else { 0 };
+                    let word = if at < len { (*column.add(at as usize)).word() } else { 0 };
                     unroll!(K in 0..4 => {
-                        sums[J as usize][K as usize] += word * u64::from(factor[K as usize]);
+                        let sum = sums[J as usize][K as usize];
+                        sums[J as usize][K as usize] = widening_mul_add(word, factor[K as usize], sum);
                     });
                 });
             });

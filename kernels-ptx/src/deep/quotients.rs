@@ -180,5 +180,5 @@ impl Lanes for Point {
 }
 
 kernel_table! {
-    deep_quotients: block [256, 1, 1], min_blocks 2, shared Bytes(SHARED_BYTES), barriers 1;
+    deep_quotients: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 1;
 }

@@ -7,7 +7,7 @@ use core::{
 
 use bytemuck::{CheckedBitPattern, NoUninit, Zeroable};
 
-use super::{Field, M31, P, assign_ops};
+use super::{Field, M31, P, assign_ops, wide::widening_mul_add};
 
 /// An element `a + b i` of GF(P^2), `i^2 = -1`.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -84,9 +84,10 @@ impl Mul for CM31 {
     type Output = Self;
     #[inline]
     fn mul(self, rhs: Self) -> Self {
-        let [a, b, c, d] = [self.a, self.b, rhs.a, rhs.b].map(|x| u64::from(x.word()));
+        let [a, b, c, d] = [self.a, self.b, rhs.a, rhs.b].map(M31::word);
+        let add = widening_mul_add;
         // P - d instead of -d keeps the sums positive; each is at most 2 P^2 < 2^63.
-        Self::new(M31::from_u64(a * c + b * (u64::from(P) - d)), M31::from_u64(a * d + b * c))
+        Self::new(M31::from_u64(add(a, c, add(b, P - d, 0))), M31::from_u64(add(a, d, add(b, c, 0))))
     }
 }
 

@@ -7,7 +7,7 @@ use core::{
 
 use bytemuck::{CheckedBitPattern, NoUninit, Zeroable};
 
-use super::{Field, assign_ops};
+use super::{Field, assign_ops, wide::widening_mul};
 
 /// The Mersenne prime 2^31 - 1.
 pub const P: u32 = 0x7fff_ffff;
@@ -93,8 +93,15 @@ impl M31 {
     #[inline]
     #[must_use]
     pub const fn times(self, rhs: Self) -> Self {
-        let wide = self.0 as u64 * rhs.0 as u64; // <= (P - 1)^2, so the high part is below P - 1
-        Self::reduced_once((wide & P as u64) as u32 + (wide >> 31) as u32)
+        // The product's lowest 31 bits and the others: at most (P - 1)^2, so their sum is below 2 P.
+        let (low, high) = if cfg!(target_arch = "nvptx64") {
+            let (low, high) = widening_mul(self.0, 2 * rhs.0); // a doubled factor splits it at a word
+            (low >> 1, high)
+        } else {
+            let wide = self.0 as u64 * rhs.0 as u64;
+            ((wide & P as u64) as u32, (wide >> 31) as u32)
+        };
+        Self::reduced_once(low + high)
     }
 
     /// `self * 2^k`: multiplying by two rotates the 31-bit word left by one.

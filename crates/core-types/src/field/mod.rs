@@ -6,6 +6,7 @@ mod qm31;
 #[cfg(feature = "serde")]
 mod stored;
 mod twiddle;
+mod wide;
 
 use core::ops::{Add, Mul, Neg, Sub};
 
@@ -13,6 +14,7 @@ pub use cm31::CM31;
 pub use m31::{M31, P};
 pub use qm31::QM31;
 pub use twiddle::Twiddle;
+pub use wide::widening_mul_add;
 
 /// A field of the tower `M31 < CM31 < QM31`, for code that runs over any of them.
 pub trait Field:

@@ -7,7 +7,7 @@ use core::{
 
 use bytemuck::{CheckedBitPattern, NoUninit, Zeroable};
 
-use super::{CM31, Field, M31, P, assign_ops};
+use super::{CM31, Field, M31, P, assign_ops, wide::widening_mul_add};
 
 /// An element `a + b u` of GF(P^4), `u^2 = 2 + i`: the secure field that challenges are drawn from.
 ///
@@ -65,8 +65,8 @@ impl QM31 {
     pub fn sum_of_scaled(factors: [M31; 4], values: [Self; 4]) -> Self {
         let values = values.map(Self::coordinates);
         Self::from_coordinates([0, 1, 2, 3].map(|k| {
-            let product = |i: usize| u64::from(factors[i].word()) * u64::from(values[i][k].word());
-            M31::from_u64(product(0) + product(1) + product(2) + product(3)) // at most 4 (P - 1)^2 < 2^64
+            let add = |sum, i: usize| widening_mul_add(factors[i].word(), values[i][k].word(), sum);
+            M31::from_u64([0, 1, 2, 3].into_iter().fold(0, add)) // at most 4 (P - 1)^2 < 2^64
         }))
     }
 
@@ -118,17 +118,18 @@ impl Mul for QM31 {
 
     #[inline]
     fn mul(self, rhs: Self) -> Self {
-        let [x0, x1, x2, x3] = self.coordinates().map(|x| u64::from(x.word()));
-        let [y0, y1, y2, y3] = rhs.coordinates().map(|y| u64::from(y.word()));
-        let p = u64::from(P);
+        let [x0, x1, x2, x3] = self.coordinates().map(M31::word);
+        let [y0, y1, y2, y3] = rhs.coordinates().map(M31::word);
+        let (minus_y1, minus_y3) = (P - y1, P - y3);
+        let add = widening_mul_add;
         // The product of the u parts, p0 + p1 i, enters times 2 + i: 2 p0 - p1 and p0 + 2 p1.
-        let p0 = u64::from(M31::from_u64(x2 * y2 + x3 * (p - y3)).word());
-        let p1 = u64::from(M31::from_u64(x2 * y3 + x3 * y2).word());
+        let p0 = M31::from_u64(add(x2, y2, add(x3, minus_y3, 0))).word();
+        let p1 = M31::from_u64(add(x2, y3, add(x3, y2, 0))).word();
         // Four products of words below or at P, one factor at most P - 1: at most 4 P (P - 1) < 2^64 - 2^33.
-        let z0 = x0 * y0 + x1 * (p - y1) + 2 * p0 + (p - p1);
-        let z1 = x0 * y1 + x1 * y0 + p0 + 2 * p1;
-        let z2 = x0 * y2 + x1 * (p - y3) + x2 * y0 + x3 * (p - y1);
-        let z3 = x0 * y3 + x1 * y2 + x2 * y1 + x3 * y0;
+        let z0 = add(x0, y0, add(x1, minus_y1, 2 * u64::from(p0) + u64::from(P - p1)));
+        let z1 = add(x0, y1, add(x1, y0, u64::from(p0) + 2 * u64::from(p1)));
+        let z2 = add(x0, y2, add(x1, minus_y3, add(x2, y0, add(x3, minus_y1, 0))));
+        let z3 = add(x0, y3, add(x1, y2, add(x2, y1, add(x3, y0, 0))));
         Self::from_coordinates([z0, z1, z2, z3].map(M31::from_u64))
     }
 }

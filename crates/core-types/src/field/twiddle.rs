@@ -4,7 +4,10 @@ use core::fmt;
 
 use bytemuck::{CheckedBitPattern, NoUninit, Zeroable};
 
-use super::{M31, P};
+use super::{
+    M31, P,
+    wide::{widening_mul, widening_mul_add},
+};
 
 /// A factor used in many products, stored as the doubled word `2 t`. Invariant: the word is even and below `2 P`.
 ///
@@ -49,28 +52,25 @@ impl M31 {
     #[inline]
     #[must_use]
     pub const fn times_twiddle(self, t: Twiddle) -> Self {
-        let wide = self.word() as u64 * t.word() as u64; // 2 * self * t
-        Self::reduced_once((wide >> 32) as u32 + (wide as u32 >> 1)) // (P - 2) + P < 2^32
+        let (low, high) = widening_mul(self.word(), t.word()); // 2 * self * t
+        Self::reduced_once(high + (low >> 1)) // (P - 2) + P < 2^32
     }
 
     /// `self + rhs * t`, the addition riding in the 64-bit product.
     #[inline]
     #[must_use]
-    pub const fn plus_product(self, rhs: Self, t: Twiddle) -> Self {
+    pub fn plus_product(self, rhs: Self, t: Twiddle) -> Self {
         // 2 (self + rhs * t) <= 2 (P - 1) P, so the high word is at most P - 2
-        let wide = rhs.word() as u64 * t.word() as u64 + 2 * self.word() as u64;
+        let wide = widening_mul_add(rhs.word(), t.word(), 2 * u64::from(self.word()));
         Self::reduced_once((wide >> 32) as u32 + (wide as u32 >> 1))
     }
 
-    /// `(self + rhs * t, self - rhs * t)`: two fused products, each reduced once.
+    /// `(self + rhs * t, self - rhs * t)`, of one product: a GPU multiplies words at half the rate at which it adds.
     #[inline]
     #[must_use]
     pub const fn butterfly(self, rhs: Self, t: Twiddle) -> (Self, Self) {
-        // 2 (P - t), without the detour of a canonical zero: for t = 0 it is 2 P, and self + rhs * P stays below P^2
-        let negated = 2 * P - t.word();
-        // doubled as in `plus_product`: compilers then do it once for both
-        let wide = rhs.word() as u64 * negated as u64 + 2 * self.word() as u64;
-        (self.plus_product(rhs, t), Self::reduced_once((wide >> 32) as u32 + (wide as u32 >> 1)))
+        let product = rhs.times_twiddle(t);
+        (self.plus(product), self.minus(product))
     }
 
     /// `(self + rhs, (self - rhs) * t)`, which undoes twice a [`butterfly`](Self::butterfly) by `1 / t`.
