@@ -17,6 +17,7 @@ pub mod rewrite;
 mod table;
 pub mod typing;
 pub mod uniform;
+mod words;
 
 pub use error::{ParseError, ParseErrorKind};
 pub use parse::parse;

@@ -8,6 +8,7 @@ use crate::{
     table::{KernelSpec, Table},
     typing::{self, Mistake, Reason},
     uniform::{Collective, Spread, divergent_collectives},
+    words::wide_products,
 };
 
 /// A property that [`check`] looks for.
@@ -23,6 +24,8 @@ pub enum Lint {
     Trap,
     /// A symbol of the panic machinery.
     PanicSymbol,
+    /// A product of 64 by 64 bits whose factors are words: slow, and `core_types::field::widening_mul_add` is one instruction.
+    WideProduct,
     /// A collective that threads may reach separately.
     DivergentCollective,
     /// A different number of barriers than the table declares.
@@ -47,6 +50,7 @@ impl Lint {
             Self::Call => "call",
             Self::Trap => "trap",
             Self::PanicSymbol => "panic-symbol",
+            Self::WideProduct => "wide-product",
             Self::DivergentCollective => "divergent-collective",
             Self::BarrierCount => "barrier-count",
             Self::Refused => "refused",
@@ -152,6 +156,9 @@ fn check_body(function: &Function, body: &Body, table: &Table, unknown: &HashSet
         for lint in of_instruction(instruction, unknown) {
             report(lint, instruction.line, text());
         }
+    }
+    for product in wide_products(body) {
+        report(Lint::WideProduct, product.line, format!("`{}`", print_instruction(function, body, product)));
     }
     for divergence in divergent_collectives(function, body) {
         let instruction = &body.instructions[divergence.instruction];

@@ -54,6 +54,30 @@ fn each_planted_fault_is_found_at_its_line() {
 }
 
 #[test]
+fn products_of_words_by_64_bits_are_found_whatever_path_the_words_took() {
+    let words = "cvt.u64.u32 %rd2, %r1;\nmov.b64 %rd3, 0;";
+    let copied = "@%p1 mov.b64 %rd3, %rd2;\nL1:\nmov.b64 %rd4, %rd3;\nmov.b64 %rd3, %rd4;\n@%p1 bra L1;";
+    for (code, product, is_found) in [
+        ("", "mul.lo.s64 %rd5, %rd2, %rd2;", true),
+        ("", "mad.lo.s64 %rd5, %rd2, %rd3, %rd1;", true),
+        (copied, "mul.lo.u64 %rd5, %rd3, %rd4;", true),
+        ("and.b64 %rd4, %rd1, 2147483647;", "mul.lo.s64 %rd5, %rd2, %rd4;", true),
+        ("selp.b64 %rd4, %rd2, 0, %p1;", "mul.lo.s64 %rd5, %rd2, %rd4;", true),
+        // A factor of more than 32 bits on one path, a constant, and the instruction that should be there.
+        ("@%p1 mov.b64 %rd3, %rd1;", "mul.lo.s64 %rd5, %rd2, %rd3;", false),
+        ("mov.b64 %rd3, 4294967296;", "mul.lo.s64 %rd5, %rd2, %rd3;", false),
+        ("and.b64 %rd4, %rd1, -1;", "mul.lo.s64 %rd5, %rd2, %rd4;", false),
+        ("", "mul.lo.s64 %rd5, %rd2, 12;", false),
+        ("", "mul.lo.s64 %rd5, %rd2, %rd1;", false),
+        ("", "mul.wide.u32 %rd5, %r1, %r1;", false),
+    ] {
+        let found = broken(BOUNDS, &format!("{CLEAN}\n{words}\n{code}\n{product}"));
+        let expected = is_found.then(|| (Lint::WideProduct, product.to_owned()));
+        assert_eq!(found, Vec::from_iter(expected), "{code} {product}");
+    }
+}
+
+#[test]
 fn divergent_collectives_are_found() {
     let code = format!("mov.u32 %r2, %tid.x;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra L1;\n{CLEAN}\nL1:");
     assert_eq!(broken(BOUNDS, &code), [(Lint::DivergentCollective, "bar.sync 0;".to_owned())]);
