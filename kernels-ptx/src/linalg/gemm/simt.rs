@@ -20,6 +20,7 @@ use crate::dev::{
     cp_async::wait_group,
     idx,
     math::fma,
+    opaque::opaque_word,
     smem::SharedAddr,
     sync::{block_sync, warp_sync},
     unroll::unroll,
@@ -167,12 +168,15 @@ unsafe fn product<
     // Eight rows of the warp at a time go through its own shared memory, so that a row is written by neighbours.
     let rows = base.offset(idx::warp() * 8 * OUT_PITCH);
     let out = Output::new(p, &tile, bias, c, work);
+    // Without a product before them, stores of quads tie sum j to a register of the parity of j in the loop above too. So do those
+    // of y, and each fma then reads two registers of one bank.
+    let one = f32::from_bits(opaque_word(1f32.to_bits()));
     let mut i = 0;
     while i < TM {
         let own = rows.offset(lane_m * OUT_PITCH + lane_n * 16);
         unroll!(I in 0..8 => {
             if I < TM && i == I {
-                let [a, b, c, d, e, f, g, h] = acc[I as usize];
+                let [a, b, c, d, e, f, g, h] = acc[I as usize].map(|sum| sum * one);
                 store4(own, [a, b, c, d]);
                 store4(own.offset(16 * 4), [e, f, g, h]);
             }
