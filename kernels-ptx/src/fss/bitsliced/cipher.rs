@@ -10,6 +10,7 @@ use core_types::{
     bitsliced::{PLACES, Places, ROUNDS, byte_at, encrypt, xor},
 };
 
+use super::sub_bytes::sub_bytes;
 use crate::{
     dev::{
         idx,
@@ -74,6 +75,11 @@ impl Places for Plane {
     fn moved(self, from: impl Fn(u32) -> u32) -> Self {
         let lane = idx::lane();
         Self(shfl_idx(FULL, self.0, lane & PLACES | from(lane % PLACES)))
+    }
+
+    #[inline(always)]
+    fn sub_bytes(planes: [Self; 8]) -> [Self; 8] {
+        sub_bytes(planes.map(|plane| plane.0)).map(Self)
     }
 }
 
