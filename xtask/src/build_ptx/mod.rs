@@ -20,6 +20,7 @@ mod typing;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use ptx::lint::{Finding, Lint};
 use xshell::Shell;
 
 use self::{
@@ -160,7 +161,8 @@ fn lint(root: &Path, module: Module) -> Result<(Manifest, Vec<String>)> {
     manifest.expect(&ptx)?;
     let tree = ptx::parse(&ptx).with_context(|| format!("{}.ptx", module.name()))?;
     let findings = ptx::lint::check(&tree, &manifest.table());
-    let findings = findings.iter().map(|finding| format!("{}.ptx: {finding}", module.name()));
+    let concerns = |finding: &&Finding| finding.lint != Lint::WideProduct || module.computes_in_m31();
+    let findings = findings.iter().filter(concerns).map(|finding| format!("{}.ptx: {finding}", module.name()));
     let mismatches = manifest.parameter_mismatches(&tree);
     let mismatches = mismatches.iter().map(|mismatch| format!("{}.json: {mismatch}", module.name()));
     let all = findings.chain(mismatches).collect();

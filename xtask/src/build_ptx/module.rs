@@ -82,6 +82,11 @@ impl Module {
         }
     }
 
+    /// Whether its products of words are of a field, made for each element. Elsewhere they are addresses, made once for each thread.
+    pub(super) fn computes_in_m31(self) -> bool {
+        matches!(self.op_set, "air" | "channel" | "circle" | "deep" | "merkle" | "open")
+    }
+
     pub(super) fn file(self, root: &Path, extension: &str) -> PathBuf {
         root.join("kernels-ptx/ptx").join(format!("{}.{extension}", self.name))
     }
