@@ -1,6 +1,6 @@
 //! `.npy` files: an accepted array is written and read again unchanged.
 
-use nn_ops::io::{NpyElement, read_npy, write_npy};
+use nn_ops::io::{FromNpy, NpyElement, read_npy, write_npy};
 
 /// Checks one input.
 pub fn check_input(bytes: &[u8]) {
@@ -9,7 +9,7 @@ pub fn check_input(bytes: &[u8]) {
     check::<f32>(bytes);
 }
 
-fn check<T: NpyElement>(bytes: &[u8]) {
+fn check<T: NpyElement + FromNpy>(bytes: &[u8]) {
     let Ok(array) = read_npy::<T>(bytes) else { return };
     assert_eq!(array.shape.iter().product::<usize>(), array.data.len());
     // A shape with very many dimensions may be too long for the header that the writer makes.
@@ -21,7 +21,7 @@ fn check<T: NpyElement>(bytes: &[u8]) {
 }
 
 fn encoded<T: NpyElement>(data: &[T]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(data.len() * T::BYTES);
+    let mut bytes = Vec::with_capacity(size_of_val(data));
     data.iter().for_each(|element| element.encode(&mut bytes));
     bytes
 }

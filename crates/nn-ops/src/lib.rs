@@ -59,7 +59,7 @@ pub use elementwise::{ElementwisePlan, activate, activate_backward, axpby};
 pub use error::{NnError, Shape};
 pub use gru::{
     GruConcat, GruGradientPlan, GruGradientWorkspace, GruGradients, GruMember, GruPass, GruPlan, GruResults, GruRows,
-    GruUpstream, GruWeights,
+    GruUpstream, GruWeights, TorchUnit,
 };
 pub use index::Indices;
 pub use init::Init;

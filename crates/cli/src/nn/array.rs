@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use nn_ops::io::{NpyArray, NpyElement, NpyError, read_npy, read_safetensors};
+use nn_ops::io::{NpyArray, read_npy, read_safetensors};
 
 use crate::{files, text::shown};
 
 /// What files of NumPy begin with.
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The numbers in a file of NumPy, converted to f32 if they are bytes or f64, or of the tensor `name` in safetensors.
+/// The numbers in a file of NumPy, converted to f32, or of the tensor `name` in safetensors.
 pub(super) fn numbers(path: &Path, name: &str) -> Result<NpyArray<f32>> {
     read(path, |bytes| {
         if !bytes.starts_with(MAGIC) {
@@ -18,31 +18,13 @@ pub(super) fn numbers(path: &Path, name: &str) -> Result<NpyArray<f32>> {
             let tensor = tensors.remove(name).with_context(|| format!("there is no tensor `{name}`"))?;
             return Ok(NpyArray { shape: tensor.shape, data: tensor.data });
         }
-        match read_npy::<f32>(bytes) {
-            Err(NpyError::DType { got, .. }) if got == u8::DESCR => converted(bytes, |byte: u8| Ok(f32::from(byte))),
-            Err(NpyError::DType { got, .. }) if got == f64::DESCR => converted(bytes, |wide: f64| Ok(wide as f32)),
-            found => Ok(found?),
-        }
+        Ok(read_npy(bytes)?)
     })
 }
 
-/// The class numbers in a file of NumPy: integers of 8, 32 or 64 bits.
+/// The class numbers in a file of NumPy: integers from 0 on.
 pub(super) fn classes(path: &Path) -> Result<NpyArray<u32>> {
-    read(path, |bytes| match read_npy::<i64>(bytes) {
-        Err(NpyError::DType { got, .. }) if got == u8::DESCR => converted(bytes, |label: u8| Ok(u32::from(label))),
-        Err(NpyError::DType { got, .. }) if got == i32::DESCR => converted(bytes, |label: i32| class(label.into())),
-        Err(error) => Err(error.into()),
-        Ok(_) => converted(bytes, class),
-    })
-}
-
-fn class(label: i64) -> Result<u32> {
-    u32::try_from(label).map_err(|_| anyhow!("{label} is no class: expected 0 or more"))
-}
-
-fn converted<T: NpyElement, U>(bytes: &[u8], convert: impl Fn(T) -> Result<U>) -> Result<NpyArray<U>> {
-    let NpyArray { shape, data } = read_npy::<T>(bytes)?;
-    Ok(NpyArray { shape, data: data.into_iter().map(convert).collect::<Result<_>>()? })
+    read(path, |bytes| Ok(read_npy(bytes)?))
 }
 
 /// What `parse` makes of a file, whose errors name it and show what stands in it as text that is safe to print.
@@ -56,15 +38,21 @@ fn read<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
 pub(super) fn matrix<T>(array: &NpyArray<T>, what: &str) -> Result<[usize; 2]> {
     match array.shape[..] {
         [rows, columns] => Ok([rows, columns]),
-        // images and sequences count as rows of all their elements
-        [rows, .., _] => Ok([rows, array.data.len().checked_div(rows).unwrap_or(0)]),
-        _ => bail!("{what} have shape {:?}, expected rows of features", array.shape),
+        // What counts as a feature, and in which order, is not for this program to guess.
+        [rows, .., _] => {
+            let features = array.data.len().checked_div(rows).unwrap_or(0);
+            bail!(
+                "{what} have shape {:?}, expected [rows, features]; as rows of all their elements: [{rows}, {features}]",
+                array.shape
+            )
+        }
+        _ => bail!("{what} have shape {:?}, expected [rows, features]", array.shape),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use nn_ops::io::{Tensor, Tensors, write_npy, write_safetensors};
+    use nn_ops::io::{NpyElement, Tensor, Tensors, write_npy, write_safetensors};
 
     use super::*;
 
@@ -80,7 +68,7 @@ mod tests {
 
     #[test]
     fn numbers_of_every_kind_are_read() {
-        for file in [array(vec![3u8]), array(vec![3.0f32]), array(vec![3.0f64])] {
+        for file in [array(vec![3u8]), array(vec![3i64]), array(vec![3.0f32]), array(vec![3.0f64])] {
             assert_eq!(numbers(file.path(), "inputs").unwrap().data, [3.0]);
         }
         let tensors = Tensors::from([("inputs".to_owned(), Tensor { shape: vec![1], data: vec![3.0] })]);
@@ -96,9 +84,20 @@ mod tests {
             assert_eq!(classes(file.path()).unwrap().data, [3]);
         }
         let negative = format!("{:#}", classes(array(vec![-1i64]).path()).unwrap_err());
-        assert!(negative.contains("-1 is no class"), "{negative}");
+        assert!(negative.contains("expected a value of u32, got -1"), "{negative}");
         let other = format!("{:#}", classes(array(vec![1.0f32]).path()).unwrap_err());
         assert!(other.contains("<f4"), "{other}");
+    }
+
+    #[test]
+    fn a_third_dimension_is_refused() {
+        let shaped = |shape: &[usize]| matrix(&NpyArray { shape: shape.to_vec(), data: vec![0u8; 24] }, "the inputs");
+        assert_eq!(shaped(&[4, 6]).unwrap(), [4, 6]);
+        let refused = shaped(&[2, 3, 4]).unwrap_err().to_string();
+        let expected =
+            "the inputs have shape [2, 3, 4], expected [rows, features]; as rows of all their elements: [2, 12]";
+        assert_eq!(refused, expected);
+        assert!(shaped(&[24]).is_err());
     }
 
     #[test]

@@ -165,8 +165,9 @@ mod tests {
     }
 
     #[test]
-    fn images_are_rows_of_all_their_pixels() {
-        assert_eq!(arrays(&[2, 3, 4], &[0, 1]).unwrap().features, 12);
+    fn images_are_not_taken_for_rows() {
+        let refused = arrays(&[2, 3, 4], &[0, 1]).unwrap_err().to_string();
+        assert!(refused.contains("[2, 3, 4]") && refused.contains("[2, 12]"), "{refused}");
     }
 
     #[test]

@@ -3,32 +3,77 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
+use clap::ValueEnum;
 use nn_ops::{
     Mlp, Tensor,
-    io::{Tensors, read_safetensors},
+    io::{SavedTensors, Tensors, read_safetensors},
 };
 use runtime::AnyQueue;
 
 use super::data::Rows;
-use crate::{files, text::shown};
+use crate::{exit::Usage, files, text::shown};
 
 /// The names that the layers of a network have in files, in their order.
 pub(super) fn names(layers: usize) -> Vec<String> {
     (0..layers).map(|layer| format!("layers.{layer}")).collect()
 }
 
-/// The network in a file, of the layers that are named or else those that [`names`] gives.
-pub(super) fn read(q: &AnyQueue, path: &Path, layers: &[String]) -> Result<Mlp<AnyQueue>> {
+/// How a file has the weights of a layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum WeightLayout {
+    /// `[inputs, outputs]`, as this program writes them.
+    InOut,
+    /// `[outputs, inputs]`, as PyTorch does.
+    OutIn,
+}
+
+/// The network in a file, of the layers that are named or else those that [`names`] gives. Without a layout it is that of this program
+/// in a file that this program wrote, or else the only one that fits the shapes.
+pub(super) fn read(
+    q: &AnyQueue,
+    path: &Path,
+    layers: &[String],
+    layout: Option<WeightLayout>,
+) -> Result<Mlp<AnyQueue>> {
     let said = || format!("reading {}", shown(&path.to_string_lossy()));
-    let of_bytes = |bytes: &[u8]| -> Result<Mlp<AnyQueue>> {
+    let bytes = files::read(path).with_context(said)?;
+    let of_bytes = |bytes: &[u8]| -> Result<(Vec<String>, Tensors, Option<WeightLayout>)> {
+        let own = SavedTensors::read(bytes)?.has_digest().then_some(WeightLayout::InOut);
         let tensors = read_safetensors(bytes)?;
         let layers = if layers.is_empty() { found(&tensors)? } else { layers.to_vec() };
-        let layers: Vec<&str> = layers.iter().map(String::as_str).collect();
-        Ok(Mlp::import(q, &layers, &tensors)?)
+        let layout = layout.or(own).or_else(|| layout_of(&layers, &tensors));
+        Ok((layers, tensors, layout))
     };
-    let bytes = files::read(path).with_context(said)?;
     // messages repeat names that stand in the file
-    of_bytes(&bytes).map_err(|error| anyhow!(shown(&format!("{error:#}")))).with_context(said)
+    let safe = |error: anyhow::Error| anyhow!(shown(&format!("{error:#}")));
+    let (layers, tensors, layout) = of_bytes(&bytes).map_err(safe).with_context(said)?;
+    let Some(layout) = layout else {
+        let reason = "its layers have as many inputs as outputs: say by --layout whether weights are [inputs, outputs] \
+                      (in-out) or, as PyTorch has them, [outputs, inputs] (out-in)";
+        return Err(Usage(format!("{}: {reason}", shown(&path.to_string_lossy()))).into());
+    };
+    let layers: Vec<&str> = layers.iter().map(String::as_str).collect();
+    let network = match layout {
+        WeightLayout::InOut => Mlp::import(q, &layers, &tensors),
+        WeightLayout::OutIn => Mlp::from_torch(q, &layers, &tensors),
+    };
+    network.map_err(|error| safe(error.into())).with_context(said)
+}
+
+/// The layout that the shapes of biases imply; none if all weights are square. Shapes that fit neither are for the import to name.
+fn layout_of(layers: &[String], tensors: &Tensors) -> Option<WeightLayout> {
+    let shape = |layer: &String, part: &str| Some(&tensors.get(&format!("{layer}.{part}"))?.shape[..]);
+    let fits = |outputs_at: usize| {
+        layers.iter().all(|layer| match (shape(layer, "weight"), shape(layer, "bias")) {
+            (Some(weight @ [_, _]), Some([outputs])) => weight[outputs_at] == *outputs,
+            _ => false,
+        })
+    };
+    match (fits(1), fits(0)) {
+        (true, true) => None,
+        (false, true) => Some(WeightLayout::OutIn),
+        _ => Some(WeightLayout::InOut),
+    }
 }
 
 /// The layers in a file that has them all under their usual names.
@@ -53,4 +98,65 @@ pub(super) fn classify(q: &AnyQueue, network: &Mlp<AnyQueue>, rows: &Rows) -> Re
 pub(super) fn accuracy(predicted: &[u32], labels: &[u32]) -> f64 {
     let correct = predicted.iter().zip(labels).filter(|(class, label)| class == label).count();
     correct as f64 / labels.len().max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use nn_ops::io::{Tensor as Stored, write_safetensors};
+    use runtime::{Choice, Domain};
+
+    use super::*;
+    use crate::queue::open;
+
+    /// A file as another program writes it: without a digest.
+    fn foreign(tensors: &[(&str, &[usize], &[f32])]) -> tempfile::NamedTempFile {
+        let (mut header, mut data) = (Vec::new(), Vec::new());
+        for (name, shape, values) in tensors {
+            let start = data.len();
+            data.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+            let end = data.len();
+            header.push(format!(r#""{name}":{{"dtype":"F32","shape":{shape:?},"data_offsets":[{start},{end}]}}"#));
+        }
+        let header = format!("{{{}}}", header.join(","));
+        written(&[&(header.len() as u64).to_le_bytes(), header.as_bytes(), &data].concat())
+    }
+
+    fn written(bytes: &[u8]) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        file
+    }
+
+    /// The weights of the first layer as they are computed with.
+    fn weights(file: &tempfile::NamedTempFile, layout: Option<WeightLayout>) -> Result<Vec<f32>> {
+        let q = open(Domain::Nn, Some(Choice::Cpu))?;
+        let network = read(&q, file.path(), &[], layout)?;
+        let mut tensors = network.tensors(&q, &["layers.0"]).unwrap();
+        Ok(tensors.remove("layers.0.weight").unwrap().data)
+    }
+
+    #[test]
+    fn the_layout_of_a_network_is_known_or_asked_for() {
+        let (plain, turned) = (vec![1.0, 2.0, 3.0, 4.0], vec![1.0, 3.0, 2.0, 4.0]);
+        let square = foreign(&[("layers.0.weight", &[2, 2], &plain), ("layers.0.bias", &[2], &[0.0, 0.0])]);
+        let refused = weights(&square, None).unwrap_err();
+        assert!(refused.is::<Usage>() && refused.to_string().contains("--layout"), "{refused}");
+        assert_eq!(weights(&square, Some(WeightLayout::InOut)).unwrap(), plain);
+        assert_eq!(weights(&square, Some(WeightLayout::OutIn)).unwrap(), turned);
+
+        let own = ["weight", "bias"].into_iter().zip([(vec![2, 2], plain.clone()), (vec![2], vec![0.0; 2])]);
+        let own = own.map(|(part, (shape, data))| (format!("layers.0.{part}"), Stored { shape, data })).collect();
+        assert_eq!(weights(&written(&write_safetensors(&own).unwrap()), None).unwrap(), plain);
+
+        for (shape, outputs, expected) in [([1, 2], 1, [1.0, 2.0]), ([2, 1], 1, [1.0, 2.0]), ([1, 2], 2, [1.0, 2.0])] {
+            let file = foreign(&[
+                ("layers.0.weight", &shape, &[1.0, 2.0]),
+                ("layers.0.bias", &[outputs], &vec![0.0; outputs]),
+            ]);
+            assert_eq!(weights(&file, None).unwrap(), expected, "{shape:?}");
+        }
+        let neither = foreign(&[("layers.0.weight", &[2, 3], &[0.0; 6]), ("layers.0.bias", &[4], &[0.0; 4])]);
+        let refused = format!("{:#}", weights(&neither, None).unwrap_err());
+        assert!(refused.contains("expected bias of shape [3], got [4]"), "{refused}");
+    }
 }

@@ -23,13 +23,16 @@ use crate::{
 /// how often each class was taken for another.
 #[derive(Args, Debug)]
 pub(crate) struct PredictArgs {
-    /// The network: safetensors with `NAME.weight`, `[inputs, outputs]`, and `NAME.bias` for each layer.
+    /// The network: safetensors with `NAME.weight` and `NAME.bias` for each layer.
     #[arg(long, value_name = "FILE")]
     model: PathBuf,
     /// The names of its layers, from the first [default: layers.0,layers.1,...].
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     layers: Vec<String>,
-    /// Features, rows of f32, f64 or bytes: a NumPy file, or safetensors with a tensor `inputs`.
+    /// Whether weights are [inputs, outputs] or [outputs, inputs] [default: what shapes or the writer of the file say].
+    #[arg(long, value_name = "LAYOUT")]
+    layout: Option<model::WeightLayout>,
+    /// Features, [rows, features] of any numbers: a NumPy file, or safetensors with a tensor `inputs`.
     /// [default: the handwritten digits to test with]
     #[arg(long, value_name = "FILE")]
     inputs: Option<PathBuf>,
@@ -76,7 +79,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
     let tell = if [&out, &html].into_iter().flatten().any(Output::is_stdout) { note } else { print };
     let q = open(Domain::Nn, args.backend)?;
     let (rows, labelled) = args.rows()?;
-    let network = model::read(&q, &args.model, &args.layers)?;
+    let network = model::read(&q, &args.model, &args.layers, args.layout)?;
     let predicted = model::classify(&q, &network, &rows).context("classifying the rows")?;
     let mut facts = vec![("rows".to_owned(), rows.count().to_string())];
     let mut table = None;

@@ -15,4 +15,5 @@ pub use gradients::{GruGradientPlan, GruGradientWorkspace};
 pub use member::GruMember;
 pub use pass::GruPass;
 pub use plan::{GruPlan, GruResults};
+pub use torch::TorchUnit;
 pub use weights::GruWeights;

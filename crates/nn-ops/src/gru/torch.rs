@@ -10,6 +10,40 @@ use crate::{
 
 const OP: &str = "gru_from_torch";
 
+/// Which of PyTorch's units some tensors are of. A number is that of a layer.
+///
+/// ```
+/// use nn_ops::TorchUnit;
+///
+/// assert_eq!(TorchUnit::from(2), TorchUnit::Layer(2));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TorchUnit {
+    /// A layer of `torch.nn.GRU`: names end in `_l0` for layer 0.
+    Layer(usize),
+    /// The unit of a bidirectional layer that takes the steps from the last one on: `_l0_reverse`.
+    Reverse(usize),
+    /// `torch.nn.GRUCell`: names without an end.
+    Cell,
+}
+
+impl From<usize> for TorchUnit {
+    fn from(layer: usize) -> Self {
+        Self::Layer(layer)
+    }
+}
+
+impl TorchUnit {
+    /// The name of a tensor.
+    fn name(self, prefix: &str, part: &str) -> String {
+        match self {
+            Self::Layer(layer) => format!("{prefix}{part}_l{layer}"),
+            Self::Reverse(layer) => format!("{prefix}{part}_l{layer}_reverse"),
+            Self::Cell => format!("{prefix}{part}"),
+        }
+    }
+}
+
 /// Rows that `n` has: the gates of PyTorch are r, z and n, where n is c here, and its z is what a step keeps of the state, while z
 /// here is what it takes of the candidate: the sum of the one is minus that of the other.
 fn reordered(gates: &[f32], len: usize) -> impl Iterator<Item = f32> + '_ {
@@ -41,15 +75,15 @@ fn turned_back(all: &[f32], hidden: usize, columns: usize) -> Vec<f32> {
 }
 
 impl GruMember {
-    /// The unit of layer `layer` of a `torch.nn.GRU` whose tensors have names that begin with `prefix`: `weight_ih_l0`,
-    /// `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0` for layer 0; without biases these are zeros. Its reset comes after the
-    /// product.
+    /// A unit of PyTorch whose tensors have names that begin with `prefix`: `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and
+    /// `bias_hh_l0` for layer 0, otherwise as [`TorchUnit`] says; without biases these are zeros. Its reset comes after the product.
     ///
     /// # Errors
     /// [`NnError::MissingTensor`] for a weight, or one bias without the other; [`NnError::NamedTensor`] for a tensor of another shape
     /// than the others imply.
-    pub fn from_torch(tensors: &Tensors, prefix: &str, layer: usize) -> Result<Self, NnError> {
-        let named = |part: &str| format!("{prefix}{part}_l{layer}");
+    pub fn from_torch(tensors: &Tensors, prefix: &str, unit: impl Into<TorchUnit>) -> Result<Self, NnError> {
+        let unit = unit.into();
+        let named = |part: &str| unit.name(prefix, part);
         let weights = |part: &str| {
             let name = named(part);
             let tensor = tensors.get(&name).ok_or_else(|| NnError::MissingTensor { name: name.clone() })?;
@@ -87,14 +121,15 @@ impl GruMember {
     ///
     /// # Errors
     /// [`NnError::Parameter`] for a unit that resets its state before the product, which PyTorch does not have.
-    pub fn to_torch(&self, prefix: &str, layer: usize, tensors: &mut Tensors) -> Result<(), NnError> {
+    pub fn to_torch(&self, prefix: &str, unit: impl Into<TorchUnit>, tensors: &mut Tensors) -> Result<(), NnError> {
+        let unit = unit.into();
         let Some(bu) = self.bu() else {
             let (name, domain) = ("biases within the reset", "there");
             return Err(NnError::Parameter { op: "gru_to_torch", name, domain, value: 0.0 });
         };
         let (input, hidden) = (self.input(), self.hidden());
         let mut insert = |part: &str, shape: &[usize], data: Vec<f32>| {
-            tensors.insert(format!("{prefix}{part}_l{layer}"), Tensor { shape: shape.to_vec(), data });
+            tensors.insert(unit.name(prefix, part), Tensor { shape: shape.to_vec(), data });
         };
         insert("weight_ih", &[3 * hidden, input], turned_back(self.w(), hidden, input));
         insert("weight_hh", &[3 * hidden, hidden], turned_back(self.u(), hidden, hidden));
@@ -163,6 +198,18 @@ mod tests {
         exported.remove("bias_hh_l3");
         let plain = GruMember::from_torch(&exported, "", 3).unwrap();
         assert_eq!((plain.b(), plain.bu()), (&[0.0; 6][..], Some(&[0.0; 2][..])));
+    }
+
+    #[test]
+    fn cells_and_units_of_the_other_direction_have_names_of_their_own() {
+        let unit = GruMember::from_torch(&tensors(), "gru.", 0).unwrap();
+        for (of, name) in [(TorchUnit::Cell, "cell.weight_hh"), (TorchUnit::Reverse(1), "cell.weight_hh_l1_reverse")] {
+            let mut exported = Tensors::new();
+            unit.to_torch("cell.", of, &mut exported).unwrap();
+            assert_eq!(exported[name], tensors()["gru.weight_hh_l0"]);
+            assert_eq!(GruMember::from_torch(&exported, "cell.", of).as_ref(), Ok(&unit));
+            assert!(GruMember::from_torch(&exported, "cell.", 1).is_err());
+        }
     }
 
     #[test]

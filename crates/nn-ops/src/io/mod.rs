@@ -8,11 +8,13 @@ mod checkpoint;
 mod npy;
 mod npy_error;
 mod npy_header;
+mod npy_number;
 mod weights;
 
 pub use checkpoint::Checkpoint;
 pub use npy::{NpyArray, NpyElement, read_npy, write_npy};
 pub use npy_error::NpyError;
+pub use npy_number::FromNpy;
 pub use weights::{
     SavedTensors, Tensor, Tensors, TextByKey, WeightsError, read_safetensors, write_safetensors, write_safetensors_as,
 };

@@ -1,46 +1,40 @@
 //! NumPy arrays from and to the bytes of `.npy` files.
 
-use super::{npy_error::NpyError, npy_header::Header};
+use super::{
+    npy_error::NpyError,
+    npy_header::Header,
+    npy_number::{FromNpy, Number},
+};
 
-/// An element type of `.npy` files, stored little-endian.
+/// An element type that `.npy` files are written with, little-endian.
 pub trait NpyElement: Copy {
     /// NumPy's description of the type.
     const DESCR: &'static str;
-    /// Bytes of one element.
-    const BYTES: usize;
-
-    /// Decodes one element from exactly [`BYTES`](Self::BYTES) bytes.
-    fn decode(bytes: &[u8]) -> Self;
 
     /// Appends the element's bytes.
     fn encode(self, out: &mut Vec<u8>);
 }
 
 macro_rules! element {
-    ($type:ty, $descr:literal) => {
+    ($($type:ty: $descr:literal;)*) => {$(
         impl NpyElement for $type {
             const DESCR: &'static str = $descr;
-            const BYTES: usize = size_of::<$type>();
-
-            fn decode(bytes: &[u8]) -> Self {
-                let mut word = [0; size_of::<$type>()];
-                word.copy_from_slice(bytes);
-                Self::from_le_bytes(word)
-            }
 
             fn encode(self, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_le_bytes());
             }
         }
-    };
+    )*};
 }
 
-element!(u8, "|u1");
-element!(i32, "<i4");
-element!(i64, "<i8");
-element!(u64, "<u8");
-element!(f32, "<f4");
-element!(f64, "<f8");
+element! {
+    u8: "|u1";
+    i32: "<i4";
+    i64: "<i8";
+    u64: "<u8";
+    f32: "<f4";
+    f64: "<f8";
+}
 
 /// A dense array in C (row-major) order.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,41 +45,67 @@ pub struct NpyArray<T> {
     pub data: Vec<T>,
 }
 
-/// Reads an `.npy` file (format versions 1 to 3, C order, little-endian) whose elements are of type `T`.
+/// Reads an `.npy` file (format versions 1 to 3) of floats of 16 to 64 bits, integers of 8 to 64 bits or booleans, in either byte order
+/// and in C or Fortran order, as row-major elements of `T`: floats are rounded to nearest, even, and integers are exact.
 ///
 /// ```
 /// use nn_ops::io::{NpyArray, read_npy, write_npy};
 ///
-/// let array = NpyArray { shape: vec![2, 3], data: vec![0.0f32, 1.0, 2.0, 3.0, 4.0, 5.0] };
-/// let bytes = write_npy(&array)?;
-/// assert_eq!(read_npy::<f32>(&bytes)?, array);
-/// assert!(read_npy::<u8>(&bytes).is_err());
+/// let bytes = write_npy(&NpyArray { shape: vec![2, 3], data: vec![0i64, 1, 2, 3, 4, 5] })?;
+/// assert_eq!(read_npy(&bytes)?, NpyArray { shape: vec![2, 3], data: vec![0.0f32, 1.0, 2.0, 3.0, 4.0, 5.0] });
+///
+/// let negative = write_npy(&NpyArray { shape: vec![1], data: vec![-1i64] })?;
+/// assert!(read_npy::<u8>(&negative).is_err());
 /// # Ok::<(), nn_ops::io::NpyError>(())
 /// ```
 ///
 /// # Errors
-/// [`NpyError`] for anything but a complete, exact file of `T`.
-pub fn read_npy<T: NpyElement>(bytes: &[u8]) -> Result<NpyArray<T>, NpyError> {
-    let header = Header::parse(bytes)?;
-    if header.descr != T::DESCR {
-        return Err(NpyError::DType { expected: T::DESCR, got: header.descr });
-    }
-    if header.fortran_order {
-        return Err(NpyError::FortranOrder);
-    }
-    let bytes_of = |shape: &[usize]| shape.iter().try_fold(T::BYTES, |product, &dim| product.checked_mul(dim));
-    let Some(expected) = bytes_of(&header.shape) else {
-        return Err(NpyError::ShapeOverflow { shape: header.shape });
+/// [`NpyError`] for anything but a complete file, for floats where `T` is an integer type, and for a value that `T` does not have: an
+/// integer beyond its range, or a finite float that would become infinite.
+pub fn read_npy<T: FromNpy>(bytes: &[u8]) -> Result<NpyArray<T>, NpyError> {
+    let Header { descr, fortran_order, shape, data_start } = Header::parse(bytes)?;
+    let number = Number::parse(&descr);
+    let Some(number) = number.filter(|number| T::TAKES_FLOATS || !number.is_float()) else {
+        let expected = if T::TAKES_FLOATS { "floats, integers or booleans" } else { "integers or booleans" };
+        return Err(NpyError::DType { expected, got: descr });
     };
-    let data = &bytes[header.data_start..];
+    let bytes_of = |shape: &[usize]| shape.iter().try_fold(number.bytes(), |product, &dim| product.checked_mul(dim));
+    let Some(expected) = bytes_of(&shape) else { return Err(NpyError::ShapeOverflow { shape }) };
+    let data = &bytes[data_start..];
     if data.len() < expected {
-        let expected = header.data_start.saturating_add(expected);
-        return Err(NpyError::Truncated { expected, got: bytes.len() });
+        return Err(NpyError::Truncated { expected: data_start.saturating_add(expected), got: bytes.len() });
     }
     if data.len() > expected {
         return Err(NpyError::TrailingBytes { expected, got: data.len() });
     }
-    Ok(NpyArray { shape: header.shape, data: data.chunks_exact(T::BYTES).map(T::decode).collect() })
+    let data = number.read(data)?;
+    let data = if fortran_order { row_major(&shape, &data) } else { data };
+    Ok(NpyArray { shape, data })
+}
+
+/// The elements of a column-major array in row-major order.
+fn row_major<T: Copy>(shape: &[usize], data: &[T]) -> Vec<T> {
+    let mut strides = Vec::with_capacity(shape.len());
+    let mut stride = 1;
+    for &dim in shape {
+        strides.push(stride);
+        stride *= dim;
+    }
+    let (mut place, mut from) = (vec![0; shape.len()], 0);
+    let mut next = || {
+        let element = data[from];
+        for axis in (0..shape.len()).rev() {
+            place[axis] += 1;
+            from += strides[axis];
+            if place[axis] < shape[axis] {
+                break;
+            }
+            from -= strides[axis] * shape[axis];
+            place[axis] = 0;
+        }
+        element
+    };
+    (0..data.len()).map(|_| next()).collect()
 }
 
 /// Writes an array as an `.npy` file, version 1.0.
@@ -107,7 +127,7 @@ pub fn write_npy<T: NpyElement>(array: &NpyArray<T>) -> Result<Vec<u8>, NpyError
     text.extend(std::iter::repeat_n(' ', padded - 11 - text.len()));
     text.push('\n');
     let text_len = u16::try_from(text.len()).map_err(|_| overflow())?;
-    let mut bytes = Vec::with_capacity(padded + array.data.len() * T::BYTES);
+    let mut bytes = Vec::with_capacity(padded + size_of_val(&array.data[..]));
     bytes.extend_from_slice(b"\x93NUMPY\x01\x00");
     bytes.extend_from_slice(&text_len.to_le_bytes());
     bytes.extend_from_slice(text.as_bytes());
@@ -117,6 +137,8 @@ pub fn write_npy<T: NpyElement>(array: &NpyArray<T>) -> Result<Vec<u8>, NpyError
 
 #[cfg(test)]
 mod tests {
+    use half::f16;
+
     use super::*;
 
     fn sample() -> NpyArray<f32> {
@@ -186,8 +208,6 @@ mod tests {
         assert!(matches!(read_npy::<f32>(&shape("99999999999999999999")), Err(NpyError::Header { .. })));
         assert!(matches!(read_npy::<f32>(&shape(&"1,".repeat(33))), Err(NpyError::Header { .. })));
         assert!(matches!(read_npy::<f32>(&shape("1000000000000")), Err(NpyError::Truncated { .. })));
-        let fortran = with_header("{'descr': '<f4', 'fortran_order': True, 'shape': ()}");
-        assert_eq!(read_npy::<f32>(&fortran), Err(NpyError::FortranOrder));
         let twice = with_header("{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}");
         assert!(matches!(read_npy::<f32>(&twice), Err(NpyError::Header { .. })));
         let mut long = b"\x93NUMPY\x02\x00".to_vec();
@@ -195,9 +215,92 @@ mod tests {
         assert!(matches!(read_npy::<f32>(&long), Err(NpyError::Truncated { .. })));
     }
 
+    /// A file with a header and data as they are given.
+    fn file(descr: &str, fortran: bool, shape: &[usize], data: &[u8]) -> Vec<u8> {
+        let fortran = if fortran { "True" } else { "False" };
+        let dims: String = shape.iter().map(|dim| format!("{dim},")).collect();
+        let text = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': ({dims})}}");
+        [with_header(&text), data.to_vec()].concat()
+    }
+
     #[test]
-    fn another_element_type_is_named() {
-        let bytes = write_npy(&sample()).unwrap();
-        assert_eq!(read_npy::<u8>(&bytes), Err(NpyError::DType { expected: "|u1", got: "<f4".into() }));
+    fn every_type_in_both_byte_orders_becomes_any_other_that_has_its_values() {
+        let little: [(&str, Vec<u8>); 11] = [
+            ("f2", f16::from_f32(3.0).to_bits().to_le_bytes().to_vec()),
+            ("f4", 3f32.to_le_bytes().to_vec()),
+            ("f8", 3f64.to_le_bytes().to_vec()),
+            ("i1", 3i8.to_le_bytes().to_vec()),
+            ("i2", 3i16.to_le_bytes().to_vec()),
+            ("i4", 3i32.to_le_bytes().to_vec()),
+            ("i8", 3i64.to_le_bytes().to_vec()),
+            ("u1", 3u8.to_le_bytes().to_vec()),
+            ("u2", 3u16.to_le_bytes().to_vec()),
+            ("u4", 3u32.to_le_bytes().to_vec()),
+            ("u8", 3u64.to_le_bytes().to_vec()),
+        ];
+        for (kind, bytes) in little {
+            let turned: Vec<u8> = bytes.iter().rev().copied().collect();
+            for (order, bytes) in [("<", &bytes), ("=", &bytes), (">", &turned)] {
+                let file = file(&format!("{order}{kind}"), false, &[1], bytes);
+                assert_eq!(read_npy::<f32>(&file).unwrap().data, [3.0], "{order}{kind}");
+                assert_eq!(read_npy::<f64>(&file).unwrap().data, [3.0], "{order}{kind}");
+                let [whole, byte] =
+                    [read_npy::<i128>(&file).map(|a| a.data[0]), read_npy::<u8>(&file).map(|a| a.data[0].into())];
+                if kind.starts_with('f') {
+                    let got = format!("{order}{kind}");
+                    let refused = NpyError::DType { expected: "integers or booleans", got };
+                    assert_eq!([whole, byte], [Err(refused.clone()), Err(refused)]);
+                } else {
+                    assert_eq!([whole, byte], [Ok(3), Ok(3)], "{order}{kind}");
+                }
+            }
+        }
+        assert_eq!(read_npy::<f32>(&file("|b1", false, &[2], &[0, 1])).unwrap().data, [0.0, 1.0]);
+    }
+
+    #[test]
+    fn values_that_a_type_does_not_have_are_named() {
+        let value = |index, value: &str, expected| NpyError::Value { index, value: value.to_owned(), expected };
+        let integers = write_npy(&NpyArray { shape: vec![2], data: vec![7i64, -1] }).unwrap();
+        assert_eq!(read_npy::<u32>(&integers), Err(value(1, "-1", "u32")));
+        let great = write_npy(&NpyArray { shape: vec![2], data: vec![1e39f64, f64::INFINITY] }).unwrap();
+        assert_eq!(read_npy::<f32>(&great), Err(value(0, "1e39", "f32")));
+        let infinite = write_npy(&NpyArray { shape: vec![1], data: vec![f64::INFINITY] }).unwrap();
+        assert_eq!(read_npy::<f32>(&infinite).unwrap().data, [f32::INFINITY]);
+        // NumPy writes booleans as 0 and 1 alone.
+        assert_eq!(read_npy::<u8>(&file("|b1", false, &[1], &[2])), Err(value(0, "2", "bool")));
+        // The exact bits of a NaN survive in a file of the same type.
+        let nan = f32::from_bits(0x7fa0_0001);
+        let written = write_npy(&NpyArray { shape: vec![], data: vec![nan] }).unwrap();
+        assert_eq!(read_npy::<f32>(&written).unwrap().data[0].to_bits(), nan.to_bits());
+    }
+
+    #[test]
+    fn fortran_order_is_turned() {
+        let data: Vec<u8> = (0..24).collect();
+        let array = read_npy::<u8>(&file("|u1", true, &[2, 3, 4], &data)).unwrap();
+        // Element [i][j][k] of a column-major array stands at i + 2 j + 6 k.
+        let expected: Vec<u8> =
+            (0..2).flat_map(|i| (0..3).flat_map(move |j| (0..4).map(move |k| i + 2 * j + 6 * k))).collect();
+        assert_eq!(array, NpyArray { shape: vec![2, 3, 4], data: expected });
+        for shape in [&[0, 5][..], &[3, 0], &[1], &[]] {
+            let data = vec![7; shape.iter().product()];
+            assert_eq!(read_npy::<u8>(&file("|u1", true, shape, &data)).unwrap().data, data);
+        }
+    }
+
+    #[test]
+    fn lengths_of_python_2_are_read() {
+        let bytes =
+            [with_header("{'descr': '<u2', 'fortran_order': False, 'shape': (1L, 2L)}"), vec![1, 0, 2, 0]].concat();
+        assert_eq!(read_npy::<u32>(&bytes).unwrap(), NpyArray { shape: vec![1, 2], data: vec![1, 2] });
+    }
+
+    #[test]
+    fn other_element_types_are_named() {
+        for descr in ["<c8", "<U3", "|S1", "<M8", "|O", "<f16", "<i3", "", "f", "f4", "<", "|f4", "|u2"] {
+            let refused = NpyError::DType { expected: "floats, integers or booleans", got: descr.to_owned() };
+            assert_eq!(read_npy::<f32>(&file(descr, false, &[], &[0; 16])), Err(refused));
+        }
     }
 }

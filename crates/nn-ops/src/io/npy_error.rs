@@ -34,16 +34,23 @@ pub enum NpyError {
         expected: &'static str,
     },
     /// The elements are of another type.
-    #[error("expected npy elements of type `{expected}`, got `{got}`")]
+    #[error("expected npy elements that are {expected}, got type `{got}`")]
     DType {
-        /// The wanted type's description.
+        /// What would do.
         expected: &'static str,
         /// The file's.
         got: String,
     },
-    /// The elements are in column-major order.
-    #[error("expected an npy array in C order, got Fortran order")]
-    FortranOrder,
+    /// The wanted type does not have a value.
+    #[error("npy element {index}: expected a value of {expected}, got {value}")]
+    Value {
+        /// Its place in the file, from 0.
+        index: usize,
+        /// The value.
+        value: String,
+        /// The wanted type.
+        expected: &'static str,
+    },
     /// The shape's elements cannot be counted or addressed.
     #[error("npy shape {shape:?} has more bytes than the address space")]
     ShapeOverflow {

@@ -166,6 +166,8 @@ impl Cursor<'_> {
         let value = rest[..len].iter().try_fold(0, fold).filter(|_| len > 0);
         let value = value.ok_or(self.error("a dimension that fits the address space"))?;
         self.at += len;
+        // Python 2 wrote long integers so.
+        self.at += usize::from(self.text.get(self.at) == Some(&b'L'));
         Ok(value)
     }
 

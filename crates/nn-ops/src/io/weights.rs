@@ -35,10 +35,12 @@ pub enum WeightsError {
     #[error("expected a digest under `{DIGEST}`, got none: this program did not write the file")]
     NoDigest,
     /// A tensor is of another type.
-    #[error("tensor `{name}`: expected F32, F16 or BF16, got {got}")]
+    #[error("tensor `{name}`: expected {expected}, got {got}")]
     DType {
         /// The tensor.
         name: String,
+        /// What would do.
+        expected: &'static str,
         /// Its type.
         got: String,
     },
@@ -130,8 +132,9 @@ impl<'a> SavedTensors<'a> {
         Err(WeightsError::Digest { expected: shown, got })
     }
 
-    /// Whether the content was checked against a digest.
-    pub(super) const fn has_digest(&self) -> bool {
+    /// Whether the content was checked against a digest: [`write_safetensors_as`] wrote the file, or a program that knows its digest.
+    #[must_use]
+    pub const fn has_digest(&self) -> bool {
         self.has_digest
     }
 
@@ -155,8 +158,11 @@ impl<'a> SavedTensors<'a> {
     /// [`WeightsError::Missing`] if there is no such tensor, [`WeightsError::DType`] if it is of another type than f32, f16 and bf16.
     pub fn dtype(&self, name: &str) -> Result<DType, WeightsError> {
         let view = self.view(name)?;
-        floats(view.dtype())
-            .ok_or_else(|| WeightsError::DType { name: name.to_owned(), got: format!("{:?}", view.dtype()) })
+        floats(view.dtype()).ok_or_else(|| WeightsError::DType {
+            name: name.to_owned(),
+            expected: "F32, F16 or BF16",
+            got: format!("{:?}", view.dtype()),
+        })
     }
 
     /// The shape of a tensor.
@@ -167,13 +173,20 @@ impl<'a> SavedTensors<'a> {
         Ok(self.view(name)?.shape().to_vec())
     }
 
-    /// A tensor in f32, exactly.
+    /// A tensor in f32: f16 and bf16 exactly, f64, integers and booleans rounded to nearest, even.
     ///
     /// # Errors
-    /// As [`dtype`](Self::dtype).
+    /// [`WeightsError::Missing`] if there is no such tensor, [`WeightsError::DType`] if it is of 8-bit floats or complex numbers,
+    /// [`WeightsError::Range`] if finite elements lie beyond the range of f32.
     pub fn tensor(&self, name: &str) -> Result<Tensor, WeightsError> {
-        let (dtype, view) = (self.dtype(name)?, self.view(name)?);
-        Ok(Tensor { shape: view.shape().to_vec(), data: widened(dtype, view.data()) })
+        let view = self.view(name)?;
+        let data = in_f32(view.dtype(), view.data()).ok_or_else(|| WeightsError::DType {
+            name: name.to_owned(),
+            expected: "floats of 16 bits or more, integers or booleans",
+            got: format!("{:?}", view.dtype()),
+        })?;
+        let data = data.map_err(|count| WeightsError::Range { name: name.to_owned(), count, dtype: DType::F32 })?;
+        Ok(Tensor { shape: view.shape().to_vec(), data })
     }
 
     fn view(&self, name: &str) -> Result<TensorView<'a>, WeightsError> {
@@ -191,17 +204,37 @@ fn floats(dtype: Dtype) -> Option<DType> {
     }
 }
 
-/// Little-endian elements of a type, in f32.
-fn widened(dtype: DType, bytes: &[u8]) -> Vec<f32> {
-    let halves = bytes.as_chunks::<2>().0.iter().map(|&bytes| u16::from_le_bytes(bytes));
-    match dtype {
-        DType::F16 => halves.map(|bits| f16::from_bits(bits).to_f32()).collect(),
-        DType::Bf16 => halves.map(|bits| bf16::from_bits(bits).to_f32()).collect(),
-        _ => bytes.as_chunks::<4>().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect(),
-    }
+/// Little-endian elements of a type in f32, or how many finite ones lie beyond its range; none for a type that is not converted.
+fn in_f32(dtype: Dtype, bytes: &[u8]) -> Option<Result<Vec<f32>, usize>> {
+    Some(Ok(match dtype {
+        Dtype::F64 => {
+            let narrow = words(bytes, |word| f64::from_le_bytes(word) as f32);
+            let became_infinite =
+                |(&word, narrow): (&[u8; 8], &f32)| f64::from_le_bytes(word).is_finite() && narrow.is_infinite();
+            let count = bytes.as_chunks().0.iter().zip(&narrow).filter(|&pair| became_infinite(pair)).count();
+            return Some(if count == 0 { Ok(narrow) } else { Err(count) });
+        }
+        Dtype::F32 => words(bytes, f32::from_le_bytes),
+        Dtype::F16 => words(bytes, |word| f16::from_le_bytes(word).to_f32()),
+        Dtype::BF16 => words(bytes, |word| bf16::from_le_bytes(word).to_f32()),
+        Dtype::I64 => words(bytes, |word| i64::from_le_bytes(word) as f32),
+        Dtype::I32 => words(bytes, |word| i32::from_le_bytes(word) as f32),
+        Dtype::I16 => words(bytes, |word| i16::from_le_bytes(word).into()),
+        Dtype::I8 => words(bytes, |word| i8::from_le_bytes(word).into()),
+        Dtype::U64 => words(bytes, |word| u64::from_le_bytes(word) as f32),
+        Dtype::U32 => words(bytes, |word| u32::from_le_bytes(word) as f32),
+        Dtype::U16 => words(bytes, |word| u16::from_le_bytes(word).into()),
+        Dtype::U8 => words(bytes, |word| u8::from_le_bytes(word).into()),
+        Dtype::BOOL => words(bytes, |[byte]| f32::from(u8::from(byte != 0))),
+        _ => return None,
+    }))
 }
 
-/// Reads every tensor of a safetensors file in f32; all must be f32, f16 or bf16.
+fn words<const N: usize>(bytes: &[u8], convert: impl Fn([u8; N]) -> f32) -> Vec<f32> {
+    bytes.as_chunks().0.iter().map(|&word| convert(word)).collect()
+}
+
+/// Reads every tensor of a safetensors file in f32, each as [`SavedTensors::tensor`] does.
 ///
 /// ```
 /// use nn_ops::io::{Tensor, Tensors, read_safetensors, write_safetensors};
@@ -360,10 +393,61 @@ mod tests {
     }
 
     #[test]
+    fn tensors_of_every_plain_type_are_read() {
+        let file = |dtype, bytes: &[u8]| {
+            safetensors::serialize([("n", TensorView::new(dtype, vec![2], bytes).unwrap())], None).unwrap()
+        };
+        let three: [(Dtype, Vec<u8>); 12] = [
+            (Dtype::F64, [3f64, -0.1].map(f64::to_le_bytes).concat()),
+            (Dtype::F32, [3f32, -0.1].map(f32::to_le_bytes).concat()),
+            (Dtype::F16, [3.0, -0.1].map(|x| f16::from_f32(x).to_le_bytes()).concat()),
+            (Dtype::BF16, [3.0, -0.1].map(|x| bf16::from_f32(x).to_le_bytes()).concat()),
+            (Dtype::I64, [3i64, i64::MIN].map(i64::to_le_bytes).concat()),
+            (Dtype::I32, [3i32, i32::MIN].map(i32::to_le_bytes).concat()),
+            (Dtype::I16, [3i16, i16::MIN].map(i16::to_le_bytes).concat()),
+            (Dtype::I8, [3i8, i8::MIN].map(i8::to_le_bytes).concat()),
+            (Dtype::U64, [3, u64::MAX].map(u64::to_le_bytes).concat()),
+            (Dtype::U32, [3, u32::MAX].map(u32::to_le_bytes).concat()),
+            (Dtype::U16, [3, u16::MAX].map(u16::to_le_bytes).concat()),
+            (Dtype::U8, vec![3, u8::MAX]),
+        ];
+        let second = [
+            -0.1,
+            -0.1,
+            f16::from_f32(-0.1).to_f32(),
+            bf16::from_f32(-0.1).to_f32(),
+            -(2f32.powi(63)),
+            -(2f32.powi(31)),
+            -32768.0,
+            -128.0,
+            2f32.powi(64),
+            2f32.powi(32),
+            65535.0,
+            255.0,
+        ];
+        for ((dtype, bytes), second) in three.into_iter().zip(second) {
+            assert_eq!(read_safetensors(&file(dtype, &bytes)).unwrap()["n"].data, [3.0, second], "{dtype:?}");
+        }
+        assert_eq!(read_safetensors(&file(Dtype::BOOL, &[0, 1])).unwrap()["n"].data, [0.0, 1.0]);
+        let great = file(Dtype::F64, &[1e39f64, f64::INFINITY].map(f64::to_le_bytes).concat());
+        let range = WeightsError::Range { name: "n".into(), count: 1, dtype: DType::F32 };
+        assert_eq!(read_safetensors(&great), Err(range));
+    }
+
+    #[test]
     fn another_type_and_a_wrong_length_are_named() {
-        let view = TensorView::new(Dtype::I32, vec![1], &[0; 4]).unwrap();
+        let view = TensorView::new(Dtype::F8_E4M3, vec![1], &[0]).unwrap();
         let bytes = safetensors::serialize([("n", view)], None).unwrap();
-        assert_eq!(read_safetensors(&bytes), Err(WeightsError::DType { name: "n".into(), got: "I32".into() }));
+        let expected = "floats of 16 bits or more, integers or booleans";
+        assert_eq!(
+            read_safetensors(&bytes),
+            Err(WeightsError::DType { name: "n".into(), expected, got: "F8_E4M3".into() })
+        );
+        let whole = TensorView::new(Dtype::I64, vec![1], &[0; 8]).unwrap();
+        let bytes = safetensors::serialize([("n", whole)], None).unwrap();
+        let expected = "F32, F16 or BF16";
+        let dtype = SavedTensors::read(&bytes).unwrap().dtype("n");
+        assert_eq!(dtype, Err(WeightsError::DType { name: "n".into(), expected, got: "I64".into() }));
         let short = Tensors::from([("w".to_owned(), Tensor { shape: vec![2], data: vec![1.0] })]);
         assert_eq!(write_safetensors(&short), Err(WeightsError::Length { name: "w".into(), expected: 2, got: 1 }));
     }

@@ -73,13 +73,27 @@ impl<Q: LinalgOps> Mlp<Q> {
     }
 
     /// A network with ReLU between the layers `names`, from the tensors that [`tensors`](Self::tensors) gives for these names:
-    /// `name.weight`, row-major `[inputs, outputs]`, and `name.bias`. Other tensors may stand beside them. Libraries that store a
-    /// layer as `[outputs, inputs]`, as PyTorch does, have the transpose of the weights.
+    /// `name.weight`, row-major `[inputs, outputs]`, and `name.bias`. Other tensors may stand beside them. Weights stored as
+    /// `[outputs, inputs]` are for [`from_torch`](Self::from_torch): where a layer has as many inputs as outputs, nothing shows which
+    /// of the two they are.
     ///
     /// # Errors
     /// [`NnError::Parameter`] without layers; [`NnError::MissingTensor`] if a tensor is not there; [`NnError::NamedTensor`] if it
     /// does not fit a layer, the layer before it, or its own number of elements; otherwise as [`new`](Self::new).
     pub fn import(q: &Q, names: &[&str], tensors: &Tensors) -> Result<Self, NnError> {
+        Self::from_tensors(q, names, tensors, false)
+    }
+
+    /// [`import`](Self::import) of weights `[outputs, inputs]`, as `torch.nn.Linear` has them. In the state dict of a
+    /// `torch.nn.Sequential` the names are numbers, such as `0` and `2` with an activation between them.
+    ///
+    /// # Errors
+    /// As [`import`](Self::import).
+    pub fn from_torch(q: &Q, names: &[&str], tensors: &Tensors) -> Result<Self, NnError> {
+        Self::from_tensors(q, names, tensors, true)
+    }
+
+    fn from_tensors(q: &Q, names: &[&str], tensors: &Tensors, outputs_first: bool) -> Result<Self, NnError> {
         let find = |name: &str, part: &str| {
             let name = format!("{name}.{part}");
             tensors.get(&name).ok_or(NnError::MissingTensor { name })
@@ -88,17 +102,20 @@ impl<Q: LinalgOps> Mlp<Q> {
             let (name, domain) = ("number of layers", "1 or more");
             return Err(NnError::Parameter { op: OP, name, domain, value: 0.0 });
         }
+        // Inputs and outputs as the shape that a file has, and the other way round.
+        let ordered = |inputs, outputs| if outputs_first { [outputs, inputs] } else { [inputs, outputs] };
         let mut sizes = Vec::new();
         for name in names {
             let (weight, bias) = (find(name, "weight")?, find(name, "bias")?);
             let of_weight = |reason| NnError::NamedTensor { name: format!("{name}.weight"), reason: Box::new(reason) };
-            let &[inputs, outputs] = &weight.shape[..] else {
+            let &[first, second] = &weight.shape[..] else {
                 let got = weight.shape.len();
                 return Err(of_weight(NnError::Rank { op: OP, tensor: "weight", expected: 2, got }));
             };
+            let [inputs, outputs] = ordered(first, second);
             let expected = *sizes.last().unwrap_or(&inputs);
             if inputs != expected {
-                let (expected, got) = ([expected, outputs][..].into(), [inputs, outputs][..].into());
+                let (expected, got) = (ordered(expected, outputs)[..].into(), [first, second][..].into());
                 return Err(of_weight(NnError::ShapeMismatch { op: OP, tensor: "weight", expected, got }));
             }
             if bias.shape != [outputs] {
@@ -114,11 +131,16 @@ impl<Q: LinalgOps> Mlp<Q> {
         let layers = Layers::new(&sizes)?;
         let mut values = ParameterArena::zeros(q, &layers.table)?;
         for (name, layer) in names.iter().zip(&layers.layers) {
-            for (part, id) in [("weight", layer.weight()), ("bias", layer.bias())] {
-                values
-                    .write(q, id, &find(name, part)?.data)
-                    .map_err(|reason| renamed(reason, format!("{name}.{part}")))?;
+            let mut write = |part: &str, id, data: &[f32]| {
+                values.write(q, id, data).map_err(|reason| renamed(reason, format!("{name}.{part}")))
+            };
+            let weight = find(name, "weight")?;
+            if outputs_first {
+                write("weight", layer.weight(), &turned(&weight.data, layer.inputs()))?;
+            } else {
+                write("weight", layer.weight(), &weight.data)?;
             }
+            write("bias", layer.bias(), &find(name, "bias")?.data)?;
         }
         Ok(Self { layers, values })
     }
@@ -299,6 +321,11 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
     pub fn narrowed<T: Real>(&self, q: &Q, overflow: Overflow) -> Result<MlpInference<Q, T>, NnError> {
         Ok(MlpInference { layers: self.layers.clone(), values: narrowed(q, &self.values, overflow)? })
     }
+}
+
+/// Weights `[outputs, inputs]` as `[inputs, outputs]`.
+fn turned(data: &[f32], inputs: usize) -> Vec<f32> {
+    (0..inputs).flat_map(|input| data.iter().skip(input).step_by(inputs).copied()).collect()
 }
 
 /// A fault of a tensor under the name that it was given by.

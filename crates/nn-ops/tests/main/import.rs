@@ -40,6 +40,22 @@ fn a_network_computes_with_the_weights_that_it_was_given() {
 }
 
 #[test]
+fn weights_of_pytorch_are_turned() {
+    let q = runtime::cpu().unwrap();
+    let mut turned = tensors();
+    turned.insert("a.weight".into(), Tensor { shape: vec![3, 2], data: vec![1.0, 0.5, -1.0, 1.0, 2.0, -3.0] });
+    turned.insert("b.weight".into(), Tensor { shape: vec![2, 3], data: vec![1.0, 0.0, -1.0, 0.0, 1.0, 2.0] });
+    let network = Mlp::from_torch(&q, &["a", "b"], &turned).unwrap();
+    assert_eq!(network.tensors(&q, &["a", "b"]).unwrap(), tensors());
+    // Messages name shapes as the file has them.
+    let wrong = Mlp::from_torch(&q, &["b", "b"], &turned).unwrap_err();
+    assert_eq!(wrong.to_string(), "tensor `b.weight`: `mlp` expected weight of shape [2, 2], got [2, 3]");
+    turned.get_mut("a.weight").unwrap().data.pop();
+    let short = Mlp::from_torch(&q, &["a", "b"], &turned).unwrap_err();
+    assert_eq!(short.to_string(), "tensor `a.weight`: `parameter_arena` expected a tensor of 6 elements, got 5");
+}
+
+#[test]
 fn an_imported_network_trains_as_the_one_that_it_came_from() {
     let q = runtime::cpu().unwrap();
     let first = Mlp::new(&q, &[3, 5, 2], &mut ChaCha8Rng::seed_from_u64(8)).unwrap();

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail, ensure};
-use nn_ops::io::{NpyElement, NpyError, read_npy};
+use anyhow::{Context as _, Result, ensure};
+use nn_ops::io::read_npy;
 use pfss::Ring;
 
 use crate::files;
@@ -29,17 +29,7 @@ fn integers(bytes: &[u8]) -> Result<Vec<i128>> {
     if !bytes.starts_with(MAGIC) {
         return text(bytes);
     }
-    for read in [npy::<u64>, npy::<i64>, npy::<i32>, npy::<u8>] {
-        match read(bytes) {
-            Err(NpyError::DType { .. }) => {}
-            read => return Ok(read?),
-        }
-    }
-    bail!("expected npy elements of type `|u1`, `<i4`, `<i8` or `<u8`")
-}
-
-fn npy<T: NpyElement + Into<i128>>(bytes: &[u8]) -> Result<Vec<i128>, NpyError> {
-    Ok(read_npy::<T>(bytes)?.data.into_iter().map(Into::into).collect())
+    Ok(read_npy(bytes)?.data)
 }
 
 fn text(bytes: &[u8]) -> Result<Vec<i128>> {
