@@ -1,8 +1,11 @@
 //! Buffers in host memory, aligned to cache lines and counted in the budget.
 
 use core::fmt;
+use std::sync::Arc;
 
-use backend_api::{BackendError, Budget, Buffer, Element, Reservation};
+use backend_api::{BackendError, Buffer, Element, Reservation};
+
+use crate::blocks::Blocks;
 
 /// Every buffer starts on a cache line, so that vector loads from its start are aligned.
 const ALIGN_BYTES: usize = 64;
@@ -14,6 +17,9 @@ pub struct CpuBuf<T> {
     storage: Vec<T>,
     start: usize,
     len: usize,
+    blocks: Arc<Blocks>,
+    /// [`Blocks::give_back`] of the type, which only constructors know to be an element.
+    give_back: fn(&Blocks, Vec<T>),
     _reserved: Reservation,
 }
 
@@ -29,18 +35,33 @@ pub(crate) fn padded_bytes(len: usize, element_bytes: usize) -> Option<usize> {
 }
 
 impl<T: Element> CpuBuf<T> {
-    pub(crate) fn zeroed(len: usize, budget: &Budget) -> Result<Self, BackendError> {
+    /// A buffer of zeros, or else of what was last in its memory.
+    pub(crate) fn new(len: usize, zeroed: bool, blocks: &Arc<Blocks>) -> Result<Self, BackendError> {
         let overflow = BackendError::LengthOverflow { len, element_bytes: size_of::<T>() };
         let bytes = padded_bytes(len, size_of::<T>()).ok_or(overflow)?;
         let (slack, padded) = (slack(size_of::<T>()), len + slack(size_of::<T>()));
-        let reserved = budget.reserve(bytes as u64)?;
-        let storage = bytemuck::allocation::try_zeroed_vec::<T>(padded)
-            .map_err(|()| BackendError::OutOfMemory { bytes: bytes as u64 })?;
+        let reserved = blocks.budget().reserve(bytes as u64)?;
+        let storage = match blocks.take::<T>(padded) {
+            Some(mut kept) => {
+                if zeroed {
+                    kept.fill(T::zeroed());
+                }
+                kept
+            }
+            None => bytemuck::allocation::try_zeroed_vec(padded)
+                .map_err(|()| BackendError::OutOfMemory { bytes: bytes as u64 })?,
+        };
         let start = match storage.as_ptr().align_offset(ALIGN_BYTES) {
             offset if offset <= slack => offset,
             _ => 0, // element sizes that do not divide a line keep their natural alignment
         };
-        Ok(Self { storage, start, len, _reserved: reserved })
+        Ok(Self { storage, start, len, blocks: Arc::clone(blocks), give_back: Blocks::give_back, _reserved: reserved })
+    }
+}
+
+impl<T> Drop for CpuBuf<T> {
+    fn drop(&mut self) {
+        (self.give_back)(&self.blocks, core::mem::take(&mut self.storage));
     }
 }
 

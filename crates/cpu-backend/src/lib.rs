@@ -6,6 +6,7 @@
 
 mod air;
 mod blake2s;
+mod blocks;
 mod branch;
 mod buf;
 mod channel;

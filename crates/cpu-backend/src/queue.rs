@@ -7,7 +7,7 @@ use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue, as_wo
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use thiserror::Error;
 
-use crate::{CpuBuf, Simd, SimdLevel, buf::padded_bytes};
+use crate::{CpuBuf, Simd, SimdLevel, blocks::Blocks, buf::padded_bytes};
 
 /// How to open a [`CpuQueue`]. The default uses every core, the strongest vector level and no byte limit.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ pub struct CpuQueue {
 
 struct Shared {
     caps: Caps,
-    budget: Budget,
+    blocks: Arc<Blocks>,
     simd: Simd,
     pool: Option<ThreadPool>,
 }
@@ -84,7 +84,8 @@ impl CpuQueue {
             path: format!("{} + {}", simd.level(), simd.aes().name()),
             threads,
         };
-        Ok(Self { shared: Arc::new(Shared { caps, budget: config.budget, simd, pool }) })
+        let blocks = Arc::new(Blocks::new(config.budget));
+        Ok(Self { shared: Arc::new(Shared { caps, blocks, simd, pool }) })
     }
 
     /// The paths that ops take.
@@ -107,20 +108,19 @@ impl Queue for CpuQueue {
     }
 
     fn budget(&self) -> &Budget {
-        &self.shared.budget
+        self.shared.blocks.budget()
     }
 
     fn buffer_bytes(&self, len: usize, element_bytes: usize) -> u64 {
         padded_bytes(len, element_bytes).map_or(u64::MAX, |bytes| bytes as u64)
     }
 
-    /// Zeros: the system's pages are zero until they are written.
     fn alloc<T: Element>(&self, len: usize) -> Result<CpuBuf<T>, BackendError> {
-        CpuBuf::zeroed(len, &self.shared.budget)
+        CpuBuf::new(len, false, &self.shared.blocks)
     }
 
     fn zeros<T: Element>(&self, len: usize) -> Result<CpuBuf<T>, BackendError> {
-        self.alloc(len)
+        CpuBuf::new(len, true, &self.shared.blocks)
     }
 
     fn clear<T: Element>(&self, dst: &mut [T]) -> Result<(), BackendError> {
@@ -188,6 +188,6 @@ fn copy<T: Element>(op: &'static str, view: &'static str, from: &[T], to: &mut [
 
 impl fmt::Debug for CpuQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CpuQueue").field("caps", &self.shared.caps).field("budget", &self.shared.budget).finish()
+        f.debug_struct("CpuQueue").field("caps", &self.shared.caps).field("budget", self.budget()).finish()
     }
 }
