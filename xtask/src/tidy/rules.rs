@@ -55,6 +55,7 @@ const DOMAINS: &[&str] = &[
 /// a function of a trait of stwo, and tests that watch what the allocator hands out and takes back.
 const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/core-types/src/", &[UnsafeKind::Impl]),
+    ("crates/core-types/src/field/wide.rs", &[UnsafeKind::Block]),
     ("crates/cpu-backend/src/air/", SIMD),
     ("crates/cpu-backend/src/circle/", SIMD),
     ("crates/cpu-backend/src/factor/product.rs", &[UnsafeKind::Block]),
