@@ -54,3 +54,37 @@ pub(crate) fn run(sh: &Shell, program: Program, sanitize: bool, allow_none: bool
     }
     Ok(tally)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
+
+    /// What `ci/gpu-setup` says, and whether it passes, where these programs alone are on the path.
+    fn setup(programs: &[(&str, &str)]) -> (bool, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let find = |name: &str| Path::new("/usr/bin").join(name);
+        for name in ["bash", "timeout"] {
+            symlink(find(name), folder.path().join(name)).unwrap();
+        }
+        for (name, says) in programs {
+            let stub = folder.path().join(name);
+            fs::write(&stub, format!("#!{}\n{says}\n", find("bash").display())).unwrap();
+            fs::set_permissions(&stub, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        }
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ci/gpu-setup");
+        let mut command = Command::new(find("bash"));
+        let output = command.arg(script).env("PATH", folder.path()).output().unwrap();
+        (output.status.success(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+    }
+
+    #[test]
+    fn the_setup_of_a_gpu_machine_names_all_that_is_missing() {
+        let all = [("cargo", ""), ("cc", ""), ("nvidia-smi", "echo 'GPU 0: H100'")];
+        assert_eq!(setup(&all), (true, "GPU 0: H100\n".to_owned()));
+        let (passes, said) = setup(&[]);
+        assert!(!passes && ["- cargo", "- cc", "- nvidia-smi"].iter().all(|name| said.contains(name)), "{said}");
+        let broken = [("cargo", ""), ("cc", ""), ("nvidia-smi", "echo 'no devices were found'; exit 9")];
+        let (passes, said) = setup(&broken);
+        assert!(!passes && said.contains("no devices were found") && !said.contains("cargo ("), "{said}");
+    }
+}

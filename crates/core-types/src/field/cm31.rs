@@ -86,8 +86,8 @@ impl Mul for CM31 {
     fn mul(self, rhs: Self) -> Self {
         let [a, b, c, d] = [self.a, self.b, rhs.a, rhs.b].map(M31::word);
         let add = widening_mul_add;
-        // P - d instead of -d keeps the sums positive; each is at most 2 P^2 < 2^63.
-        Self::new(M31::from_u64(add(a, c, add(b, P - d, 0))), M31::from_u64(add(a, d, add(b, c, 0))))
+        // Opposites keep the sums positive; each is at most 2 P^2 < 2^63.
+        Self::new(M31::from_u64(add(a, c, add(b, rhs.b.opposite(), 0))), M31::from_u64(add(a, d, add(b, c, 0))))
     }
 }
 

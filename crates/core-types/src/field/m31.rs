@@ -67,6 +67,12 @@ impl M31 {
         self.0
     }
 
+    /// `P - word`, at most P: a factor or term that stands for `-self` in sums that are reduced later.
+    #[inline]
+    pub(super) const fn opposite(self) -> u32 {
+        P - self.0
+    }
+
     /// Whether this is zero.
     #[inline]
     #[must_use]

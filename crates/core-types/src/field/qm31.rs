@@ -120,14 +120,14 @@ impl Mul for QM31 {
     fn mul(self, rhs: Self) -> Self {
         let [x0, x1, x2, x3] = self.coordinates().map(M31::word);
         let [y0, y1, y2, y3] = rhs.coordinates().map(M31::word);
-        let (minus_y1, minus_y3) = (P - y1, P - y3);
+        let (minus_y1, minus_y3) = (rhs.a.b.opposite(), rhs.b.b.opposite());
         let add = widening_mul_add;
         // The product of the u parts, p0 + p1 i, enters times 2 + i: 2 p0 - p1 and p0 + 2 p1.
-        let p0 = M31::from_u64(add(x2, y2, add(x3, minus_y3, 0))).word();
-        let p1 = M31::from_u64(add(x2, y3, add(x3, y2, 0))).word();
+        let p0 = M31::from_u64(add(x2, y2, add(x3, minus_y3, 0)));
+        let p1 = M31::from_u64(add(x2, y3, add(x3, y2, 0)));
         // Four products of words below or at P, one factor at most P - 1: at most 4 P (P - 1) < 2^64 - 2^33.
-        let z0 = add(x0, y0, add(x1, minus_y1, 2 * u64::from(p0) + u64::from(P - p1)));
-        let z1 = add(x0, y1, add(x1, y0, u64::from(p0) + 2 * u64::from(p1)));
+        let z0 = add(x0, y0, add(x1, minus_y1, 2 * u64::from(p0.word()) + u64::from(p1.opposite())));
+        let z1 = add(x0, y1, add(x1, y0, u64::from(p0.word()) + 2 * u64::from(p1.word())));
         let z2 = add(x0, y2, add(x1, minus_y3, add(x2, y0, add(x3, minus_y1, 0))));
         let z3 = add(x0, y3, add(x1, y2, add(x2, y1, add(x3, y0, 0))));
         Self::from_coordinates([z0, z1, z2, z3].map(M31::from_u64))

@@ -219,11 +219,13 @@ pub(super) fn log_sum_step<L: Floats>(l: L, x: L::V, m: L::V, rest: L::V, ties: 
     (l.mul_add(e, l.sub(one, tie), rest), l.add(ties, tie))
 }
 
-/// `ln(ties + rest / 2^64)`.
+/// `ln(ties + rest / 2^64)`, or 0 where that is no normal number: nothing but what [`exp_scaled`] gives from -104 down, where exp is
+/// zero, may have been added up to it.
 #[inline(always)]
 pub(super) fn log_of_parts(rest: f32, ties: f32) -> f32 {
     let (rest, ties) = (f64::from(rest / EXP_SCALE), f64::from(ties));
-    (rest + (ties - 1.0)).ln_1p() as f32
+    let log = (rest + (ties - 1.0)).ln_1p() as f32;
+    if log < f32::MIN_POSITIVE { 0.0 } else { log } // NaN stays
 }
 
 /// `y = (x - greatest) - log_sum`.
