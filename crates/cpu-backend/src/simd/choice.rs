@@ -150,6 +150,11 @@ impl Simd {
         self.bf16
     }
 
+    /// Whether rows gain from being fetched before they are read.
+    pub(crate) fn fetches_rows(self) -> bool {
+        !is_zen_4()
+    }
+
     /// The vector level.
     #[must_use]
     pub const fn level(self) -> SimdLevel {
@@ -160,6 +165,21 @@ impl Simd {
     #[must_use]
     pub const fn aes(self) -> AesPath {
         self.aes
+    }
+}
+
+/// Whether the processor is a Zen 4, which fetches rows better by itself: of AMD's processors with AVX-512, which alone have SSE4a, those
+/// after it have VP2INTERSECT.
+fn is_zen_4() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("sse4a")
+            && !is_x86_feature_detected!("avx512vp2intersect")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
     }
 }
 

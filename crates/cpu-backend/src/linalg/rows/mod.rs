@@ -183,7 +183,8 @@ impl CpuQueue {
         let tasks = tasks.map(|(y, rstd)| (x.take(y.len()), y, means.next().unwrap_or_default(), rstd)).collect();
         self.for_jobs(tasks, |i, (x, y, mean, rstd)| {
             let x = x.values(simd).into();
-            let kernel = norm::Forward::<CENTRED> { p, x, gamma, beta, y: y.into(), mean, rstd };
+            let kernel =
+                norm::Forward::<CENTRED> { p, fetches: simd.fetches_rows(), x, gamma, beta, y: y.into(), mean, rstd };
             if let Some(row) = dispatch(simd, kernel) {
                 undefined.fetch_min(i * rows + row, Ordering::Relaxed);
             }

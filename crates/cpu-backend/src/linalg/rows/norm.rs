@@ -87,6 +87,8 @@ impl<L: Floats> Kernel<L> for Add<'_> {
 /// Consecutive rows of a normalisation; `CENTRED` subtracts the mean and adds beta (layer norm).
 pub(super) struct Forward<'a, const CENTRED: bool> {
     pub(super) p: &'a NormParams,
+    /// Whether the next row and the output are fetched before they are needed.
+    pub(super) fetches: bool,
     pub(super) x: Reals<'a>,
     pub(super) gamma: Option<Reals<'a>>,
     pub(super) beta: Option<Reals<'a>>,
@@ -107,10 +109,11 @@ impl<const CENTRED: bool, L: Floats> Kernel<L> for Forward<'_, CENTRED> {
         let gamma = column_values(l, self.gamma, 1.0, n, &mut wide_gamma);
         let beta = if CENTRED { column_values(l, self.beta, 0.0, n, &mut wide_beta) } else { &[] };
         for (i, x) in self.x.chunks(n).enumerate() {
-            let next = next_row(self.x, i, n);
+            let next = if self.fetches { next_row(self.x, i, n) } else { &[] };
             let x = in_f32(l, x, &mut wide_x);
             let mut out = OutRow::new(self.y.range(i * n..(i + 1) * n), &mut wide_y);
-            let shift = if CENTRED { (sum(l, x, out.values()) / n as f64) as f32 } else { 0.0 };
+            let fetched = if self.fetches { out.values() } else { &mut [] };
+            let shift = if CENTRED { (sum(l, x, fetched) / n as f64) as f32 } else { 0.0 };
             let (residual, square) = moments(l, x, next, shift);
             let (residual, square) = (residual / n as f64, square / n as f64);
             // The rounding of the mean shows as the mean of the residuals; what it adds to the square is taken off again.
