@@ -241,7 +241,8 @@ fn masking_the_factors_of_a_product_leaves_no_share_of_them() {
     });
 }
 
-/// Shares of single points, which no result shows: each buffer has a size that nothing else has.
+/// Shares of single points, which no result shows: each buffer has a size that nothing else has. The queue that
+/// computes is dropped within what is watched, since it keeps the memory of buffers until then.
 #[test]
 fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
     alone(|| {
@@ -257,6 +258,7 @@ fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
         let intervals: Vec<_> = ends.windows(2).map(|ends| Interval { start: ends[0], end: Some(ends[1]) }).collect();
         let powers = keys(Gate::interval_powers(64, 2).unwrap(), 1001);
         let watched = blocks(buffer(8 * 5 * 3 * 1001), || {
+            let q = runtime::cpu().unwrap();
             drop(powers.eval_interval_powers(&q, &intervals, &x_hat(1001)).unwrap())
         });
         assert!(watched.0 > 0 && watched.1 == 0, "{watched:?}");
@@ -266,15 +268,20 @@ fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
         let predicates = [interval(3, 900), interval(5000, 70_000), Predicate::Lt { beta: 1 << 40 }];
         for points in [6, 3] {
             let compare = keys(Gate::full_predicates(64).unwrap(), 32 * 1001);
-            let run = || drop(compare.eval_predicates(&q, &predicates, &x_hat(32 * 1001)).unwrap());
+            let run = || {
+                let q = runtime::cpu().unwrap();
+                drop(compare.eval_predicates(&q, &predicates, &x_hat(32 * 1001)).unwrap())
+            };
             let watched = blocks(buffer(4 * points * 1001), run);
             assert!(watched.0 > 0 && watched.1 == 0, "{points} rows: {watched:?}");
         }
 
         // the unit vectors of a table of 2^8 words
         let table = keys(Gate::lut(8, 64).unwrap(), 1001);
-        let watched =
-            blocks(buffer(16 * 2 * 1001), || drop(table.eval_lut(&q, &[1 << 40; 256], &x_hat(1001)).unwrap()));
+        let watched = blocks(buffer(16 * 2 * 1001), || {
+            let q = runtime::cpu().unwrap();
+            drop(table.eval_lut(&q, &[1 << 40; 256], &x_hat(1001)).unwrap())
+        });
         assert!(watched.0 > 0 && watched.1 == 0, "{watched:?}");
     });
 }

@@ -2,6 +2,7 @@
 
 mod array;
 mod data;
+mod held_out;
 mod history;
 mod model;
 mod predict;

@@ -17,7 +17,7 @@ use rand_chacha::{
 };
 use runtime::{AnyQueue, Choice, Domain};
 
-use super::array;
+use super::{array, held_out::HeldOut};
 use crate::{
     exit::note,
     files::Named,
@@ -35,7 +35,8 @@ const STOCHASTIC: usize = 8;
 ///
 /// Each member is a gated recurrent unit with weights of its own, trained on windows of the history before the row that is
 /// predicted from; the predicted loss of a step is what the next one begins with, and the other features stay. The members'
-/// mean is the prediction, and how far they disagree bounds it. What the history holds after that row is compared.
+/// mean is the prediction. The last rows before it are not learned but predicted too, and how far off the worst of these predictions is
+/// bounds it. What the history holds after that row is compared.
 #[derive(Args, Debug)]
 pub(crate) struct RolloutArgs {
     /// The history: a NumPy file of rows, or safetensors with a tensor `history`, whose first column is the loss, above 0, and
@@ -45,7 +46,7 @@ pub(crate) struct RolloutArgs {
     /// Rows to predict.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     steps: u32,
-    /// The row to predict from; the rows before it are learned [default: as many rows before the last as are predicted].
+    /// The row to predict from; rows before it are learned [default: as many rows before the last as are predicted].
     #[arg(long, value_name = "ROW")]
     from: Option<usize>,
     /// Members of the ensemble.
@@ -121,11 +122,16 @@ struct Ensemble<'a> {
     args: &'a RolloutArgs,
     history: &'a History,
     from: usize,
+    /// The last row that is learned.
+    learned: usize,
     trainer: RssmTrainer<AnyQueue>,
 }
 
 /// Windows of a training step.
 const BATCH: usize = 16;
+
+/// The most predictions from rows that are held out.
+const HELD_OUT: usize = 64;
 
 impl<'a> Ensemble<'a> {
     fn new(q: &'a AnyQueue, args: &'a RolloutArgs, history: &'a History) -> Result<Self> {
@@ -137,6 +143,8 @@ impl<'a> Ensemble<'a> {
             from > window,
             "{from} rows come before the one to predict from, expected more than a window of {window}"
         );
+        // Twice as many rows as are predicted, so that the last step is seen as often as there are steps.
+        let learned = from - steps.saturating_mul(2).min((from - window) / 2);
         let (input, hidden) = (history.features, args.hidden as usize);
         let member = |member: u32| {
             let drawn = |shape: [usize; 2], site: u32| Init::Glorot.values(&shape, args.seed, 3 * member + site);
@@ -153,17 +161,17 @@ impl<'a> Ensemble<'a> {
         let schedule = Schedule { rate: 0.01, warmup: 20, annealing };
         let optimizer = OptimizerConfig { schedule, clip: Some(CLIP), ..OptimizerConfig::adam(0.01) };
         let trainer = RssmTrainer::new(q, &members, &head, training, optimizer)?;
-        Ok(Self { q, args, history, from, trainer })
+        Ok(Self { q, args, history, from, learned, trainer })
     }
 
-    /// Learns the windows before the row to predict from; gives the mean squared error of the losses' logarithms in each step.
+    /// Learns the windows up to the last row to learn; gives the mean squared error of the losses' logarithms in each step.
     fn train(&mut self, bar: &ProgressBar) -> Result<Vec<f64>> {
         let window = self.args.window as usize;
         let mut random = ChaCha8Rng::seed_from_u64(self.args.seed);
         let mut errors = Vec::new();
         for _ in 0..self.args.training {
             let starts: Vec<usize> =
-                (0..BATCH).map(|_| (random.next_u64() % (self.from + 1 - window) as u64) as usize).collect();
+                (0..BATCH).map(|_| (random.next_u64() % (self.learned + 1 - window) as u64) as usize).collect();
             let steps = || (0..window).flat_map(|step| starts.iter().map(move |start| start + step));
             let x: Vec<f32> = steps().flat_map(|row| self.history.row(row)).copied().collect();
             let targets: Vec<f32> = steps().map(|row| self.history.loss(row + 1)).collect();
@@ -178,27 +186,43 @@ impl<'a> Ensemble<'a> {
         Ok(errors)
     }
 
-    /// The losses that each member predicts, `[members, steps + 1]`, and the sums of its entropies.
-    fn predict(&self) -> Result<(Vec<f32>, Vec<f32>)> {
-        let (q, weights) = (self.q, self.trainer.weights());
-        let (members, hidden) = (weights.count(), weights.hidden());
+    /// The losses that each member predicts from each of these rows, `[members, rows, steps + 1]`, and what the members say together.
+    fn predict(&self, from: &[usize]) -> Result<(Vec<f32>, Vec<RssmSummary>)> {
+        let (q, weights, features) = (self.q, self.trainer.weights(), self.history.features);
+        let (members, hidden, batch) = (weights.count(), weights.hidden(), from.len());
         let (window, steps) = (self.args.window as usize, self.args.steps as usize);
         // what the rows before leave in the states
-        let before =
-            &self.history.rows[(self.from - window) * self.history.features..self.from * self.history.features];
-        let before = Tensor::from_values(q, &[window, 1, self.history.features], before)?;
-        let mut states = Tensor::alloc(q, &[members, 1, hidden])?;
+        let before = (0..window).flat_map(|step| from.iter().map(move |from| from - window + step));
+        let before: Vec<f32> = before.flat_map(|row| self.history.row(row)).copied().collect();
+        let before = Tensor::from_values(q, &[window, batch, features], &before)?;
+        let mut states = Tensor::alloc(q, &[members, batch, hidden])?;
         let results = GruResults { states: None, last: states.at_mut(), saved: None };
-        GruPlan::new(weights, 1, window, GruInputs::Sequence)?.forward(q, weights, before.at(), None, results)?;
+        GruPlan::new(weights, batch, window, GruInputs::Sequence)?.forward(q, weights, before.at(), None, results)?;
 
-        let spec = RssmSpec { batch: 1, steps, stochastic: STOCHASTIC, ..RssmSpec::default() };
-        let now = Tensor::from_values(q, &[1, self.history.features], self.history.row(self.from))?;
-        let loss = Tensor::from_values(q, &[members, 1], &vec![self.history.loss(self.from); members])?;
+        let spec = RssmSpec { batch, steps, stochastic: STOCHASTIC, ..RssmSpec::default() };
+        let now: Vec<f32> = from.iter().flat_map(|&row| self.history.row(row)).copied().collect();
+        let now = Tensor::from_values(q, &[batch, features], &now)?;
+        let losses: Vec<f32> = from.iter().map(|&row| self.history.loss(row)).collect();
+        let loss = Tensor::from_values(q, &[members, batch], &losses.repeat(members))?;
         let plan = RssmPlan::new(weights, spec)?;
         let mut results = RssmTensors::new(q, &plan)?;
         let head = self.trainer.head()?;
         plan.run(q, weights, head, now.at(), states.at(), loss.at(), results.at_mut())?;
-        Ok((results.trajectory.values(q)?, results.entropy.values(q)?))
+        let (trajectory, entropy) = (results.trajectory.values(q)?, results.entropy.values(q)?);
+        let summaries = RssmSummary::of_rows(members, steps, &trajectory, &entropy)?;
+        Ok((trajectory, summaries))
+    }
+
+    /// Predictions of the rows that were held out, compared with them.
+    fn held_out(&self) -> Result<Option<HeldOut>> {
+        let held_out = self.from - self.learned;
+        let starts: Vec<usize> = (self.learned..self.from).step_by(held_out.div_ceil(HELD_OUT).max(1)).collect();
+        if starts.is_empty() {
+            return Ok(None);
+        }
+        let means: Vec<_> = self.predict(&starts)?.1.into_iter().map(|summary| summary.mean).collect();
+        let losses: Vec<f64> = (0..=self.from).map(|row| self.history.loss(row).into()).collect();
+        Ok(HeldOut::compare(&starts, &means, &losses))
     }
 }
 
@@ -215,9 +239,11 @@ pub(crate) fn run(args: &RolloutArgs) -> Result<()> {
     let bar = ProgressBar::new(args.training.into()).with_style(style).with_prefix("training");
     let errors = ensemble.train(&bar)?;
     bar.finish_and_clear();
-    let (trajectory, entropy) = ensemble.predict()?;
+    let held_out = ensemble.held_out()?;
+    let (trajectory, summaries) = ensemble.predict(&[ensemble.from])?;
     let steps = args.steps as usize;
-    let predicted = Predicted::new(steps, &trajectory, &entropy)?;
+    let summary = summaries.into_iter().next().context("a prediction of one row")?;
+    let predicted = Predicted::new(summary, held_out);
     if let Some(out) = out {
         let shape = vec![args.members as usize, steps + 1];
         out.finish(&write_npy(&NpyArray { shape, data: trajectory.clone() })?)?;
@@ -229,7 +255,7 @@ pub(crate) fn run(args: &RolloutArgs) -> Result<()> {
     let facts = facts(&q, args, &ensemble, &predicted, &actual, &errors);
     let mut text = String::new();
     for (name, value) in &facts {
-        writeln!(text, "{name:<22} {value}")?;
+        writeln!(text, "{name:<26} {value}")?;
     }
     let table = predicted.table(from, &actual);
     for row in [&table.head].into_iter().chain(&table.rows) {
@@ -242,7 +268,7 @@ pub(crate) fn run(args: &RolloutArgs) -> Result<()> {
     let section = report::Section { heading: "Prediction".to_owned(), facts, pictures, table: Some(table) };
     let page = report::Page {
         title: "Trefoil: how a loss goes on".to_owned(),
-        lead: "The area is twice the members' uncertainty around their mean.".to_owned(),
+        lead: predicted.lead().to_owned(),
         sections: vec![section],
     };
     html.finish(page.to_html().as_bytes())
@@ -252,14 +278,30 @@ pub(crate) fn run(args: &RolloutArgs) -> Result<()> {
 struct Predicted {
     mean: Vec<f64>,
     bounds: Vec<[f64; 2]>,
-    confidence: f64,
+    held_out: Option<HeldOut>,
 }
 
 impl Predicted {
-    fn new(steps: usize, trajectory: &[f32], entropy: &[f32]) -> Result<Self> {
-        let summary = RssmSummary::of_rows(entropy.len(), steps, trajectory, entropy)?.into_iter().next();
-        let RssmSummary { mean, bounds, confidence, .. } = summary.context("a prediction of one row")?;
-        Ok(Self { mean, bounds, confidence })
+    /// Where no row was held out, the bounds are twice the members' uncertainty.
+    fn new(summary: RssmSummary, held_out: Option<HeldOut>) -> Self {
+        let RssmSummary { mean, bounds, .. } = summary;
+        let bounds = held_out.as_ref().map_or(bounds, |held_out| held_out.bounds(&mean));
+        Self { mean, bounds, held_out }
+    }
+
+    const fn lead(&self) -> &'static str {
+        match self.held_out {
+            Some(_) => {
+                "The area is as far from the prediction as losses were in rows that were predicted and not learned."
+            }
+            None => "The area is twice the members' uncertainty around their mean. There were too few rows to test it.",
+        }
+    }
+
+    /// How many of the losses that came, after the row that it begins with, are within the bounds.
+    fn within(&self, actual: &[f64]) -> usize {
+        let pairs = self.bounds.iter().zip(actual).skip(1);
+        pairs.filter(|(bounds, loss)| (bounds[0]..=bounds[1]).contains(*loss)).count()
     }
 
     /// The root of the mean squared error over what is known, without the row that it begins with.
@@ -312,7 +354,7 @@ fn facts(
     let fact = |name: &str, value: String| (name.to_owned(), value);
     let RolloutArgs { members, hidden, training, seed, .. } = args;
     let mut facts = vec![
-        fact("history", format!("{} rows, of which {} were learned", ensemble.history.count(), ensemble.from + 1)),
+        fact("history", format!("{} rows, of which {} were learned", ensemble.history.count(), ensemble.learned + 1)),
         fact("ensemble", format!("{members} members of {hidden} units, seed {seed}")),
         fact(
             "training",
@@ -321,12 +363,25 @@ fn facts(
                 errors.last().map_or(0.0, |e| e.sqrt())
             ),
         ),
-        fact("confidence", format!("{:.4}", predicted.confidence)),
     ];
+    let beside = |error: f64, of_staying: f64| {
+        let verdict = if error < of_staying { "" } else { ": worse than a loss that stays" };
+        format!("{error:.4}; of a loss that stays, {of_staying:.4}{verdict}")
+    };
+    match &predicted.held_out {
+        None => facts.push(fact("bounds", "untested: no rows were held out".to_owned())),
+        Some(held_out) => {
+            let bounds = format!("the worst of {} predictions from rows that were not learned", held_out.predictions);
+            let error = beside(held_out.error, held_out.of_staying);
+            facts.extend([fact("bounds", bounds), fact("error of rows not learned", error)]);
+        }
+    }
     if let Some(error) = predicted.error(actual) {
-        let unchanged = Predicted { mean: vec![actual[0]; actual.len()], bounds: Vec::new(), confidence: 1.0 };
-        let beside = unchanged.error(actual).unwrap_or(0.0);
-        facts.push(fact("error of prediction", format!("{error:.4}; of a loss that stays, {beside:.4}")));
+        let unchanged = Predicted { mean: vec![actual[0]; actual.len()], bounds: Vec::new(), held_out: None };
+        let of_staying = unchanged.error(actual).unwrap_or(0.0);
+        facts.push(fact("error of prediction", beside(error, of_staying)));
+        let known = actual.len() - 1;
+        facts.push(fact("within the bounds", format!("{} of {known}", predicted.within(actual))));
     }
     facts.push(fact("device", format!("{} ({}, {} threads)", caps.device, caps.path, caps.threads)));
     facts
@@ -357,13 +412,18 @@ mod tests {
     #[test]
     fn members_are_summed_up_after_every_step() {
         // two members, two steps
-        let predicted = Predicted::new(2, &[1.0, 2.0, 3.0, 1.0, 2.0, 5.0], &[0.0, 0.0]).unwrap();
+        let summary = |rows: &[f32]| RssmSummary::of_rows(2, 2, rows, &[0.0, 0.0]).unwrap().remove(0);
+        let predicted = Predicted::new(summary(&[1.0, 2.0, 3.0, 1.0, 2.0, 5.0]), None);
         assert_eq!(predicted.mean, [1.0, 2.0, 4.0]);
         assert_eq!(predicted.bounds[..2], [[1.0, 1.0], [2.0, 2.0]]);
         let [low, high] = predicted.bounds[2];
         assert!(low < 2.0 && high > 6.0);
         assert_eq!(predicted.error(&[1.0, 2.0, 1.0]), Some((9.0f64 / 2.0).sqrt()));
         assert_eq!(predicted.error(&[1.0]), None);
+        assert_eq!((predicted.within(&[1.0, 2.0, 4.0]), predicted.within(&[1.0, 2.5])), (2, 0));
+        let held_out = HeldOut::compare(&[0], &[vec![1.0, 2.0, 1.0]], &[1.0, 1.0, 1.0]);
+        let tested = Predicted::new(summary(&[1.0, 2.0, 3.0, 1.0, 2.0, 5.0]), held_out);
+        assert!((tested.bounds[2][0] - 2.0).abs() < 1e-12 && (tested.bounds[2][1] - 8.0).abs() < 1e-12);
         assert_eq!(predicted.table(7, &[1.0]).rows[0], ["7", "1.0000", "1.0000", "1.0000", "1.0000"]);
     }
 }

@@ -1,0 +1,85 @@
+//! Predictions from rows that were not learned, and the bounds that they imply.
+
+/// How predictions from rows that were held out compare with what came.
+#[derive(Debug, PartialEq)]
+pub(super) struct HeldOut {
+    /// Predictions that were made.
+    pub(super) predictions: usize,
+    /// The root of the mean squared error of all predicted losses, and that of losses that stay as they were.
+    pub(super) error: f64,
+    pub(super) of_staying: f64,
+    /// The greatest `|ln(predicted / actual)|` up to each number of steps, from one on.
+    widths: Vec<f64>,
+}
+
+impl HeldOut {
+    /// `means[i]` is predicted from row `starts[i]`, whose own loss is its first; `losses` are those of all rows up to the last one that
+    /// was held out. None without a loss to compare with.
+    pub(super) fn compare(starts: &[usize], means: &[Vec<f64>], losses: &[f64]) -> Option<Self> {
+        let steps = means.iter().map(|mean| mean.len().saturating_sub(1)).max()?;
+        let (mut widths, mut known) = (vec![0.0f64; steps], 0);
+        let (mut squares, mut of_staying, mut count) = (0.0, 0.0, 0.0);
+        for (&start, mean) in starts.iter().zip(means) {
+            for (step, (&predicted, &actual)) in mean.iter().zip(&losses[start..]).enumerate().skip(1) {
+                let width = (predicted.max(f64::MIN_POSITIVE) / actual).ln().abs();
+                widths[step - 1] = widths[step - 1].max(width);
+                known = known.max(step);
+                squares += (predicted - actual) * (predicted - actual);
+                of_staying += (losses[start] - actual) * (losses[start] - actual);
+                count += 1.0;
+            }
+        }
+        for step in 1..steps {
+            // What nobody knows grows as far as it is ahead.
+            let unknown =
+                if step < known { 0.0 } else { widths[known.checked_sub(1)?] * (step + 1) as f64 / known as f64 };
+            widths[step] = widths[step].max(widths[step - 1]).max(unknown);
+        }
+        let root = |sum: f64| (sum / count).sqrt();
+        (known > 0).then(|| Self {
+            predictions: starts.len(),
+            error: root(squares),
+            of_staying: root(of_staying),
+            widths,
+        })
+    }
+
+    /// Least and most loss after each step of a prediction: as far off as any was that was held out.
+    pub(super) fn bounds(&self, mean: &[f64]) -> Vec<[f64; 2]> {
+        let widths = [0.0].into_iter().chain(self.widths.iter().copied());
+        mean.iter().zip(widths).map(|(mean, width)| [mean * (-width).exp(), mean * width.exp()]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_hold_every_prediction_that_was_held_out() {
+        let losses = [8.0, 4.0, 2.0, 1.0];
+        // Right, twice as great after one step, half as great after two.
+        let means = [vec![8.0, 4.0, 1.0], vec![4.0, 4.0, 1.0], vec![2.0, 1.0, 0.5]];
+        let held_out = HeldOut::compare(&[0, 1, 2], &means, &losses).unwrap();
+        assert_eq!(held_out.predictions, 3);
+        let two = 2f64.ln();
+        assert!(held_out.widths.iter().all(|width| (width - two).abs() < 1e-12), "{held_out:?}");
+        // Errors of 0, 1, 2, 0, 0; losses that stay are wrong by 4, 6, 2, 3, 1.
+        assert!((held_out.error - 1f64.sqrt()).abs() < 1e-12, "{held_out:?}");
+        assert!((held_out.of_staying - (66.0f64 / 5.0).sqrt()).abs() < 1e-12, "{held_out:?}");
+        for (got, expected) in held_out.bounds(&[6.0, 3.0, 1.0]).iter().zip([[6.0, 6.0], [1.5, 6.0], [0.5, 2.0]]) {
+            assert!(got.iter().zip(expected).all(|(got, expected)| (got - expected).abs() < 1e-12), "{got:?}");
+        }
+    }
+
+    #[test]
+    fn bounds_grow_beyond_the_last_loss_that_is_known() {
+        let held_out = HeldOut::compare(&[0], &[vec![1.0, 2.0, 3.0, 4.0]], &[1.0, 1.0]).unwrap();
+        let two = 2f64.ln();
+        for (got, expected) in held_out.widths.iter().zip([two, 2.0 * two, 3.0 * two]) {
+            assert!((got - expected).abs() < 1e-12, "{held_out:?}");
+        }
+        assert_eq!(HeldOut::compare(&[0], &[vec![1.0, 2.0]], &[1.0]), None);
+        assert_eq!(HeldOut::compare(&[], &[], &[1.0]), None);
+    }
+}
