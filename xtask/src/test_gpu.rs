@@ -59,7 +59,7 @@ pub(crate) fn run(sh: &Shell, program: Program, sanitize: bool, allow_none: bool
 mod tests {
     use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
-    /// What `ci/gpu-setup` says, and whether it passes, where these programs alone are on the path.
+    /// Whether `ci/gpu-setup` passes, and its output, where `bash`, `timeout` and these programs alone are on the path.
     fn setup(programs: &[(&str, &str)]) -> (bool, String) {
         let folder = tempfile::tempdir().unwrap();
         let find = |name: &str| Path::new("/usr/bin").join(name);
@@ -83,8 +83,10 @@ mod tests {
         assert_eq!(setup(&all), (true, "GPU 0: H100\n".to_owned()));
         let (passes, said) = setup(&[]);
         assert!(!passes && ["- cargo", "- cc", "- nvidia-smi"].iter().all(|name| said.contains(name)), "{said}");
-        let broken = [("cargo", ""), ("cc", ""), ("nvidia-smi", "echo 'no devices were found'; exit 9")];
-        let (passes, said) = setup(&broken);
-        assert!(!passes && said.contains("no devices were found") && !said.contains("cargo ("), "{said}");
+        for status in ["exit 9", "exit 0"] {
+            let broken = format!("echo 'no devices were found'; {status}");
+            let (passes, said) = setup(&[("cargo", ""), ("cc", ""), ("nvidia-smi", &broken)]);
+            assert!(!passes && said.contains("no devices were found") && !said.contains("cargo ("), "{said}");
+        }
     }
 }

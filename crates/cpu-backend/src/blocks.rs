@@ -9,15 +9,16 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use backend_api::{Budget, Element};
+use backend_api::{BackendError, Budget, Element, Reservation};
+use bytemuck::allocation::try_zeroed_vec;
 
 /// The smallest block to keep; allocators keep smaller ones.
 const LEAST_BYTES: usize = 1 << 16;
 
-/// How much is kept at most.
+/// How much a queue keeps at most.
 const MOST_BYTES: usize = 1 << 28;
 
-/// Freed blocks by type and number of elements. With what is in use they stay within the budget.
+/// Freed blocks of one queue by type and number of elements. With what is in use they stay within the budget.
 pub(crate) struct Blocks {
     budget: Budget,
     kept: Mutex<Kept>,
@@ -48,37 +49,57 @@ impl Blocks {
         self.budget.live_bytes().saturating_add(bytes as u64) <= self.budget.limit_bytes()
     }
 
-    /// A freed block of `len` elements with what was last in it, which the caller has reserved. Without one, others are freed where
-    /// the budget has no room for them any more.
-    pub(crate) fn take<T: Element>(&self, len: usize) -> Option<Vec<T>> {
+    /// Takes `bytes` from the budget. Blocks that it has no room for any more are freed.
+    pub(crate) fn reserve(&self, bytes: u64) -> Result<Reservation, BackendError> {
+        let reserved = self.budget.reserve(bytes)?;
+        if bytes > 0 && !self.has_room_for(self.kept().bytes) {
+            self.free();
+        }
+        Ok(reserved)
+    }
+
+    /// Memory for `len` elements and whether it is zeroed; otherwise it has what was last in it. The caller has reserved it.
+    pub(crate) fn take<T: Element>(&self, len: usize) -> Option<(Vec<T>, bool)> {
+        if let Some(block) = self.take_kept(len) {
+            return Some((block, false));
+        }
+        let fresh = || try_zeroed_vec(len).ok();
+        let block = fresh().or_else(|| {
+            self.free();
+            fresh()
+        });
+        Some((block?, true))
+    }
+
+    fn take_kept<T: Element>(&self, len: usize) -> Option<Vec<T>> {
         if len.saturating_mul(size_of::<T>()) < LEAST_BYTES {
             return None;
         }
         let mut kept = self.kept();
-        if let Some(block) = kept.by_kind.get_mut(&(TypeId::of::<T>(), len)).and_then(Vec::pop) {
-            kept.bytes -= len * size_of::<T>();
-            return block.downcast().ok().map(|block| *block);
-        }
-        if !self.has_room_for(kept.bytes) {
-            *kept = Kept::default();
-        }
-        None
+        let block = kept.by_kind.get_mut(&(TypeId::of::<T>(), len))?.pop()?;
+        kept.bytes -= len * size_of::<T>();
+        block.downcast().ok().map(|block| *block)
     }
 
-    /// Keeps the block of a buffer that is dropped.
+    /// Keeps a block that is not in use and no longer reserved.
     pub(crate) fn give_back<T: Element>(&self, block: Vec<T>) {
         let bytes = size_of_val(&block[..]);
         if !(LEAST_BYTES..=MOST_BYTES).contains(&bytes) {
             return;
         }
         let mut kept = self.kept();
-        if kept.bytes + bytes > MOST_BYTES {
-            *kept = Kept::default();
-        }
+        // Freed after the lock is: the system takes its time.
+        let _freed = if kept.bytes + bytes > MOST_BYTES { core::mem::take(&mut *kept) } else { Kept::default() };
         if self.has_room_for(kept.bytes + bytes) {
             kept.bytes += bytes;
             kept.by_kind.entry((TypeId::of::<T>(), block.len())).or_default().push(Box::new(block));
         }
+        drop(kept);
+    }
+
+    fn free(&self) {
+        let freed = core::mem::take(&mut *self.kept());
+        drop(freed);
     }
 }
 
@@ -90,31 +111,30 @@ mod tests {
     fn a_block_is_taken_again_for_its_type_and_length_alone() {
         let blocks = Blocks::new(Budget::unlimited());
         blocks.give_back(vec![7u32; 1 << 15]);
-        assert_eq!(blocks.take::<f32>(1 << 15), None);
-        assert_eq!(blocks.take::<u32>(1 << 14), None);
-        assert_eq!(blocks.take::<u32>(1 << 15), Some(vec![7; 1 << 15]));
-        assert_eq!(blocks.take::<u32>(1 << 15), None);
+        assert_eq!(blocks.take::<f32>(1 << 15), Some((vec![0.0; 1 << 15], true)));
+        assert_eq!(blocks.take::<u32>(1 << 14), Some((vec![0; 1 << 14], true)));
+        assert_eq!(blocks.take::<u32>(1 << 15), Some((vec![7; 1 << 15], false)));
+        assert_eq!(blocks.take::<u32>(1 << 15), Some((vec![0; 1 << 15], true)));
         // A small one is the allocator's to keep.
         blocks.give_back(vec![7u32; 1 << 10]);
-        assert_eq!(blocks.take::<u32>(1 << 10), None);
+        assert_eq!(blocks.take::<u32>(1 << 10), Some((vec![0; 1 << 10], true)));
     }
 
     #[test]
     fn what_is_kept_and_used_stays_within_the_budget() {
         let budget = Budget::new(3 << 18);
         let blocks = Blocks::new(budget.clone());
-        for _ in 0..4 {
-            blocks.give_back(vec![0u32; 1 << 16]);
-        }
+        let fill = || (0..4).for_each(|_| blocks.give_back(vec![0u32; 1 << 16]));
+        fill();
         assert_eq!(blocks.kept().bytes, 3 << 18);
-        // A reservation that finds no block of its own frees the others.
-        let reserved = budget.reserve(1 << 18).unwrap();
-        assert_eq!(blocks.take::<u32>(1 << 15), None);
+        // One byte is enough, be it for a block or for scratch.
+        let reserved = blocks.reserve(1).unwrap();
         assert_eq!(blocks.kept().bytes, 0);
-        for _ in 0..4 {
-            blocks.give_back(vec![0u32; 1 << 16]);
-        }
+        fill();
         assert_eq!(blocks.kept().bytes, 2 << 18);
+        drop(blocks.reserve((1 << 18) - 1).unwrap());
+        assert_eq!(blocks.kept().bytes, 2 << 18);
+        assert!(blocks.reserve(3 << 18).is_err());
         drop(reserved);
     }
 

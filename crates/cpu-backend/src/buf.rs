@@ -20,7 +20,8 @@ pub struct CpuBuf<T> {
     blocks: Arc<Blocks>,
     /// [`Blocks::give_back`] of the type, which only constructors know to be an element.
     give_back: fn(&Blocks, Vec<T>),
-    _reserved: Reservation,
+    /// Until the memory is given back.
+    reserved: Option<Reservation>,
 }
 
 /// Elements more than asked for, so that some element begins on a line.
@@ -40,27 +41,30 @@ impl<T: Element> CpuBuf<T> {
         let overflow = BackendError::LengthOverflow { len, element_bytes: size_of::<T>() };
         let bytes = padded_bytes(len, size_of::<T>()).ok_or(overflow)?;
         let (slack, padded) = (slack(size_of::<T>()), len + slack(size_of::<T>()));
-        let reserved = blocks.budget().reserve(bytes as u64)?;
-        let storage = match blocks.take::<T>(padded) {
-            Some(mut kept) => {
-                if zeroed {
-                    kept.fill(T::zeroed());
-                }
-                kept
-            }
-            None => bytemuck::allocation::try_zeroed_vec(padded)
-                .map_err(|()| BackendError::OutOfMemory { bytes: bytes as u64 })?,
-        };
+        let reserved = blocks.reserve(bytes as u64)?;
+        let (mut storage, is_zeroed) =
+            blocks.take::<T>(padded).ok_or(BackendError::OutOfMemory { bytes: bytes as u64 })?;
+        if zeroed && !is_zeroed {
+            storage.fill(T::zeroed());
+        }
         let start = match storage.as_ptr().align_offset(ALIGN_BYTES) {
             offset if offset <= slack => offset,
             _ => 0, // element sizes that do not divide a line keep their natural alignment
         };
-        Ok(Self { storage, start, len, blocks: Arc::clone(blocks), give_back: Blocks::give_back, _reserved: reserved })
+        Ok(Self {
+            storage,
+            start,
+            len,
+            blocks: Arc::clone(blocks),
+            give_back: Blocks::give_back,
+            reserved: Some(reserved),
+        })
     }
 }
 
 impl<T> Drop for CpuBuf<T> {
     fn drop(&mut self) {
+        drop(self.reserved.take());
         (self.give_back)(&self.blocks, core::mem::take(&mut self.storage));
     }
 }

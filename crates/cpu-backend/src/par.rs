@@ -20,7 +20,7 @@ impl CpuQueue {
     pub(crate) fn reserve_scratch<T>(&self, tasks: usize, elements: usize) -> Result<Reservation, BackendError> {
         let at_once = tasks.min(self.caps().threads) as u64;
         let bytes = (elements as u64).saturating_mul(size_of::<T>() as u64);
-        self.budget().reserve(at_once.saturating_mul(bytes))
+        self.reserve(at_once.saturating_mul(bytes))
     }
 
     /// Runs `body(index, chunk)` over consecutive chunks of `chunk_len` elements (the last may be shorter).

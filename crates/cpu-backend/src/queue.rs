@@ -3,7 +3,7 @@
 use core::fmt;
 use std::{num::NonZeroUsize, sync::Arc, thread};
 
-use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue, as_words};
+use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue, Reservation, as_words};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use thiserror::Error;
 
@@ -92,6 +92,11 @@ impl CpuQueue {
     #[must_use]
     pub fn simd(&self) -> Simd {
         self.shared.simd
+    }
+
+    /// Counts memory that an op takes besides its operands in the budget.
+    pub(crate) fn reserve(&self, bytes: u64) -> Result<Reservation, BackendError> {
+        self.shared.blocks.reserve(bytes)
     }
 
     /// The worker threads, if the queue has more than one.

@@ -112,7 +112,7 @@ fn scan(block: &[u8]) {
 #[global_allocator]
 static ALLOCATOR: Scanning = Scanning;
 
-/// Words found in memory freed by `run`.
+/// Words found in memory freed by `run`, which drops the queues that it uses: they keep the memory of buffers until then.
 fn found(watched: [u64; 4], run: impl FnOnce()) -> usize {
     FOUND.store(0, SeqCst);
     WATCHED.iter().zip(watched).for_each(|(slot, word)| slot.store(word, SeqCst));
@@ -174,7 +174,6 @@ fn the_scanner_sees_a_plain_copy() {
 #[test]
 fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_shares() {
     alone(|| {
-        let q = runtime::cpu().unwrap();
         let gates = [
             Gate::relu(64).unwrap(),
             Gate::gap_ars(64, 12).unwrap(),
@@ -191,13 +190,14 @@ fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_
             clipped(CoeffMode::StepDcf),
         ];
         for gate in gates {
-            let deal = || Dealer::insecure_from_seed(8).deal(&q, &gate, 20).unwrap();
-            let [first, _] = deal();
+            let deal = |q: &_| Dealer::insecure_from_seed(8).deal(q, &gate, 20).unwrap();
+            let [first, _] = deal(&runtime::cpu().unwrap());
             let watched = secrets(&first);
             drop(first);
             let x_hat: Vec<u64> = (0..20).map(|i| 1000 + i).collect();
             let leftovers = found(watched, || {
-                let [bundle, _other] = deal();
+                let q = runtime::cpu().unwrap();
+                let [bundle, _other] = deal(&q);
                 let bundle = KeyBundle::from_bytes(&bundle.to_bytes()).unwrap().insecure_reusable();
                 let keys = bundle.with_open_inputs().unwrap();
                 match gate.kind() {
@@ -232,6 +232,7 @@ fn masking_the_factors_of_a_product_leaves_no_share_of_them() {
 
         let ([keys_zero, keys_one], (zero, one)) = (deal(), memory_pair(Duration::from_secs(20)));
         let run = || {
+            let q = runtime::cpu().unwrap();
             test_process::scope(|scope| {
                 scope.spawn(|| drop(Session::new(zero).product(&q, keys_zero, [x, y]).unwrap()));
                 drop(Session::new(one).product(&q, keys_one, [&[1, 2], &[3, 4]]).unwrap());
@@ -241,8 +242,7 @@ fn masking_the_factors_of_a_product_leaves_no_share_of_them() {
     });
 }
 
-/// Shares of single points, which no result shows: each buffer has a size that nothing else has. The queue that
-/// computes is dropped within what is watched, since it keeps the memory of buffers until then.
+/// Shares of single points, which no result shows: each buffer has a size that nothing else has.
 #[test]
 fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
     alone(|| {

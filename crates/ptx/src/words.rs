@@ -18,7 +18,7 @@ pub(crate) fn wide_products(body: &Body) -> impl Iterator<Item = &Instruction> {
     })
 }
 
-/// The registers whose every value is a word, whatever path leads to it.
+/// The registers whose every value is recognised as a word, whatever path leads to it.
 fn words(body: &Body) -> HashSet<Reg> {
     let mut written = HashMap::<Reg, Vec<&Instruction>>::new();
     for instruction in &body.instructions {
@@ -45,6 +45,11 @@ fn makes_word(instruction: &Instruction, words: &HashSet<Reg>) -> bool {
     let sources = instruction.operands.get(1..).unwrap_or_default();
     match instruction.opcode.text() {
         "cvt.u64.u8" | "cvt.u64.u16" | "cvt.u64.u32" => true,
+        // What is narrower than its register is extended by zeros.
+        load if load.starts_with("ld.") => {
+            [".u8", ".u16", ".u32", ".b8", ".b16", ".b32"].iter().any(|narrow| load.ends_with(narrow))
+        }
+        "shr.u64" => matches!(sources, [_, Operand::Int(32..)]),
         "mov.b64" | "mov.u64" => matches!(sources, [source] if is_word(source, words)),
         "selp.b64" | "selp.u64" => matches!(sources, [one, other, _] if is_word(one, words) && is_word(other, words)),
         "and.b64" => sources.iter().any(|source| is_word(source, words)),

@@ -17,11 +17,11 @@ const TEST_EVERY: usize = 5;
 /// Where the rows come from: the handwritten digits that ship, unless files are named.
 #[derive(Args, Debug)]
 pub(super) struct DataArgs {
-    /// Features, rows of f32, f64 or bytes: a NumPy file, or safetensors with a tensor `inputs`. Numbers are taken as they are.
+    /// Features, [rows, features] of any numbers: a NumPy file, or safetensors with a tensor `inputs`. Numbers are taken as they are.
     /// [default: the handwritten digits that ship]
     #[arg(long, value_name = "FILE", requires = "labels")]
     inputs: Option<PathBuf>,
-    /// The class of each row, from 0: a NumPy file of integers.
+    /// The class of each row, from 0: a NumPy file of integers or booleans.
     #[arg(long, value_name = "FILE", requires = "inputs")]
     labels: Option<PathBuf>,
     /// Features to test with; without them every fifth row is for testing.
@@ -93,21 +93,21 @@ impl Rows {
     }
 
     fn of_arrays(inputs: NpyArray<f32>, labels: NpyArray<u32>) -> Result<Self> {
-        let [rows, features] = array::matrix(&inputs, "the inputs")?;
-        ensure!(features > 0, "the inputs have no features: their shape is {:?}", inputs.shape);
-        ensure!(labels.shape == [rows], "expected a label for each of {rows} rows, got shape {:?}", labels.shape);
-        if let Some(at) = inputs.data.iter().position(|value| !value.is_finite()) {
-            let (row, column, value) = (at / features, at % features, inputs.data[at]);
-            bail!("feature {column} of row {row} is {value} in f32, expected finite numbers");
-        }
-        Ok(Self { features, inputs: inputs.data, labels: labels.data })
+        let rows = Self::unlabelled(inputs)?;
+        let count = rows.count();
+        ensure!(labels.shape == [count], "expected a label for each of {count} rows, got shape {:?}", labels.shape);
+        Ok(Self { labels: labels.data, ..rows })
     }
 
     /// Rows without labels.
     pub(super) fn unlabelled(inputs: NpyArray<f32>) -> Result<Self> {
-        let [rows, _] = array::matrix(&inputs, "the inputs")?;
-        let labels = NpyArray { shape: vec![rows], data: vec![0; rows] };
-        Ok(Self { labels: Vec::new(), ..Self::of_arrays(inputs, labels)? })
+        let [_, features] = array::matrix(&inputs, "the inputs")?;
+        ensure!(features > 0, "the inputs have no features: their shape is {:?}", inputs.shape);
+        if let Some(at) = inputs.data.iter().position(|value| !value.is_finite()) {
+            let (row, column, value) = (at / features, at % features, inputs.data[at]);
+            bail!("feature {column} of row {row} is {value} in f32, expected finite numbers");
+        }
+        Ok(Self { features, inputs: inputs.data, labels: Vec::new() })
     }
 
     pub(super) fn count(&self) -> usize {
@@ -183,6 +183,12 @@ mod tests {
         let inputs = NpyArray { shape: vec![2, 2], data: vec![0.0, 1.0, f32::NAN, 2.0] };
         let refused = Rows::unlabelled(inputs).unwrap_err().to_string();
         assert!(refused.starts_with("feature 0 of row 1 is NaN"), "{refused}");
+    }
+
+    #[test]
+    fn rows_without_features_are_refused_whatever_their_number() {
+        let inputs = NpyArray { shape: vec![usize::MAX, 0], data: Vec::new() };
+        assert!(Rows::unlabelled(inputs).unwrap_err().to_string().contains("no features"));
     }
 
     #[test]

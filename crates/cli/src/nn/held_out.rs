@@ -1,5 +1,8 @@
 //! Predictions from rows that were not learned, and the bounds that they imply.
 
+/// The farthest bounds from a prediction, as a ratio: beyond it they say nothing.
+const FARTHEST: f64 = 1e6;
+
 /// How predictions from rows that were held out compare with what came.
 #[derive(Debug, PartialEq)]
 pub(super) struct HeldOut {
@@ -21,8 +24,8 @@ impl HeldOut {
         let (mut squares, mut of_staying, mut count) = (0.0, 0.0, 0.0);
         for (&start, mean) in starts.iter().zip(means) {
             for (step, (&predicted, &actual)) in mean.iter().zip(&losses[start..]).enumerate().skip(1) {
-                let width = (predicted.max(f64::MIN_POSITIVE) / actual).ln().abs();
-                widths[step - 1] = widths[step - 1].max(width);
+                let ratio = (predicted / actual).clamp(1.0 / FARTHEST, FARTHEST);
+                widths[step - 1] = widths[step - 1].max(ratio.ln().abs());
                 known = known.max(step);
                 squares += (predicted - actual) * (predicted - actual);
                 of_staying += (losses[start] - actual) * (losses[start] - actual);
@@ -30,10 +33,10 @@ impl HeldOut {
             }
         }
         for step in 1..steps {
-            // What nobody knows grows as far as it is ahead.
+            // Beyond the steps that could be compared, bounds grow with the number of steps.
             let unknown =
                 if step < known { 0.0 } else { widths[known.checked_sub(1)?] * (step + 1) as f64 / known as f64 };
-            widths[step] = widths[step].max(widths[step - 1]).max(unknown);
+            widths[step] = widths[step].max(widths[step - 1]).max(unknown).min(FARTHEST.ln());
         }
         let root = |sum: f64| (sum / count).sqrt();
         (known > 0).then(|| Self {
@@ -44,7 +47,8 @@ impl HeldOut {
         })
     }
 
-    /// Least and most loss after each step of a prediction: as far off as any was that was held out.
+    /// Least and most loss after each step of a prediction: as far from it, in proportion, as the farthest of the losses that were held
+    /// out lay from theirs after as many steps.
     pub(super) fn bounds(&self, mean: &[f64]) -> Vec<[f64; 2]> {
         let widths = [0.0].into_iter().chain(self.widths.iter().copied());
         mean.iter().zip(widths).map(|(mean, width)| [mean * (-width).exp(), mean * width.exp()]).collect()
@@ -78,6 +82,12 @@ mod tests {
         let two = 2f64.ln();
         for (got, expected) in held_out.widths.iter().zip([two, 2.0 * two, 3.0 * two]) {
             assert!((got - expected).abs() < 1e-12, "{held_out:?}");
+        }
+        // However far ahead and however wrong, bounds are finite.
+        for mean in [2.0, 0.0, f64::INFINITY] {
+            let held_out = HeldOut::compare(&[0], &[vec![mean; 10_001]], &[1.0, 1.0]).unwrap();
+            let [least, most] = held_out.bounds(&[1.0; 10_001])[10_000];
+            assert!((least * FARTHEST - 1.0).abs() < 1e-9 && (most / FARTHEST - 1.0).abs() < 1e-9, "{least} {most}");
         }
         assert_eq!(HeldOut::compare(&[0], &[vec![1.0, 2.0]], &[1.0]), None);
         assert_eq!(HeldOut::compare(&[], &[], &[1.0]), None);

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::ValueEnum;
 use nn_ops::{
     Mlp, Tensor,
-    io::{SavedTensors, Tensors, read_safetensors},
+    io::{SavedTensors, Tensors},
 };
 use runtime::AnyQueue;
 
@@ -27,8 +27,8 @@ pub(super) enum WeightLayout {
     OutIn,
 }
 
-/// The network in a file, of the layers that are named or else those that [`names`] gives. Without a layout it is that of this program
-/// in a file that this program wrote, or else the only one that fits the shapes.
+/// The network in a file, of the layers that are named or else those that [`names`] gives. Without a layout it is the only one that fits
+/// the shapes, or else that of this program in a file that this program wrote.
 pub(super) fn read(
     q: &AnyQueue,
     path: &Path,
@@ -38,18 +38,19 @@ pub(super) fn read(
     let said = || format!("reading {}", shown(&path.to_string_lossy()));
     let bytes = files::read(path).with_context(said)?;
     let of_bytes = |bytes: &[u8]| -> Result<(Vec<String>, Tensors, Option<WeightLayout>)> {
-        let own = SavedTensors::read(bytes)?.has_digest().then_some(WeightLayout::InOut);
-        let tensors = read_safetensors(bytes)?;
+        let file = SavedTensors::read(bytes)?;
+        let own = file.has_digest().then_some(WeightLayout::InOut);
+        let tensors = file.tensors()?;
         let layers = if layers.is_empty() { found(&tensors)? } else { layers.to_vec() };
-        let layout = layout.or(own).or_else(|| layout_of(&layers, &tensors));
+        let layout = layout.or_else(|| layout_of(&layers, &tensors)).or(own);
         Ok((layers, tensors, layout))
     };
     // messages repeat names that stand in the file
     let safe = |error: anyhow::Error| anyhow!(shown(&format!("{error:#}")));
     let (layers, tensors, layout) = of_bytes(&bytes).map_err(safe).with_context(said)?;
     let Some(layout) = layout else {
-        let reason = "its layers have as many inputs as outputs: say by --layout whether weights are [inputs, outputs] \
-                      (in-out) or, as PyTorch has them, [outputs, inputs] (out-in)";
+        let reason = "every layer is square, so the weight layout is ambiguous; pass --layout in-out \
+                      ([inputs, outputs]) or out-in ([outputs, inputs], PyTorch)";
         return Err(Usage(format!("{}: {reason}", shown(&path.to_string_lossy()))).into());
     };
     let layers: Vec<&str> = layers.iter().map(String::as_str).collect();

@@ -29,14 +29,15 @@ pub(crate) struct PredictArgs {
     /// The names of its layers, from the first [default: layers.0,layers.1,...].
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     layers: Vec<String>,
-    /// Whether weights are [inputs, outputs] or [outputs, inputs] [default: what shapes or the writer of the file say].
+    /// Whether weights are [inputs, outputs] or [outputs, inputs] [default: what the shapes of the biases imply, or in-out in files that
+    /// Trefoil wrote].
     #[arg(long, value_name = "LAYOUT")]
     layout: Option<model::WeightLayout>,
     /// Features, [rows, features] of any numbers: a NumPy file, or safetensors with a tensor `inputs`.
     /// [default: the handwritten digits to test with]
     #[arg(long, value_name = "FILE")]
     inputs: Option<PathBuf>,
-    /// The class of each row, a NumPy file of integers.
+    /// The class of each row, from 0: a NumPy file of integers or booleans.
     #[arg(long, value_name = "FILE", requires = "inputs")]
     labels: Option<PathBuf>,
     /// Write the classes to FILE, a NumPy file of 32-bit integers.

@@ -35,8 +35,8 @@ const STOCHASTIC: usize = 8;
 ///
 /// Each member is a gated recurrent unit with weights of its own, trained on windows of the history before the row that is
 /// predicted from; the predicted loss of a step is what the next one begins with, and the other features stay. The members'
-/// mean is the prediction. The last rows before it are not learned but predicted too, and how far off the worst of these predictions is
-/// bounds it. What the history holds after that row is compared.
+/// mean is the prediction. The last rows before it are not learned but predicted too: the bounds of the prediction are as far off as the
+/// worst of these. What the history holds after that row is compared.
 #[derive(Args, Debug)]
 pub(crate) struct RolloutArgs {
     /// The history: a NumPy file of rows, or safetensors with a tensor `history`, whose first column is the loss, above 0, and

@@ -73,9 +73,10 @@ pub(crate) fn fan(title: &str, x: &str, y: &str, fan: &Fan) -> Result<String> {
     plot(title, [x, y], points, &[(&fan.actual, COLOURS[0]), (&fan.mean, COLOURS[1])], |chart| {
         let there = fan.bounds.iter().map(|&[x, low, _]| (x, low));
         let back = fan.bounds.iter().rev().map(|&[x, _, high]| (x, high));
-        chart.draw_series([Polygon::new(there.chain(back).collect::<Vec<_>>(), COLOURS[1].mix(0.18))])?;
+        let around = there.chain(back).filter(can_be_drawn).collect::<Vec<_>>();
+        chart.draw_series([Polygon::new(around, COLOURS[1].mix(0.18))])?;
         for member in &fan.members {
-            chart.draw_series(LineSeries::new(member.iter().copied(), COLOURS[1].mix(0.45)))?;
+            chart.draw_series(LineSeries::new(member.iter().copied().filter(can_be_drawn), COLOURS[1].mix(0.45)))?;
         }
         Ok(())
     })
@@ -95,6 +96,7 @@ fn plot(
     series: &[(&Series, RGBColor)],
     beneath: impl Fn(&mut Axes<'_, '_>) -> Result<(), Fault>,
 ) -> Result<String> {
+    let points = points.filter(can_be_drawn);
     let (wide, high) = (span(points.clone().map(|p| p.0)), span(points.map(|p| p.1)));
     let mut svg = String::new();
     {
@@ -115,7 +117,7 @@ fn plot(
             for &(one, colour) in series {
                 let style = colour.stroke_width(2);
                 chart
-                    .draw_series(LineSeries::new(one.points.iter().copied(), style))?
+                    .draw_series(LineSeries::new(one.points.iter().copied().filter(can_be_drawn), style))?
                     .label(one.name.clone())
                     .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
             }
@@ -130,11 +132,17 @@ fn plot(
     Ok(svg)
 }
 
-/// From the least to the greatest value, or a unit around the only one.
+/// Whether axes have room for a point: they need finite spans.
+fn can_be_drawn(&(x, y): &(f64, f64)) -> bool {
+    [x, y].iter().all(|at| at.abs() < 1e300)
+}
+
+/// From the least to the greatest value, or a unit around the only one or around zero.
 fn span(values: impl Iterator<Item = f64> + Clone) -> Range<f64> {
     let low = values.clone().fold(f64::INFINITY, f64::min);
     let high = values.fold(f64::NEG_INFINITY, f64::max);
-    if low < high { low..high } else { low - 0.5..low + 0.5 }
+    let middle = if low <= high { low } else { 0.0 };
+    if low < high { low..high } else { middle - 0.5..middle + 0.5 }
 }
 
 /// Three significant digits.
@@ -144,5 +152,25 @@ fn short(value: f64) -> String {
         v if v >= 10.0 => format!("{value:.1}"),
         v if v >= 1.0 || v == 0.0 => format!("{value:.2}"),
         _ => format!("{value:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_without_a_place_are_left_out() {
+        let series = |values: &[f64]| Series {
+            name: "loss".to_owned(),
+            points: values.iter().enumerate().map(|(step, &value)| (step as f64, value)).collect(),
+        };
+        let plain = lines("", "", "", &[series(&[1.0, 2.0])]).unwrap();
+        let lost = [f64::INFINITY, f64::NAN, f64::NEG_INFINITY, f64::MAX];
+        assert_eq!(lines("", "", "", &[series(&[&[1.0, 2.0][..], &lost].concat())]).unwrap(), plain);
+        assert!(lines("", "", "", &[series(&lost)]).is_ok());
+        let bounds = lost.iter().map(|&most| [0.0, 1.0, most]).collect();
+        let fanned = Fan { actual: series(&[1.0]), members: vec![], mean: series(&lost), bounds };
+        assert!(fan("", "", "", &fanned).is_ok());
     }
 }

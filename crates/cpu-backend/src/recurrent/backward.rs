@@ -45,7 +45,7 @@ pub(super) fn run(q: &CpuQueue, op: GruBackward<'_, CpuQueue>) -> Result<(), Bac
         transpose(&u[member * turned.len()..][..turned.len()], hidden, turned);
     });
     let _scratch = q.reserve_scratch::<f32>(blocks.count(), (blocks.most_rows() + 1) * hidden)?;
-    let _lists = q.budget().reserve(blocks.list_bytes(1))?;
+    let _lists = q.reserve(blocks.list_bytes(1))?;
     let mut of_gates = blocks.lists();
     blocks.deal(d_gates, 3 * hidden, &mut of_gates);
     let tasks = blocks.places().zip(blocks.states(d_h0, hidden)).zip(of_gates);

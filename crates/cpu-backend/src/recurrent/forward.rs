@@ -1,6 +1,6 @@
 //! The forward pass of gated recurrent units.
 
-use backend_api::{BackendError, Queue, Real, ops::recurrent::GruForward};
+use backend_api::{BackendError, Real, ops::recurrent::GruForward};
 use core_types::params::recurrent::{GRU_SAVED, GruParams};
 
 use super::{
@@ -35,7 +35,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: GruForward<'_, CpuQueue, T>) -> Res
     let kept = if p.inputs.is_constant() { 3 * rows * hidden } else { 0 };
     let _scratch = q.reserve_scratch::<f32>(blocks.count(), Cell::elements(rows, hidden) + kept)?;
     let planes = usize::from(states.is_some()) + if saved.is_some() { GRU_SAVED as usize } else { 0 };
-    let _lists = q.budget().reserve(blocks.list_bytes(planes))?;
+    let _lists = q.reserve(blocks.list_bytes(planes))?;
     let (mut of_states, mut of_saved) = (blocks.lists(), blocks.lists());
     if let Some(states) = states {
         blocks.deal(states, hidden, &mut of_states);

@@ -1,6 +1,6 @@
 //! Errors of predicted losses, and the gradients of the states.
 
-use backend_api::{BackendError, Queue as _, ops::recurrent::RssmLoss};
+use backend_api::{BackendError, ops::recurrent::RssmLoss};
 use core_types::{
     float::ln,
     params::recurrent::{LossError, LossHead, RssmLossParams, Stochastic},
@@ -25,7 +25,7 @@ pub(super) fn run(q: &CpuQueue, op: RssmLoss<'_, CpuQueue>) -> Result<(), Backen
         return Ok(());
     }
     let (hidden, jobs) = (params.hidden as usize, predicted.len().div_ceil(ROWS));
-    let _jobs = q.budget().reserve((jobs * size_of::<Rows<'_>>()) as u64)?;
+    let _jobs = q.reserve((jobs * size_of::<Rows<'_>>()) as u64)?;
     let results = predicted
         .chunks_mut(ROWS)
         .zip(errors.chunks_mut(ROWS))

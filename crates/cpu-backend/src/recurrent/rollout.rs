@@ -1,7 +1,7 @@
 //! Rollouts: forward passes that feed back what they predict. A task has some rows of a member or, where the members' mean is fed back,
 //! of all members.
 
-use backend_api::{BackendError, Queue as _, Real, ops::recurrent::RssmRollout};
+use backend_api::{BackendError, Real, ops::recurrent::RssmRollout};
 use core_types::params::recurrent::{Feedback, RolloutParams};
 
 use super::{
@@ -66,7 +66,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
     }
     let widened = Widened::new(q, &layer)?;
     let (weights, bu) = widened.weights(&layer);
-    let _lists = q.budget().reserve(if states.is_some() { blocks.list_bytes(1) } else { 0 })?;
+    let _lists = q.reserve(if states.is_some() { blocks.list_bytes(1) } else { 0 })?;
     let mut of_states = blocks.lists();
     if let Some(states) = states {
         blocks.deal(states, hidden, &mut of_states);

@@ -114,6 +114,7 @@ pub struct Simd {
     level: SimdLevel,
     aes: AesPath,
     bf16: bool,
+    fetches_rows: bool,
 }
 
 impl Simd {
@@ -129,7 +130,7 @@ impl Simd {
             .into_iter()
             .find(|path| path.is_available(level))
             .unwrap_or(AesPath::Portable);
-        Self { level, aes, bf16: level == SimdLevel::Avx512 && has_bf16() }
+        Self { level, aes, bf16: level == SimdLevel::Avx512 && has_bf16(), fetches_rows: !is_zen_4() }
     }
 
     /// The same vector level with another AES path, or `None` if the processor lacks it.
@@ -150,9 +151,16 @@ impl Simd {
         self.bf16
     }
 
-    /// Whether rows gain from being fetched before they are read.
-    pub(crate) fn fetches_rows(self) -> bool {
-        !is_zen_4()
+    /// The same paths with the rows of norms fetched before they are read, or not. Results are the same.
+    #[must_use]
+    pub const fn with_fetched_rows(self, fetches_rows: bool) -> Self {
+        Self { fetches_rows, ..self }
+    }
+
+    /// Whether the rows of norms are fetched before they are read: on all processors but a Zen 4.
+    #[must_use]
+    pub const fn fetches_rows(self) -> bool {
+        self.fetches_rows
     }
 
     /// The vector level.

@@ -70,7 +70,7 @@ impl<T: Transport + 'static> NcclRank<T> {
         let comm = Communicator::join(context, library, &id, [own, ranks]).map_err(made)?;
         if let Err(fault) = Link::wait(transport, &comm) {
             let why = made(fault);
-            // Said before the communicator is dropped: NCCL tells the others of its end, and they ask the group why.
+            // Before the communicator is dropped: its end reaches the others through NCCL, and they look up the reason here.
             transport.fail(CollectiveError::GaveUp { rank: own });
             return Err(why.into());
         }

@@ -46,7 +46,7 @@ pub struct NpyArray<T> {
 }
 
 /// Reads an `.npy` file (format versions 1 to 3) of floats of 16 to 64 bits, integers of 8 to 64 bits or booleans, in either byte order
-/// and in C or Fortran order, as row-major elements of `T`: floats are rounded to nearest, even, and integers are exact.
+/// and in C or Fortran order, as row-major elements of `T`: conversions to floats round to nearest, even, and those to integers are exact.
 ///
 /// ```
 /// use nn_ops::io::{NpyArray, read_npy, write_npy};

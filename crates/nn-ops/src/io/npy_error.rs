@@ -36,7 +36,7 @@ pub enum NpyError {
     /// The elements are of another type.
     #[error("expected npy elements that are {expected}, got type `{got}`")]
     DType {
-        /// What would do.
+        /// The accepted types.
         expected: &'static str,
         /// The file's.
         got: String,

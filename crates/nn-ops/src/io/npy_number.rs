@@ -8,7 +8,7 @@ use super::npy_error::NpyError;
 pub trait FromNpy: Copy {
     /// Its name in messages.
     const NAME: &'static str;
-    /// Whether floats are converted too. Integers are then rounded, otherwise they are exact.
+    /// Whether floats are converted too.
     const TAKES_FLOATS: bool;
 
     /// An integer, if the type has it.
@@ -184,14 +184,16 @@ impl Number {
         expected: &'static str,
         convert: impl Fn([u8; N]) -> Result<T, String>,
     ) -> Result<Vec<T>, NpyError> {
-        let words = bytes.as_chunks::<N>().0.iter().enumerate();
-        let convert = |(index, &word): (usize, &[u8; N])| {
+        let words = bytes.as_chunks::<N>().0;
+        // Collecting results does not know their number, and grows to twice the memory.
+        let mut numbers = Vec::with_capacity(words.len());
+        for (index, &word) in words.iter().enumerate() {
             let mut word = word;
             if self.big_endian {
                 word.reverse();
             }
-            convert(word).map_err(|value| NpyError::Value { index, value, expected })
-        };
-        words.map(convert).collect()
+            numbers.push(convert(word).map_err(|value| NpyError::Value { index, value, expected })?);
+        }
+        Ok(numbers)
     }
 }

@@ -39,7 +39,7 @@ pub enum WeightsError {
     DType {
         /// The tensor.
         name: String,
-        /// What would do.
+        /// The accepted types.
         expected: &'static str,
         /// Its type.
         got: String,
@@ -189,6 +189,14 @@ impl<'a> SavedTensors<'a> {
         Ok(Tensor { shape: view.shape().to_vec(), data })
     }
 
+    /// Every tensor in f32, as by [`tensor`](Self::tensor).
+    ///
+    /// # Errors
+    /// As [`tensor`](Self::tensor).
+    pub fn tensors(&self) -> Result<Tensors, WeightsError> {
+        self.names().into_iter().map(|name| Ok((name.to_owned(), self.tensor(name)?))).collect()
+    }
+
     fn view(&self, name: &str) -> Result<TensorView<'a>, WeightsError> {
         self.file.tensor(name).map_err(|_| WeightsError::Missing { name: name.to_owned() })
     }
@@ -248,8 +256,7 @@ fn words<const N: usize>(bytes: &[u8], convert: impl Fn([u8; N]) -> f32) -> Vec<
 /// # Errors
 /// [`WeightsError`] if the container is malformed or holds another type.
 pub fn read_safetensors(bytes: &[u8]) -> Result<Tensors, WeightsError> {
-    let file = SavedTensors::read(bytes)?;
-    file.names().into_iter().map(|name| Ok((name.to_owned(), file.tensor(name)?))).collect()
+    SavedTensors::read(bytes)?.tensors()
 }
 
 /// Writes tensors as a safetensors file in f32.

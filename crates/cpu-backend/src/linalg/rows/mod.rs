@@ -141,7 +141,7 @@ impl CpuQueue {
     fn reserve_strips(&self, axis: &AxisParams, gathered: usize) -> Result<[Reservation; 2], BackendError> {
         let (strips, bytes) = columns::strips_and_bytes(axis);
         let scratch = gathered * columns::strip_scratch(axis.len as usize);
-        Ok([self.budget().reserve(bytes)?, self.reserve_scratch::<f32>(strips, scratch)?])
+        Ok([self.reserve(bytes)?, self.reserve_scratch::<f32>(strips, scratch)?])
     }
 
     /// Counts the scratch of tasks of `chunk` elements each; a task holds `always` rows of `len` f32, and `narrow` more

@@ -219,8 +219,8 @@ pub(super) fn log_sum_step<L: Floats>(l: L, x: L::V, m: L::V, rest: L::V, ties: 
     (l.mul_add(e, l.sub(one, tie), rest), l.add(ties, tie))
 }
 
-/// `ln(ties + rest / 2^64)`, or 0 where that is no normal number: nothing but what [`exp_scaled`] gives from -104 down, where exp is
-/// zero, may have been added up to it.
+/// `ln(ties + rest / 2^64)`, with 0 for results below the least normal number: [`exp_scaled`] is above 0 where exp is 0 in f32, and a
+/// sum of such values alone has to come out as 0.
 #[inline(always)]
 pub(super) fn log_of_parts(rest: f32, ties: f32) -> f32 {
     let (rest, ties) = (f64::from(rest / EXP_SCALE), f64::from(ties));

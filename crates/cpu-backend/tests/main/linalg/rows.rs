@@ -92,6 +92,15 @@ fn results_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
+fn fetching_rows_does_not_change_results() {
+    for simd in levels() {
+        let [plain, fetched] =
+            [false, true].map(|fetches| all_ops(&queue(simd.with_fetched_rows(fetches), 1), 70, 100, 1));
+        assert!(plain == fetched, "{simd:?}");
+    }
+}
+
+#[test]
 fn every_level_agrees_with_the_others() {
     let portable = queue(Simd::detect_up_to(SimdLevel::Portable), 1);
     for (outer, len, inner) in [(3, 1, 1), (3, 15, 1), (2, 17, 1), (2, 257, 1), (2, 7, 65), (5, 7, 3)] {
