@@ -1,5 +1,4 @@
-//! The workspace's tests but those with MPI: as many test programs at a time as there are cores, then the examples of the
-//! documentation.
+//! The workspace's tests: as many test programs at a time as there are cores, then the examples of the documentation.
 
 use std::{collections::BTreeSet, time::Instant};
 
@@ -24,22 +23,29 @@ pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     eprintln!("== {TITLE}");
     let start = Instant::now();
     let Some(mut tally) = build_and_run(sh, extent, |_| true)? else { return Ok(Tally::of(TITLE, false)) };
+    tally += ranks::skipped(sh);
     eprintln!("== {TITLE}: {tally} in {:.1} s", start.elapsed().as_secs_f64());
     let examples = ["--workspace", "--doc", "--no-fail-fast"];
     tally += cargo_test(sh, "examples of the documentation", &[&examples, mpi::features(sh)].concat())?;
     Ok(tally)
 }
 
-/// The test programs and examples of the packages in `folders`, without the tests that only `--all` runs.
+/// The test programs and examples of the packages in `folders`, without the tests that only `--all` runs, and those with MPI only
+/// `with_ranks`.
 ///
 /// Everything is built: a build of some packages would unify other features and compile dependencies again, and what the change
 /// does not reach is fresh in a folder that built the workspace before.
-pub(super) fn run_folders(sh: &Shell, folders: &BTreeSet<&str>) -> Result<Tally> {
+pub(super) fn run_folders(sh: &Shell, folders: &BTreeSet<&str>, with_ranks: bool) -> Result<Tally> {
     const TITLE: &str = "tests of what depends on the change";
     eprintln!("== {TITLE}");
     let root = sh.current_dir();
-    let is_wanted = |program: &Program| folders.iter().any(|folder| program.folder == root.join(folder));
+    let is_wanted = |program: &Program| {
+        (with_ranks || !ranks::is_one(&program.target)) && folders.iter().any(|folder| program.folder == root.join(folder))
+    };
     let Some(mut tally) = build_and_run(sh, Extent::Usual, is_wanted)? else { return Ok(Tally::of(TITLE, false)) };
+    if with_ranks {
+        tally += ranks::skipped(sh);
+    }
     // The names of examples begin with the paths of their files.
     let paths: Vec<String> = folders.iter().map(|folder| format!("{folder}/")).collect();
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
@@ -59,7 +65,7 @@ fn build_and_run(sh: &Shell, extent: Extent, is_wanted: impl Fn(&Program) -> boo
         let compiled = progress::during(TITLE, || {
             build(sh, |program| {
                 built += 1;
-                if !ranks::is_one(&program.target) && is_wanted(&program) {
+                if is_wanted(&program) {
                     program.processes(extent)?.into_iter().for_each(|(weight, process)| queue.push(weight, process));
                 }
                 Ok(())

@@ -73,7 +73,7 @@ impl Tier {
 }
 
 /// Tiers in the order of the table. Each lane runs its tiers in this order.
-const TIERS: [Tier; 11] = [
+const TIERS: [Tier; 10] = [
     whole("rules", |sh, _| suite::tidy(sh)).concurrent(),
     Tier {
         name: "ptx",
@@ -87,7 +87,6 @@ const TIERS: [Tier; 11] = [
     whole("forwarders", |sh, _| forwarders::run(sh, true)).concurrent(),
     whole("reference", |sh, _| reference::run(sh, PyTorch::Optional)).concurrent(),
     Tier { name: "host", run: host::run, left_out: Some(programs::LEFT_OUT), concurrent: false },
-    whole("mpi", |sh, _| ranks::run(sh)),
     // Sweeps over all 2^31 field elements are too slow with overflow checks, so they have a release build of their own.
     slow(
         "sweeps",

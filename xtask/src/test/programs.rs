@@ -14,7 +14,7 @@ use anyhow::{Context, Result, ensure};
 use cargo_metadata::Message;
 use xshell::Shell;
 
-use super::Extent;
+use super::{Extent, ranks};
 use crate::{clock, mpi, progress, tally::Tally};
 
 /// Tests of tens of seconds to minutes, by program and by a part of their names. Each runs in a separate process, and none unless
@@ -128,7 +128,7 @@ pub(super) fn run_alone(sh: &Shell, title: &str, is_wanted: impl Fn(&str) -> boo
     Ok(tally)
 }
 
-/// What runs first: slow tests, then the largest programs.
+/// What runs first: slow tests and ranks, then the largest programs.
 pub(super) type Weight = (bool, u64);
 
 impl Program {
@@ -137,7 +137,7 @@ impl Program {
     pub(super) fn processes(self, extent: Extent) -> Result<Vec<(Weight, Self)>> {
         let bytes = fs::metadata(&self.executable).map_or(0, |file| file.len());
         if self.target != "main" {
-            return Ok(vec![((false, bytes), self)]);
+            return Ok(vec![((ranks::is_one(&self.target), bytes), self)]);
         }
         let parts = APART.iter().find(|(title, _)| *title == self.title).map_or(&[][..], |(_, parts)| parts);
         let (alone, together): (Vec<_>, Vec<_>) =

@@ -9,16 +9,22 @@ use crate::{mpi, step::missing_tool, tally::Tally};
 /// The name of their test programs.
 const TARGET: &str = "mpi";
 
-/// Whether a test program belongs to this tier: its ranks take several cores and have limits of wall time.
+const TITLE: &str = "ranks by MPI: 1, 2 and 4 processes";
+
+/// Whether a test program has these tests. They mostly wait: for ranks that hang, come late or are killed.
 pub(super) fn is_one(target: &str) -> bool {
     target == TARGET
 }
 
-/// Runs the tests of `collective-mpi` and `trefoil-cli` that `mpirun` starts.
-pub(crate) fn run(sh: &Shell) -> Result<Tally> {
-    const TITLE: &str = "ranks by MPI: 1, 2 and 4 processes";
-    if !mpi::is_there(sh) {
-        return Ok(missing_tool(TITLE, "no MPI with its headers is installed (ci/install-mpi)"));
+/// What is skipped where there is no MPI.
+pub(super) fn skipped(sh: &Shell) -> Tally {
+    if mpi::is_there(sh) {
+        return Tally::default();
     }
-    programs::run_alone(sh, TITLE, is_one)
+    missing_tool(TITLE, "no MPI with its headers is installed (ci/install-mpi)")
+}
+
+/// Runs the tests of `collective-mpi` and `trefoil-cli` that `mpirun` starts, and nothing else.
+pub(crate) fn run(sh: &Shell) -> Result<Tally> {
+    if mpi::is_there(sh) { programs::run_alone(sh, TITLE, is_one) } else { Ok(skipped(sh)) }
 }

@@ -15,7 +15,7 @@ use self::{
     packages::{Packages, Reach},
     suite::Selection,
 };
-use super::{host, ranks, reference, row};
+use super::{host, reference, row};
 use crate::{build_ptx, clock, forwarders, suite as rules, tally::Tally};
 
 /// What the command is called in the record of times.
@@ -86,18 +86,17 @@ pub(crate) fn run(sh: &Shell, revision: Option<&str>) -> Result<Tally> {
     Ok(report.finish())
 }
 
-/// Test programs, examples, ranks and the conformance suite.
+/// Test programs, examples and the conformance suite.
 fn tests(sh: &Shell, packages: &Packages, reach: &Reach, selection: &Selection, report: &mut Report) {
     let folders: BTreeSet<&str> = reach.tested.iter().filter_map(|name| packages.folder(name)).collect();
-    report.add("host", || host::run_folders(sh, &folders));
+    let with_ranks = RANKS.iter().any(|name| reach.affected.contains(*name));
+    report.add("host", || host::run_folders(sh, &folders, with_ranks));
     let untested: BTreeSet<String> = packages.names().map(str::to_owned).collect();
     let untested: BTreeSet<String> = untested.difference(&reach.tested).cloned().collect();
     if !untested.is_empty() {
         report.left_out.push(format!("tests of {}: no dependency changed", list(&untested)));
     }
-    if RANKS.iter().any(|name| reach.affected.contains(*name)) {
-        report.add("mpi", || ranks::run(sh));
-    } else {
+    if !with_ranks {
         report.left_out.push(format!("mpi: none of {} depends on the change", RANKS.join(", ")));
     }
     report.add("conformance", || selection.run(sh));
