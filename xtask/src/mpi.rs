@@ -1,6 +1,11 @@
-//! Whether tests with MPI are built: `mpirun` starts their ranks as processes of this machine.
+//! Tests with MPI: whether they are built, and which they are. `mpirun` starts their ranks as processes of this machine.
 
 use xshell::{Shell, cmd};
+
+/// Whether a test program, by the name of its target, has these tests. They mostly wait: for ranks that hang, come late or are killed.
+pub(crate) fn is_of_ranks(target: &str) -> bool {
+    target == "mpi"
+}
 
 /// Whether there is an MPI to build with and to run.
 pub(crate) fn is_there(sh: &Shell) -> bool {

@@ -150,6 +150,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn results_with_gaps_are_refused() {
+        let [packed, with_gaps] = [[3, 1], [4, 1]].map(|strides| Layout::strided(&[2, 3], &strides).unwrap());
+        assert!(BinaryPlan::new(&with_gaps, &packed, &packed).is_ok());
+        assert!(matches!(BinaryPlan::new(&packed, &packed, &with_gaps), Err(NnError::InvalidStride { .. })));
+    }
+
+    #[test]
     fn tensors_without_elements_are_combined_in_place() {
         let q = runtime::cpu().unwrap();
         let (mut y, b) = (q.zeros::<f32>(0).unwrap(), q.zeros::<f32>(3).unwrap());

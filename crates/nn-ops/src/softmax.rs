@@ -177,6 +177,8 @@ mod tests {
         let q = runtime::cpu().unwrap();
         for shape in [[0, 3], [0, 0]] {
             run(&q, &shape, 1, Mask::Causal { offset: 0 }).unwrap();
+            let keep = q.zeros::<bool>(0).unwrap();
+            run(&q, &shape, 1, Mask::Keep(TensorRef::contiguous(keep.view(), &shape).unwrap())).unwrap();
         }
     }
 

@@ -70,6 +70,13 @@ fn deal(gate: &Gate, count: usize) -> ([KeyBundle; 2], Vec<Wire>) {
     Dealer::insecure_from_seed(3).deal_wired(&q, gate, Inputs::Fresh(count)).unwrap()
 }
 
+#[test]
+fn more_inputs_than_a_bundle_holds_are_refused() {
+    let q = runtime::cpu().unwrap();
+    let refused = Dealer::insecure_from_seed(3).deal_wired(&q, &Gate::relu(64).unwrap(), Inputs::Fresh(1 << 62));
+    assert!(matches!(refused, Err(PfssError::Bundle(_))), "{:?}", refused.err());
+}
+
 /// Shares of every element of the ring of 8 bits.
 fn split() -> [Vec<u64>; 2] {
     let zero: Vec<u64> = (0..256).map(|x| (x * 77 + 13) & 255).collect();

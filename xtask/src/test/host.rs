@@ -40,7 +40,7 @@ pub(super) fn run_folders(sh: &Shell, folders: &BTreeSet<&str>, with_ranks: bool
     eprintln!("== {TITLE}");
     let root = sh.current_dir();
     let is_wanted = |program: &Program| {
-        (with_ranks || !ranks::is_one(&program.target))
+        (with_ranks || !mpi::is_of_ranks(&program.target))
             && folders.iter().any(|folder| program.folder == root.join(folder))
     };
     let Some(mut tally) = build_and_run(sh, Extent::Usual, is_wanted)? else { return Ok(Tally::of(TITLE, false)) };

@@ -11,7 +11,7 @@ mod reference;
 use std::{collections::BTreeMap, thread, time::Instant};
 
 use anyhow::{Context, Result};
-use xshell::Shell;
+use xshell::{Shell, cmd};
 
 pub(crate) use self::{
     changed::{TASK as CHANGED, run as run_changed},
@@ -20,7 +20,7 @@ pub(crate) use self::{
 };
 
 use crate::{
-    build_ptx, clock, constant_time, forwarders, program::Program, step::cargo_test, stwo_plugin, suite, tally::Tally,
+    build_ptx, clock, constant_time, forwarders, program::Program, step::{cargo_test, check}, stwo_plugin, suite, tally::Tally,
     test_gpu,
 };
 
@@ -73,7 +73,7 @@ impl Tier {
 }
 
 /// Tiers in the order of the table. Each lane runs its tiers in this order.
-const TIERS: [Tier; 10] = [
+const TIERS: [Tier; 11] = [
     whole("rules", |sh, _| suite::tidy(sh)).concurrent(),
     Tier {
         name: "ptx",
@@ -112,6 +112,14 @@ const TIERS: [Tier; 10] = [
             Extent::All => Ok(stwo_plugin::run(sh)),
         },
         "the backend for stwo's own prover, which has a compiler of its own",
+    ),
+    slow(
+        "cairo",
+        |sh, extent| match extent {
+            Extent::Usual => Ok(Tally::default()),
+            Extent::All => Ok(check("Cairo's constraints: format, lints and proofs", cmd!(sh, "bash ci/cairo"))),
+        },
+        "Cairo's production constraints, recorded and proven",
     ),
     whole("gpu", |sh, _| test_gpu::run(sh, PROGRAM, false, true)),
 ];

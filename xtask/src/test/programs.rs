@@ -14,7 +14,7 @@ use anyhow::{Context, Result, ensure};
 use cargo_metadata::Message;
 use xshell::Shell;
 
-use super::{Extent, ranks};
+use super::Extent;
 use crate::{clock, mpi, progress, tally::Tally};
 
 /// Tests of tens of seconds to minutes, by program and by a part of their names. Each runs in a separate process, and none unless
@@ -137,7 +137,7 @@ impl Program {
     pub(super) fn processes(self, extent: Extent) -> Result<Vec<(Weight, Self)>> {
         let bytes = fs::metadata(&self.executable).map_or(0, |file| file.len());
         if self.target != "main" {
-            return Ok(vec![((ranks::is_one(&self.target), bytes), self)]);
+            return Ok(vec![((mpi::is_of_ranks(&self.target), bytes), self)]);
         }
         let parts = APART.iter().find(|(title, _)| *title == self.title).map_or(&[][..], |(_, parts)| parts);
         let (alone, together): (Vec<_>, Vec<_>) =

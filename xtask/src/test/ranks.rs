@@ -6,15 +6,7 @@ use xshell::Shell;
 use super::programs;
 use crate::{mpi, step::missing_tool, tally::Tally};
 
-/// The name of their test programs.
-const TARGET: &str = "mpi";
-
 const TITLE: &str = "ranks by MPI: 1, 2 and 4 processes";
-
-/// Whether a test program has these tests. They mostly wait: for ranks that hang, come late or are killed.
-pub(super) fn is_one(target: &str) -> bool {
-    target == TARGET
-}
 
 /// What is skipped where there is no MPI.
 pub(super) fn skipped(sh: &Shell) -> Tally {
@@ -26,5 +18,5 @@ pub(super) fn skipped(sh: &Shell) -> Tally {
 
 /// Runs the tests of `collective-mpi` and `trefoil-cli` that `mpirun` starts, and nothing else.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {
-    if mpi::is_there(sh) { programs::run_alone(sh, TITLE, is_one) } else { Ok(skipped(sh)) }
+    if mpi::is_there(sh) { programs::run_alone(sh, TITLE, mpi::is_of_ranks) } else { Ok(skipped(sh)) }
 }

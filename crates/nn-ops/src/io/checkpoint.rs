@@ -50,8 +50,7 @@ impl Checkpoint {
         if !file.has_digest() {
             return Err(WeightsError::NoDigest);
         }
-        let tensors = file.names().into_iter().map(|name| Ok((name.to_owned(), file.tensor(name)?)));
-        Ok(Self { tensors: tensors.collect::<Result<_, WeightsError>>()?, text: file.text().clone() })
+        Ok(Self { tensors: file.tensors()?, text: file.text().clone() })
     }
 
     /// Keeps words under a key.

@@ -332,6 +332,8 @@ mod tests {
         let scale = LossScale::default();
         assert_eq!(scaled(LossScale { initial: 0.0, ..scale }), "loss scale");
         assert_eq!(scaled(LossScale { growth: 0.5, ..scale }), "growth");
+        let constant = OptimizerConfig { loss_scale: Some(LossScale { growth: 1.0, ..scale }), ..adam };
+        assert_eq!(constant.check(), Ok(()));
         assert_eq!(scaled(LossScale { backoff: 1.0, ..scale }), "backoff");
         assert_eq!(scaled(LossScale { interval: 0, ..scale }), "interval");
     }

@@ -85,6 +85,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_range_has_the_whole_constant_term_and_others_down_to_distance_zero() {
+        let range = |coefficients: &[i64]| {
+            let piece = Piece { start: 0, distances: (2, 5), coefficients: coefficients.to_vec() };
+            let range = piece.range().unwrap();
+            (range.min(), range.max())
+        };
+        assert_eq!(range(&[10]), (10, 10));
+        assert_eq!(range(&[-10]), (-10, -10));
+        assert_eq!(range(&[10, 3]), (10, 25));
+        assert_eq!(range(&[10, -3]), (-5, 10));
+    }
+
+    #[test]
     fn a_polynomial_is_fitted_exactly_and_expands_to_itself() {
         let plain = |x: i64| 3 * x * x * x - 5 * x * x + 7 * x - 11;
         for (start, end) in [(0, 64), (-64, 0), (100, 228), (-1000, -744)] {

@@ -9,10 +9,11 @@ use backend_api::{
         recurrent::{GruBackward, RecurrentOps},
     },
 };
+use collective::Local;
 use core_types::params::recurrent::{GruInputs, GruParams, GruVariant};
 use runtime::{
     AnyBuf, AnyQueue, AnyRank, Choice, Domain, ReplayCounts, Replays, Settings, Unavailable, availability, cuda_facts,
-    cuda_links, open_with, ranks,
+    cuda_links, cuda_memory, cuda_queue, OpenError, open_with, ranks,
 };
 
 fn settings() -> Settings {
@@ -146,4 +147,33 @@ fn queues_on_gpus_copy_from_each_other_and_others_pass_through_the_host() {
     assert_eq!(group[0].broadcast(&queues[0], 0, &mut words, 0..1), mixed("broadcast"));
     assert_eq!(group[0].barrier(&processor), mixed("barrier"));
     assert_eq!(group[1].barrier(&queues[1]), Err(CollectiveError::GaveUp { rank: 0 }));
+}
+
+#[test]
+fn a_rank_that_cannot_read_ends_all() {
+    let device = open(&settings(), Choice::Sim);
+    let ended: Vec<_> = test_process::scope(|scope| {
+        let ranks = Local::group(3).into_iter().map(|rank| {
+            let device = &device;
+            scope.spawn(move || {
+                let q = open(&settings(), Choice::Cpu);
+                let src = if rank.rank() == 2 { device } else { &q }.upload(&[1u32; 3]).unwrap();
+                let mut dst = q.zeros::<u32>(3).unwrap();
+                rank.all_to_all(&q, src.view(), dst.view_mut())
+            })
+        });
+        let ranks: Vec<_> = ranks.collect();
+        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+    });
+    let gave_up = Err(CollectiveError::GaveUp { rank: 2 });
+    assert_eq!(ended, [gave_up.clone(), gave_up, Err(BackendError::MixedBackend { op: "read" }.into())]);
+}
+
+#[test]
+fn kernels_of_the_caller_run_on_the_device_that_was_asked_for() {
+    let q = cuda_queue(&settings(), Choice::Sim, Vec::new()).unwrap();
+    let _words = q.upload(&[1u32; 3]).unwrap();
+    println!("{:?}", cuda_memory(&q).unwrap());
+    let refused = cuda_queue(&settings(), Choice::Gpu, Vec::new());
+    assert!(matches!(refused, Err(OpenError::Unavailable { requested: Choice::Gpu, .. })));
 }

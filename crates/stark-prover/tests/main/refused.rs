@@ -1,6 +1,7 @@
 //! What is refused, by name, and that a prover proves after it refused.
 
 use backend_api::{BackendError, Budget, Queue as _};
+use collective::Local;
 use core_types::{
     air::{BaseValue as _, Generator, NewRow},
     field::M31,
@@ -44,6 +45,17 @@ fn a_trace_that_breaks_a_constraint_is_refused_and_the_next_is_proven() {
             assert_eq!(refused, if look_ups_only { Ok(()) } else { Err(ProverError::Constraints) }, "{statement:?}");
         }
         assert_eq!(finish(&q, &mut prover, &statement, &right).unwrap(), proof);
+    }
+}
+
+#[test]
+fn groups_that_a_statement_cannot_be_shared_among_are_refused() {
+    let (q, statement) = (runtime::cpu().unwrap(), FIBONACCI());
+    for ranks in [3, 6, 64] {
+        let rank = Local::group(ranks).remove(0);
+        let refused =
+            Prover::sharded(&q, rank, Protocol::V2_3, PcsConfig::default(), &[], components(&statement)).map(|_| ());
+        assert!(matches!(refused, Err(ProverError::Ranks { got, .. }) if got == ranks), "{refused:?}");
     }
 }
 

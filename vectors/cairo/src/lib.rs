@@ -1,0 +1,13 @@
+//! The production constraints of Cairo, by crate `cairo-air`: recorded through `stwo-air`, proven by Trefoil, and verified by stwo with
+//! the original components.
+//!
+//! Witnesses are generated from the constraints. They are no runs of a program: each component is proven alone, and its claimed sum is
+//! what its look-ups come to.
+
+mod components;
+mod proof;
+mod row;
+mod rows;
+
+pub use components::{Visit, each};
+pub use proof::Production;
