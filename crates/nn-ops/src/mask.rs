@@ -69,9 +69,13 @@ impl<'a, Q: Queue + 'a> Mask<'a, Q> {
             Self::Causal { offset } => {
                 let name = "softmax axis under a causal mask";
                 let first = NnError::Parameter { op, name, domain: "1 or more", value: 0.0 };
-                (shape[axis.checked_sub(1).ok_or(first)?].max(1), offset, RowMask::Causal)
+                (shape[axis.checked_sub(1).ok_or(first)?], offset, RowMask::Causal)
             }
         };
+        if shape.contains(&0) {
+            // There is no element to leave out, and no period.
+            return Ok(FittedMask { period: 1, causal_offset: 0, operand: RowMask::None });
+        }
         Ok(FittedMask { period, causal_offset, operand })
     }
 }
@@ -90,6 +94,6 @@ fn repeated<'s, 'l: 's, Q: Queue, T: Element>(
         return Err(NnError::ShapeMismatch { op, tensor: "mask", expected: shape.into(), got: own.into() });
     };
     // At most the product of `shape` with empty axes counted as 1, which has been checked.
-    let period = shape[missing..axis].iter().product::<usize>().max(1);
+    let period = shape[missing..axis].iter().product();
     Ok((period, mask.planned(op, "mask", &Layout::contiguous(own)?)?))
 }

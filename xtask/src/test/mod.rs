@@ -20,7 +20,11 @@ pub(crate) use self::{
 };
 
 use crate::{
-    build_ptx, clock, constant_time, forwarders, program::Program, step::{cargo_test, check}, stwo_plugin, suite, tally::Tally,
+    build_ptx, clock, constant_time, forwarders,
+    program::Program,
+    step::{cargo_test, check},
+    stwo_plugin, suite,
+    tally::Tally,
     test_gpu,
 };
 

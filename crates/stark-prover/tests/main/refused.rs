@@ -1,12 +1,12 @@
 //! What is refused, by name, and that a prover proves after it refused.
 
 use backend_api::{BackendError, Budget, Queue as _};
-use collective::Local;
 use core_types::{
     air::{BaseValue as _, Generator, NewRow},
     field::M31,
 };
 use cpu_backend::{CpuConfig, CpuQueue};
+use runtime::AnyQueue;
 use stark_air::RecordedGenerator;
 use stark_prover::{Generated, PcsConfig, Protocol, Prover, ProverError, preprocessed_root};
 use stark_verifier::{ConfigError, StatementError};
@@ -50,11 +50,11 @@ fn a_trace_that_breaks_a_constraint_is_refused_and_the_next_is_proven() {
 
 #[test]
 fn groups_that_a_statement_cannot_be_shared_among_are_refused() {
-    let (q, statement) = (runtime::cpu().unwrap(), FIBONACCI());
+    let (q, statement) = (AnyQueue::Cpu(runtime::cpu().unwrap()), FIBONACCI());
     for ranks in [3, 6, 64] {
-        let rank = Local::group(ranks).remove(0);
-        let refused =
-            Prover::sharded(&q, rank, Protocol::V2_3, PcsConfig::default(), &[], components(&statement)).map(|_| ());
+        let rank = runtime::ranks(&vec![q.clone(); ranks]).unwrap().remove(0);
+        let made = Prover::sharded(&q, rank, Protocol::V2_3, PcsConfig::default(), &[], components(&statement));
+        let refused = made.map(|_| ());
         assert!(matches!(refused, Err(ProverError::Ranks { got, .. }) if got == ranks), "{refused:?}");
     }
 }
