@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use backend_api::Budget;
 use cpu_backend::{CpuConfig, CpuQueue};
-use stark::{KnownStatement, PcsConfig, ProofFile};
+use stark::{FileEncoding, KnownStatement, PcsConfig, ProofFile};
 
 /// Room for the preprocessed columns of small statements.
 static QUEUE: LazyLock<CpuQueue> = LazyLock::new(|| {
@@ -19,7 +19,7 @@ static SEEDS: LazyLock<Vec<ProofFile>> = LazyLock::new(|| {
         include_bytes!("../seeds/stark_file/state-machine.json"),
         include_bytes!("../seeds/stark_file/plonk.json"),
     ];
-    seeds.map(|seed| serde_json::from_slice(seed).expect("a file of a proof")).into()
+    seeds.map(|seed| ProofFile::from_bytes(seed).expect("a file of a proof")).into()
 });
 
 /// Whether the circuit of a statement, which is made before anything is checked, is small.
@@ -29,9 +29,11 @@ fn is_small(statement: &KnownStatement) -> bool {
 
 /// Checks one input.
 pub fn check_input(bytes: &[u8]) {
-    let Ok(file) = serde_json::from_slice::<ProofFile>(bytes) else { return };
-    let written = serde_json::to_vec(&file).expect("a file is written");
-    assert!(serde_json::from_slice::<ProofFile>(&written).is_ok_and(|read| read == file), "read again as another");
+    let Ok(file) = ProofFile::from_bytes(bytes) else { return };
+    for encoding in [FileEncoding::Json, FileEncoding::Binary] {
+        let written = file.to_bytes(encoding).expect("a file is written");
+        assert!(ProofFile::from_bytes(&written).is_ok_and(|read| read == file), "read again as another");
+    }
     let accepted = is_small(&file.statement) && file.verify_with_security(&*QUEUE, 0).is_ok();
     // With weaker parameters a proof may be right by chance.
     if accepted && file.proof.proof.config == PcsConfig::default() {

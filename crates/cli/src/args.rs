@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
+use clap::{Arg, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, builder::PossibleValuesParser};
 use conformance::Condition;
 use runtime::Choice;
 
@@ -41,6 +41,22 @@ pub(crate) enum Command {
     Pfss(PfssArgs),
     Stark(StarkArgs),
     Nn(NnArgs),
+}
+
+impl Cli {
+    /// The command line of this process. A negative number is a value, for the option before it to refuse.
+    pub(crate) fn of_process() -> Self {
+        let matches = with_negative_numbers(Self::command()).get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+}
+
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let takes = |arg: Arg| {
+        let numbers = arg.get_action().takes_values();
+        arg.allow_negative_numbers(numbers)
+    };
+    command.mut_args(takes).mut_subcommands(with_negative_numbers)
 }
 
 impl Command {

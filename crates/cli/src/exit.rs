@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 
 use collective_mpi::JoinError;
 use inference::{InferenceError, Outcome};
+use pfss::PfssError;
 use runtime::OpenError;
 
 use crate::{isolate::Ending, text::lines};
@@ -96,9 +97,10 @@ pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
         None if let Some(relayed) = error.downcast_ref::<Relayed>() => (relayed.code, ""),
         None => match error.downcast_ref::<InferenceError>() {
             Some(InferenceError::Exists { .. }) => (USAGE, ""),
-            Some(error) if error.outcome() == Outcome::KeysRefused => {
+            Some(InferenceError::Used { .. } | InferenceError::Pfss(PfssError::ReusedBundle { .. })) => {
                 (KEYS_REFUSED, "keys are used once; `trefoil pfss deal` and `gen` make new ones")
             }
+            Some(error) if error.outcome() == Outcome::KeysRefused => (KEYS_REFUSED, ""),
             Some(error) if error.outcome() == Outcome::PeerFailed => (PEER_FAILED, ""),
             _ => (FAILED, ""),
         },

@@ -26,7 +26,6 @@ use std::{
 };
 
 use anyhow::Result;
-use clap::Parser;
 use runtime::{OpenError, SettingsError};
 
 use crate::{
@@ -37,7 +36,7 @@ use crate::{
 };
 
 fn main() -> ExitCode {
-    let result = run(&Cli::parse());
+    let result = run(&Cli::of_process());
     interrupt::wait_if_ending();
     let code = exit::code(result);
     if runtime::abandoned() {

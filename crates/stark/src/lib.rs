@@ -27,7 +27,7 @@ mod relations;
 mod verify;
 
 pub use core_types::field::{M31, QM31};
-pub use file::{FileError, KnownStatement, MIN_SECURITY_BITS, ProofFile, UseStatement};
+pub use file::{FileEncoding, FileError, KnownStatement, MIN_SECURITY_BITS, ProofFile, UseStatement};
 pub use in_turn::{InTurn, Ticket, in_turn};
 pub use jobs::Jobs;
 pub use many::ManyProofs;

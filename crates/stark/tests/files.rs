@@ -2,7 +2,9 @@
 
 use runtime::{Choice, Settings};
 use serde_json::{Value, json};
-use stark::{Columns, FileError, KnownStatement, M31, PcsConfig, ProofFile, Protocol, Statement, StatementProver};
+use stark::{
+    Columns, FileEncoding, FileError, KnownStatement, M31, PcsConfig, ProofFile, Protocol, Statement, StatementProver,
+};
 use stark_airs::{AirError, Circuit, Gate, Op, Plonk, StateMachine};
 
 fn proven<S: Statement>(config: PcsConfig, statement: &S, trace: &[Columns], known: KnownStatement) -> ProofFile {
@@ -43,6 +45,32 @@ fn objects(value: &Value, at: String, found: &mut Vec<String>) {
         }
         _ => {}
     }
+}
+
+#[test]
+fn binary_files_are_told_by_their_first_bytes_and_read_whole_or_not_at_all() {
+    let file = machine();
+    let [json, binary] = [FileEncoding::Json, FileEncoding::Binary].map(|encoding| file.to_bytes(encoding).unwrap());
+    assert_eq!(json, [serde_json::to_vec(&file).unwrap(), b"\n".to_vec()].concat());
+    assert!(2 * binary.len() < json.len(), "{} of {}", binary.len(), json.len());
+    for bytes in [&json, &binary] {
+        assert_eq!(ProofFile::from_bytes(bytes).as_ref(), Ok(&file));
+    }
+    for len in 0..binary.len() {
+        let refused = ProofFile::from_bytes(&binary[..len]);
+        assert!(matches!(refused, Err(FileError::Encoding { .. })), "{len}: {refused:?}");
+    }
+    let reason = "1 bytes follow it".to_owned();
+    assert_eq!(ProofFile::from_bytes(&[&binary[..], &[0]].concat()), Err(FileError::Encoding { reason }));
+    // After the mark come the length of the format's name and the name.
+    let mut other = binary.clone();
+    other[9] = b'T';
+    let refused = ProofFile::from_bytes(&other).unwrap_err().to_string();
+    assert!(refused.starts_with("not a file of a proof"), "{refused}");
+    let refused = ProofFile::from_bytes(b"1,2\n").unwrap_err().to_string();
+    assert!(refused.contains("expected the file of a proof"), "{refused}");
+    let (most, got) = (ProofFile::MOST_BYTES, ProofFile::MOST_BYTES + 1);
+    assert_eq!(ProofFile::from_bytes(&vec![b' '; got]), Err(FileError::Size { most, got }));
 }
 
 #[test]

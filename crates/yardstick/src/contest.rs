@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 /// One implementation in a contest.
 pub struct Contender {
     name: String,
+    elsewhere: bool,
     time: Box<dyn FnMut() -> Duration>,
 }
 
@@ -27,17 +28,17 @@ impl Contender {
             run(input);
             start.elapsed()
         };
-        Self { name: name.into(), time: Box::new(time) }
+        Self { name: name.into(), elsewhere: false, time: Box::new(time) }
     }
 
-    /// An implementation that cannot run here, with the time that it took where it was measured.
+    /// An implementation that cannot run here, with the time that it took on the machine where it was measured.
     pub fn recorded(name: impl Into<String>, time: Duration) -> Self {
-        Self::timed(name, move || time)
+        Self { elsewhere: true, ..Self::timed(name, move || time) }
     }
 
     /// An implementation in another process, which does the contest's work once and tells how long it took.
     pub fn timed(name: impl Into<String>, time: impl FnMut() -> Duration + 'static) -> Self {
-        Self { name: name.into(), time: Box::new(time) }
+        Self { name: name.into(), elsewhere: false, time: Box::new(time) }
     }
 
     /// Its name.
@@ -118,6 +119,8 @@ pub struct Timing {
     pub best_s: f64,
     /// Seconds of all rounds.
     pub rounds_s: f64,
+    /// Whether the times are those of another machine.
+    pub elsewhere: bool,
 }
 
 /// The outcome of a contest.
@@ -144,10 +147,10 @@ impl Standing {
         self.work / self.timings[i].median_s
     }
 
-    /// Our rate divided by that of contender `i`.
+    /// Our rate divided by that of contender `i`, unless that is of another machine.
     #[must_use]
-    pub fn ratio(&self, i: usize) -> f64 {
-        self.timings[i].median_s / self.timings[0].median_s
+    pub fn ratio(&self, i: usize) -> Option<f64> {
+        (!self.timings[i].elsewhere).then(|| self.timings[i].median_s / self.timings[0].median_s)
     }
 }
 
@@ -173,7 +176,7 @@ impl Contest {
         let timings = self.contenders.iter().zip(samples).map(|(contender, (mut samples, rounds_s))| {
             samples.sort_by(f64::total_cmp);
             let (median_s, best_s) = (samples[samples.len() / 2], samples[0]);
-            Timing { name: contender.name.clone(), median_s, best_s, rounds_s }
+            Timing { name: contender.name.clone(), median_s, best_s, rounds_s, elsewhere: contender.elsewhere }
         });
         let mut standing = Standing {
             id: self.id,
@@ -186,7 +189,7 @@ impl Contest {
         for (goal, condition) in self.goals {
             let met = match goal {
                 Goal::Rate(rate) => standing.rate(0) >= rate,
-                Goal::Ratio { peer, ratio } => standing.ratio(peer) >= ratio,
+                Goal::Ratio { peer, ratio } => standing.ratio(peer).is_some_and(|got| got >= ratio),
             };
             standing.goals.push((goal, condition, met));
         }

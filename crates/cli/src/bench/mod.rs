@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use backend_api::Queue as _;
 use comfy_table::{Table, presets};
 use cpu_backend::{AesPath, SimdLevel};
@@ -16,7 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use yardstick::{Effort, Goal, Show, Standing, contests};
 
-use crate::{args::BenchArgs, output::Output, report};
+use crate::{args::BenchArgs, exit::Usage, output::Output, report};
 
 const FULL: Effort = Effort { rounds: 15, batch: Duration::from_millis(40) };
 const QUICK: Effort = Effort { rounds: 5, batch: Duration::from_millis(8) };
@@ -45,7 +45,8 @@ struct Measured {
     median_s: f64,
     best_s: f64,
     shown: String,
-    ours_over_this: f64,
+    /// None beside the times of another machine.
+    ours_over_this: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let mut chosen = contests();
     chosen.retain(|(name, _)| name.contains(&args.filter));
     if chosen.is_empty() {
-        bail!("no speed line contains `{}`", args.filter);
+        return Err(Usage(format!("no speed line contains `{}`", args.filter)).into());
     }
     let json = args.json.as_deref().map(Output::begin_public).transpose()?;
     let html = args.html.as_deref().map(Output::begin_public).transpose()?;
@@ -182,7 +183,7 @@ fn rows(results: &Results) -> Vec<Vec<String>> {
                 if i == 0 { line.id.clone() } else { String::new() },
                 contender.name.clone(),
                 contender.shown.clone(),
-                if i == 0 { String::new() } else { format!("{:.2}", contender.ours_over_this) },
+                contender.ours_over_this.filter(|_| i > 0).map_or_else(String::new, |ratio| format!("{ratio:.2}")),
                 if i == 0 { line.goals.iter().map(goal).collect::<Vec<_>>().join("; ") } else { String::new() },
             ]);
         }

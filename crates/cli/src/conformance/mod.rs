@@ -12,7 +12,7 @@ pub(crate) use self::{
     event::{Event, Run, Verdict},
     show::Show,
 };
-use crate::args::ConformanceArgs;
+use crate::{args::ConformanceArgs, exit::Usage};
 
 /// Runs the command.
 pub(crate) fn run(args: &ConformanceArgs) -> Result<()> {
@@ -20,7 +20,8 @@ pub(crate) fn run(args: &ConformanceArgs) -> Result<()> {
     let chosen = Selection { filter: &args.filter, exact: args.exact, max_elements, ..Selection::default() };
     let ops = chosen.of(conformance::specs());
     if ops.is_empty() {
-        bail!("no op of the suite {} `{}`", if args.exact { "is" } else { "contains" }, args.filter);
+        let relation = if args.exact { "is" } else { "contains" };
+        return Err(Usage(format!("no op of the suite {relation} `{}`", args.filter)).into());
     }
     let mut show = Show::new(args.events.as_deref(), args.verbose)?;
     if args.isolate {

@@ -5,9 +5,11 @@ use std::{
     io::{self, Write},
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use runtime::{AnyQueue, KernelFacts, ModuleFacts, ModuleOutcome};
 use serde::{Deserialize, Serialize};
+
+use crate::exit::Usage;
 
 /// The budgets of the build.
 const BUDGETS: &str = include_str!("../../../../ci/budgets.toml");
@@ -54,7 +56,7 @@ struct Kernel {
 /// Compiles every module on the device of `queue`.
 pub(super) fn compile(queue: &AnyQueue, simulated: bool) -> Result<Compiled> {
     let AnyQueue::Cuda(queue) = queue else {
-        bail!("`--kernels` needs a device: set TREFOIL_BACKEND to `gpu` or `sim`");
+        return Err(Usage("`--kernels` needs a device: set TREFOIL_BACKEND to `gpu` or `sim`".to_owned()).into());
     };
     let budgets: Budgets = toml::from_str(BUDGETS).context("ci/budgets.toml")?;
     let module = |ModuleOutcome { module: name, outcome }| match outcome {

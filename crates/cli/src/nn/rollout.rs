@@ -19,7 +19,7 @@ use runtime::{AnyQueue, Choice, Domain};
 
 use super::{array, held_out::HeldOut};
 use crate::{
-    exit::note,
+    exit::{Usage, note},
     files::Named,
     output::{Output, print},
     queue::open,
@@ -137,12 +137,18 @@ impl<'a> Ensemble<'a> {
     fn new(q: &'a AnyQueue, args: &'a RolloutArgs, history: &'a History) -> Result<Self> {
         let (count, steps, window) = (history.count(), args.steps as usize, args.window as usize);
         let from = args.from.unwrap_or(count.saturating_sub(1 + steps));
-        ensure!(from < count, "`--from` is {from}, expected less than {count}, the rows of the history");
+        if from >= count {
+            return Err(
+                Usage(format!("`--from` is {from}, expected less than {count}, the rows of the history")).into()
+            );
+        }
         // a window and the loss after it
-        ensure!(
-            from > window,
-            "{from} rows come before the one to predict from, expected more than a window of {window}"
-        );
+        if from <= window {
+            return Err(Usage(format!(
+                "{from} rows come before the one to predict from, expected more than a window of {window} (`--window`)"
+            ))
+            .into());
+        }
         // Twice as many rows as are predicted, so that the last step is seen as often as there are steps.
         let learned = from - steps.saturating_mul(2).min((from - window) / 2);
         let (input, hidden) = (history.features, args.hidden as usize);

@@ -116,7 +116,9 @@ impl TrainArgs {
             decay => WeightDecay::Decoupled(decay),
         };
         let schedule = Schedule { rate, warmup: 0, annealing: Annealing::Linear { steps, least: 0.0 } };
-        Ok(OptimizerConfig { schedule, decay, clip: self.clip, ..plain })
+        let config = OptimizerConfig { schedule, decay, clip: self.clip, ..plain };
+        config.check().map_err(|error| Usage(error.to_string()))?;
+        Ok(config)
     }
 }
 

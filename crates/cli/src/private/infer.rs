@@ -38,7 +38,7 @@ pub(crate) struct InferArgs {
     #[arg(long, value_name = "DIR")]
     keys: PathBuf,
     /// Address of the server.
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = super::address)]
     connect: String,
     /// Images, `.npy` of bytes in 0..=16, 64 for each image; as many images as the keys are for.
     #[arg(long, value_name = "FILE")]

@@ -43,6 +43,12 @@ pub(crate) struct PfssArgs {
     pub(crate) command: PfssCommand,
 }
 
+/// An address that may be there: whether it is, the system says later.
+fn address(text: &str) -> Result<String, &'static str> {
+    let parts = text.rsplit_once(':').filter(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    parts.map(|_| text.to_owned()).ok_or("expected HOST:PORT with a port of 0..=65535")
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum PfssCommand {
     Deal(deal::DealArgs),

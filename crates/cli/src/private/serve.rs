@@ -35,7 +35,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE")]
     weights: PathBuf,
     /// Address to listen on; port 0 takes any free port.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDRESS", value_parser = super::address, default_value = "127.0.0.1:0")]
     listen: String,
     /// Give up when the client has not come for this many seconds; if not given, keep waiting.
     #[arg(long, value_name = "SECONDS")]

@@ -6,14 +6,11 @@ use stark::{
     VerifyError, Visitor, check_parameters,
 };
 
-use super::file::MOST_BYTES;
+use super::file::Format;
 use crate::exit::Usage;
 
 /// Log size of the largest domain.
 const LARGEST: u32 = 30;
-
-/// Bytes of an opened value in a file, at least: most have ten digits, and there is much beside them.
-const BYTES_OF_VALUE: u64 = 9;
 
 /// Refuses parameters that there are no proofs of the statement with, and says which option takes what.
 pub(crate) fn check(statement: &KnownStatement, config: PcsConfig) -> Result<(), Usage> {
@@ -22,17 +19,17 @@ pub(crate) fn check(statement: &KnownStatement, config: PcsConfig) -> Result<(),
 }
 
 /// Refuses what makes no file, or none that is read again.
-pub(crate) fn check_file(statement: &KnownStatement, config: PcsConfig) -> Result<(), Usage> {
+pub(crate) fn check_file(statement: &KnownStatement, config: PcsConfig, format: Format) -> Result<(), Usage> {
     let (columns, opened) = statement
         .with(FileSize(config))
         .and_then(|sized| sized)
         .map_err(|error| Usage(told(&error, statement, config)))?;
-    let (bytes, queries) = (opened.saturating_mul(BYTES_OF_VALUE), config.fri_config.n_queries);
-    if bytes <= MOST_BYTES as u64 {
+    let (most, queries) = (ProofFile::MOST_BYTES, config.fri_config.n_queries);
+    if opened.saturating_mul(format.bytes_of_value()) <= most as u64 {
         return Ok(());
     }
     Err(Usage(format!(
-        "`--queries` of {columns} columns: expected a proof of at most {MOST_BYTES} bytes, {queries} make a larger one"
+        "`--queries` of {columns} columns: expected a proof of at most {most} bytes, {queries} make a larger one"
     )))
 }
 
@@ -152,20 +149,21 @@ mod tests {
     fn files_that_take_long_to_check_are_not_begun() {
         let (inputs, outputs) = ([M31::ONE; 2], vec![M31::ONE; 2]);
         let circuit = KnownStatement::Plonk { gates: 16, inputs, outputs };
-        let refused = check_file(&circuit, config(1, 1, 0, Some(25))).unwrap_err().0;
+        let refused = check_file(&circuit, config(1, 1, 0, Some(25)), Format::Json).unwrap_err().0;
         assert!(
             refused.starts_with("`--blowup` or `--lifting` is too large: ") && refused.contains("2^24"),
             "{refused}"
         );
-        assert!(check_file(&circuit, config(1, 1, 0, Some(24))).is_ok());
+        assert!(check_file(&circuit, config(1, 1, 0, Some(24)), Format::Json).is_ok());
         let wide = KnownStatement::WideFibonacci { log_rows: 10, columns: 65_536 };
-        let with = |n_queries| {
+        let with = |n_queries, format| {
             let config = config(1, 1, 0, None);
-            check_file(&wide, PcsConfig { fri_config: FriConfig { n_queries, ..config.fri_config }, ..config })
+            check_file(&wide, PcsConfig { fri_config: FriConfig { n_queries, ..config.fri_config }, ..config }, format)
         };
-        assert!(with(80).is_ok());
+        assert!(with(80, Format::Json).is_ok() && with(300, Format::Binary).is_ok());
+        assert!(with(600, Format::Binary).is_err());
         assert!(
-            with(300)
+            with(300, Format::Json)
                 .unwrap_err()
                 .0
                 .starts_with("`--queries` of 65536 columns: expected a proof of at most 134217728 bytes")
@@ -174,6 +172,6 @@ mod tests {
         let low = KnownStatement::WideFibonacci { log_rows: 2, columns: 65_536 };
         let config = config(1, 1, 0, None);
         let many = PcsConfig { fri_config: FriConfig { n_queries: 60_000, ..config.fri_config }, ..config };
-        assert!(check_file(&low, many).is_ok());
+        assert!(check_file(&low, many, Format::Json).is_ok());
     }
 }

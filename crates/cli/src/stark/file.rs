@@ -1,28 +1,38 @@
-//! Files of proofs, as JSON.
+//! Files of proofs.
 
 use std::{fs::File, io::Read as _, path::Path};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
-use stark::ProofFile;
+use clap::ValueEnum;
+use stark::{FileEncoding, ProofFile};
 
 use crate::text::shown;
 
-/// The most bytes of a file. What is made of hostile ones takes some ten times as many.
-pub(crate) const MOST_BYTES: usize = 1 << 27;
+/// How a proof is written.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Format {
+    /// Text, whose proof stwo's serde reads.
+    Json,
+    /// About a third of the size.
+    Binary,
+}
 
-/// The bytes of a file.
-///
-/// # Errors
-/// Refuses more bytes than are read.
-pub(crate) fn to_bytes(file: &ProofFile) -> Result<Vec<u8>> {
-    let mut json = serde_json::to_vec(file)?;
-    json.push(b'\n');
-    let got = json.len();
-    ensure!(
-        got <= MOST_BYTES,
-        "expected a proof of at most {MOST_BYTES} bytes, got {got}: take fewer queries or columns"
-    );
-    Ok(json)
+impl Format {
+    /// That of the library.
+    pub(crate) const fn encoding(self) -> FileEncoding {
+        match self {
+            Self::Json => FileEncoding::Json,
+            Self::Binary => FileEncoding::Binary,
+        }
+    }
+
+    /// Bytes of an opened value in a file, at least: most have ten digits or five bytes, and there is much beside them.
+    pub(crate) const fn bytes_of_value(self) -> u64 {
+        match self {
+            Self::Json => 9,
+            Self::Binary => 4,
+        }
+    }
 }
 
 /// A warning for a proof that is valid, and that stwo's verifier refuses: with a lifting size it expects openings of the tree of
@@ -33,13 +43,12 @@ pub(crate) fn refused_by_stwo(file: &ProofFile) -> Option<&'static str> {
     lifted.then_some("its verifier refuses this proof: it takes no lifting size without preprocessed columns")
 }
 
-/// Reads a file.
+/// Reads a file in either format.
 pub(crate) fn read(path: &Path) -> Result<ProofFile> {
     let said = || format!("reading {}", path.display());
-    let mut json = Vec::new();
-    let most = MOST_BYTES as u64 + 1;
-    File::open(path).and_then(|file| file.take(most).read_to_end(&mut json)).with_context(said)?;
-    ensure!(json.len() <= MOST_BYTES, "{}: expected at most {MOST_BYTES} bytes", path.display());
+    let (mut bytes, most) = (Vec::new(), ProofFile::MOST_BYTES);
+    File::open(path).and_then(|file| file.take(most as u64 + 1).read_to_end(&mut bytes)).with_context(said)?;
+    ensure!(bytes.len() <= most, "{}: expected at most {most} bytes", path.display());
     // Its messages repeat what stands in the file.
-    serde_json::from_slice(&json).map_err(|error| anyhow!(shown(&error.to_string()))).with_context(said)
+    ProofFile::from_bytes(&bytes).map_err(|error| anyhow!(shown(&error.to_string()))).with_context(said)
 }

@@ -68,6 +68,9 @@ pub(crate) struct ProveArgs {
     /// Write the proof to FILE.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+    /// How the proof is written.
+    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    format: file::Format,
     /// Write a report with the time of each stage to FILE.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -155,7 +158,7 @@ fn make(args: &ProveArgs, place: Option<&Place>) -> Result<()> {
     }
     let (outline, config) = (args.air.outline()?, args.config.config());
     check(&outline, config)?;
-    check_file(&outline, config)?;
+    check_file(&outline, config, args.format)?;
     // Refused before a trace is made.
     let (count, by) = match place {
         None => (args.devices.count(), "`--devices`"),
@@ -214,21 +217,21 @@ fn write(
     let tell = if [Some(&output), html.as_ref()].into_iter().flatten().any(Output::is_stdout) { note } else { print };
     let size = format!("{} columns, {} cells", made.columns, made.cells);
     let file = ProofFile { statement, proof: made.proof };
-    let json = file::to_bytes(&file)?;
+    let bytes = file.to_bytes(args.format.encoding())?;
     let peak = format!("{} MiB", made.peak_bytes.div_ceil(1 << 20));
     let memory = match made.residency {
         Residency::Full => peak,
         Residency::Blocks(blocks) => format!("{peak}, {blocks} blocks"),
         Residency::Host(blocks) => format!("{peak}, {blocks} blocks, coefficients on the host"),
     };
-    let mut facts = facts(q, &file, &args.config.config(), size, json.len(), memory);
+    let mut facts = facts(q, &file, &args.config.config(), size, bytes.len(), memory);
     facts.extend(file::refused_by_stwo(&file).map(|warning| ("stwo".to_owned(), warning.to_owned())));
     if count > 1 {
         let sent = format!("{count}, each sent each other {} bytes at most", made.most_sent);
         facts.push(("devices".to_owned(), sent));
         facts.extend(made.routes.map(|routes| ("links".to_owned(), routes)));
     }
-    output.finish(&json)?;
+    output.finish(&bytes)?;
     let mut text = String::new();
     for (stage, time) in &made.times {
         writeln!(text, "{:>10.1} ms  {stage}", time.as_secs_f64() * 1e3)?;

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &TrialsArgs) -> Result<()> {
     };
     let trials = trial::chosen(&args.filter, choice);
     if trials.is_empty() {
-        bail!("no kernel of the trials contains `{}`", args.filter);
+        return Err(Usage(format!("no kernel of the trials contains `{}`", args.filter)).into());
     }
     let queue = runtime::cuda_queue(&settings, choice, [PROGRAMS, GUARDED].map(module).into())?;
     let mut show = Show::new(args.events.as_deref(), true)?;

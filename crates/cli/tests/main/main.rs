@@ -179,12 +179,34 @@ fn unusable_settings_and_arguments_end_with_code_2() {
     assert!(text(&error).contains("unknown backend `gup`; expected"));
     trefoil().args(["conformance", "--backend", "gup"]).assert().code(2);
     trefoil().arg("no-such-command").assert().code(2);
+    let fibonacci = ["stark", "prove", "--air", "wide-fibonacci", "--columns", "10", "--out", "proof"];
+    for (line, expected) in [
+        (&["conformance", "no-such-op"][..], "no op of the suite contains `no-such-op`"),
+        (&["bench", "no-such-line"], "no speed line contains `no-such-line`"),
+        (&["doctor", "--kernels"], "`--kernels` needs a device"),
+        (&[&fibonacci[..], &["--log-rows", "-3"]].concat(), "invalid value '-3' for '--log-rows <LOG>'"),
+        (&["nn", "train", "--rate", "-1", "--out", "network"], "rate must be 0 or more, and finite in f32, got -1"),
+        (&["pfss", "serve", "--keys", "k", "--weights", "w", "--listen", "[::1]:99999"], "a port of 0..=65535"),
+        (&["pfss", "infer", "--keys", "k", "--connect", ":80"], "expected HOST:PORT"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let error = trefoil().current_dir(folder.path()).args(line).assert().code(2).get_output().stderr.clone();
+        assert!(text(&error).contains(expected), "{line:?}: {}", text(&error));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{line:?}");
+    }
 }
 
 #[test]
-fn a_filter_that_matches_nothing_fails() {
-    trefoil().args(["conformance", "no-such-op"]).assert().code(1);
-    trefoil().args(["bench", "no-such-line"]).assert().code(1);
+fn a_file_of_another_kind_is_named_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    std::fs::write(&path, format!("{{\"format\":\"{}\"}}", "x".repeat(200))).unwrap();
+    let error = trefoil().args(["pfss", "inspect"]).arg(&path).assert().code(4).get_output().stderr.clone();
+    let said = text(&error);
+    assert!(said.contains("not a file of keys: it begins with `{\\\"fo`, expected `PFK1`"), "{said}");
+    assert!(!said.contains("hint"), "{said}");
+    let error = trefoil().args(["stark", "verify"]).arg(&path).assert().code(1).get_output().stderr.clone();
+    assert!(text(&error).contains("not a file of a proof, as `trefoil stark prove` writes it"), "{}", text(&error));
 }
 
 #[test]

@@ -137,7 +137,7 @@ fn what_cannot_be_trained_or_asked_is_refused_in_a_line() {
     refused(&["train", "--out", "m", "--inputs", "bytes"], 2);
     refused(&["train", "--out", "m", "--epochs", "0"], 2);
     assert!(refused(&["train", "--out", "m", "--html", "m"], 2).contains("the same file"));
-    assert!(refused(&["train", "--out", "m", "--rate", "nan"], 1).contains("rate"));
+    assert!(refused(&["train", "--out", "m", "--rate", "nan"], 2).contains("rate"));
     assert!(refused(&["train", "--out", "m", "--rate", "1e30", "--epochs", "2"], 1).contains("try a smaller"));
     assert!(!at("m").exists());
     let array =

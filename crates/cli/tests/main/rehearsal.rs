@@ -180,7 +180,7 @@ fn doctor_shows_what_the_driver_makes_of_each_kernel() {
     let shown = text(&doctor.assert().success().get_output().stdout).to_owned();
     let line = shown.lines().find(|line| line.trim_start().starts_with("fss_cmp_eval_all ")).unwrap();
     assert!(line.contains("(72)") && line.contains("(3)") && line.contains('%'), "{line}");
-    let error = trefoil().args(["doctor", "--kernels"]).assert().code(1).get_output().stderr.clone();
+    let error = trefoil().args(["doctor", "--kernels"]).assert().code(2).get_output().stderr.clone();
     assert!(text(&error).contains("needs a device"), "{}", text(&error));
 }
 

@@ -105,6 +105,26 @@ fn files_of_proofs_are_not_traced_over() {
 }
 
 #[test]
+fn binary_proofs_are_read_where_text_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let prove = |format: &str| {
+        let mut line = trefoil();
+        line.current_dir(folder.path()).args(["stark", "prove", "--air", "wide-fibonacci", "--log-rows", "6"]);
+        line.args(["--columns", "10", "--format", format, "--out", format]).assert().success();
+        fs::read(folder.path().join(format)).unwrap()
+    };
+    let (json, binary) = (prove("json"), prove("binary"));
+    assert!(json.starts_with(b"{") && 2 * binary.len() < json.len(), "{} of {}", binary.len(), json.len());
+    for command in ["verify", "inspect"] {
+        let said = |file: &str| {
+            let output = trefoil().current_dir(folder.path()).args(["stark", command, file]).assert().success();
+            text(&output.get_output().stdout).replace(file, "")
+        };
+        assert_eq!(said("json"), said("binary"));
+    }
+}
+
+#[test]
 fn an_unusable_path_is_told_before_any_work() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("sub")).unwrap();

@@ -235,5 +235,5 @@ fn what_hostile_files_hold_is_escaped_and_cut() {
     changed(&|file| file["proof"]["sampled_values"] = many(&json!([])));
     fs::write(&path, HOSTILE).unwrap();
     let said = tame(&trefoil().args(["stark", "verify"]).arg(&path).assert().code(1).get_output().stderr);
-    assert!(said.starts_with("error: reading ") && said.contains(r"\u{1b}[31mb: expected value"), "{said}");
+    assert!(said.starts_with("error: reading ") && said.contains(r"\u{1b}[31mb: not a file of a proof"), "{said}");
 }

@@ -99,7 +99,7 @@ fn the_demo_traces_its_own_process_and_both_parties() {
 fn a_command_that_fails_leaves_a_whole_trace() {
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("trace.json");
-    trefoil().arg("--trace").arg(&trace).args(["conformance", "no-such-op"]).assert().code(1);
+    trefoil().arg("--trace").arg(&trace).args(["conformance", "no-such-op"]).assert().code(2);
     assert!(events(&trace).is_empty());
     let mut hung = trefoil();
     hung.arg("--trace").arg(&trace).args(["conformance", "--backend", "sim", "--exact", "linalg.axpby"]);

@@ -77,5 +77,5 @@ fn trials_need_a_device_and_a_kernel() {
         assert!(text(&error).contains("need a device"), "{}", text(&error));
     }
     command(&["--backend", "gpu"]).assert().code(3);
-    command(&["--backend", "sim", "no such kernel"]).assert().code(1);
+    command(&["--backend", "sim", "no such kernel"]).assert().code(2);
 }

@@ -185,8 +185,11 @@ impl OptimizerConfig {
         self.clip.is_some() || self.loss_scale.is_some()
     }
 
-    /// Refuses numbers that make no step, or would not in the f32 in which elements are stepped.
-    pub(super) fn check(&self) -> Result<(), NnError> {
+    /// Refuses numbers that make no step, or would not in the f32 in which elements are stepped. Optimizers check them too.
+    ///
+    /// # Errors
+    /// [`NnError::Parameter`] with the number and what is accepted.
+    pub fn check(&self) -> Result<(), NnError> {
         let finite = |x: f64| (x as f32).is_finite();
         let share = |x: f64| (0.0..1.0).contains(&x);
         let least = |x: f64| x >= 0.0 && finite(x);

@@ -17,9 +17,9 @@ pub enum BundleError {
         got: usize,
     },
     /// The first bytes are not those of a key bundle.
-    #[error("expected magic {expected:?}, got {got:?}")]
+    #[error("not a file of keys: it begins with `{}`, expected `{}`", got.escape_ascii(), expected.escape_ascii())]
     Magic {
-        /// `PFK1`.
+        /// `PFK1`, or that of another kind of keys.
         expected: [u8; 4],
         /// The first four bytes.
         got: [u8; 4],

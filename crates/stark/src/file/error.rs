@@ -11,6 +11,20 @@ use crate::VerifyError;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FileError {
+    /// The bytes are no file of a proof.
+    #[error("not a file of a proof, as `trefoil stark prove` writes it: {reason}")]
+    Encoding {
+        /// What the reader of the format found. It may repeat what is in the file.
+        reason: String,
+    },
+    /// The file is longer than any that is written or read.
+    #[error("expected the file of a proof with at most {most} bytes, got {got}")]
+    Size {
+        /// The most bytes.
+        most: usize,
+        /// Its bytes.
+        got: usize,
+    },
     /// The file is none of a proof.
     #[error("expected the format `{expected}`, got `{got}`")]
     Format {

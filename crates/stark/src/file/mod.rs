@@ -1,9 +1,11 @@
 //! Files of proofs: what is proven, and the proof.
 
+mod encoding;
 mod error;
 mod known;
 mod written;
 
+pub use encoding::FileEncoding;
 pub use error::FileError;
 pub use known::{KnownStatement, UseStatement};
 

@@ -15,7 +15,7 @@ const STWO: &str = "2.3";
 
 /// A file, field by field.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "the file of a proof")]
 pub(super) struct Written {
     format: String,
     version: u32,

@@ -115,7 +115,13 @@ impl DeviceLine {
         }
         let rounds_s = start.elapsed().as_secs_f64();
         samples.sort_by(f64::total_cmp);
-        Ok(Timing { name: self.id, median_s: samples[samples.len() / 2], best_s: samples[0], rounds_s })
+        Ok(Timing {
+            name: self.id,
+            median_s: samples[samples.len() / 2],
+            best_s: samples[0],
+            rounds_s,
+            elsewhere: false,
+        })
     }
 }
 

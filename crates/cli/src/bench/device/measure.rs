@@ -1,6 +1,6 @@
 //! Lines measured in this process, one after the other.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use backend_api::Queue as _;
 use runtime::{AnyQueue, Choice};
 use yardstick::{
@@ -12,6 +12,7 @@ use super::event::{Event, Machine, Measured};
 use crate::{
     args::BenchArgs,
     bench::{FULL, QUICK},
+    exit::Usage,
 };
 
 /// The lines of these arguments.
@@ -19,7 +20,8 @@ pub(super) fn chosen(args: &BenchArgs) -> Result<Vec<DeviceLine>> {
     let mut chosen = lines(if args.quick { Extent::Small } else { Extent::Full });
     let asked = |id: &str| if args.exact { id == args.filter } else { id.contains(&args.filter) };
     if !chosen.iter().any(|line| asked(&line.id)) {
-        bail!("no speed line {} `{}`", if args.exact { "is" } else { "contains" }, args.filter);
+        let relation = if args.exact { "is" } else { "contains" };
+        return Err(Usage(format!("no speed line {relation} `{}`", args.filter)).into());
     }
     // The copy stays: other lines are related to it. A single line is for somebody who has measured it.
     chosen.retain(|line| asked(&line.id) || (!args.exact && line.id == COPY));

@@ -48,10 +48,10 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
     /// Run one party, and wait for the other at this address; port 0 takes any free port.
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = super::super::address)]
     listen: Option<String>,
     /// Run one party, and connect to the other at this address.
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "listen")]
+    #[arg(long, value_name = "ADDRESS", value_parser = super::super::address, conflicts_with = "listen")]
     connect: Option<String>,
     #[command(flatten)]
     limits: LimitArgs,
