@@ -22,7 +22,7 @@ const TARGET: &str = "target/outside";
 const CUDA: [&str; 3] = ["cuda-backend", "cuda-loader", "cuda-sim"];
 
 /// Packages every library and builds the crates on the packages, without CUDA and with it; runs their tests and the README's
-/// examples, for which one library has to be enough.
+/// examples, for which one library has to be enough. Checks the program without CUDA.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     let root = sh.current_dir();
     let libraries = libraries(&root)?;
@@ -51,6 +51,9 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
             cmd!(sh, "cargo {task} --quiet --package {name} --tests --features cuda").env("CUDA_LIBRARY_PATH", &link);
         tally += check(&format!("{title}, with CUDA"), cuda);
     }
+    let manifest = root.join("crates/cli/Cargo.toml");
+    let program = cmd!(sh, "cargo check --quiet --locked --manifest-path {manifest} --no-default-features");
+    tally += check("program without CUDA, from outside", program.env_remove("CUDA_LIBRARY_PATH"));
     Ok(tally)
 }
 

@@ -18,12 +18,10 @@ mod report;
 mod stark;
 mod text;
 mod trace;
+#[cfg(feature = "cuda")]
 mod trials;
 
-use std::{
-    io::{self, Write as _},
-    process::ExitCode,
-};
+use std::process::ExitCode;
 
 use anyhow::Result;
 use runtime::{OpenError, SettingsError};
@@ -39,9 +37,10 @@ fn main() -> ExitCode {
     let result = run(&Cli::of_process());
     interrupt::wait_if_ending();
     let code = exit::code(result);
+    #[cfg(feature = "cuda")]
     if runtime::abandoned() {
         // Work hangs on the device, and the driver would wait for it as this process ends.
-        let _gone = io::stdout().flush();
+        let _gone = std::io::Write::flush(&mut std::io::stdout());
         runtime::exit_at_once(code);
     }
     ExitCode::from(code)
@@ -75,7 +74,13 @@ fn command(cli: &Cli) -> Result<()> {
         Command::Doctor(args) => doctor::run(args),
         Command::Conformance(args) => conformance::run(args),
         Command::Bench(args) => bench::run(args),
+        #[cfg(feature = "cuda")]
         Command::Trials(args) => trials::run(args),
+        #[cfg(not(feature = "cuda"))]
+        Command::Trials(_) => {
+            let (requested, reason) = (runtime::Choice::Sim, runtime::Unavailable::NotBuilt);
+            Err(OpenError::Unavailable { requested, reason }.into())
+        }
         Command::Pfss(args) => private::run(&args.command),
         Command::Stark(args) => stark::run(&args.command),
         Command::Nn(args) => nn::run(&args.command),

@@ -8,10 +8,9 @@ mod suite;
 use anyhow::{Result, bail};
 use conformance::Selection;
 
-pub(crate) use self::{
-    event::{Event, Run, Verdict},
-    show::Show,
-};
+#[cfg(feature = "cuda")]
+pub(crate) use self::event::{Event, Run, Verdict};
+pub(crate) use self::show::Show;
 use crate::{args::ConformanceArgs, exit::Usage};
 
 /// Runs the command.

@@ -65,6 +65,7 @@ pub(super) fn run(args: &ConformanceArgs, tell: &mut dyn FnMut(&Event) -> Result
         tell(&Event::NotRun { op, runs, reason })?;
     }
     drop(queue);
+    #[cfg(feature = "cuda")]
     for text in runtime::simulator_reports() {
         tell(&Event::Driver { text })?;
     }

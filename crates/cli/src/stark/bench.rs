@@ -116,6 +116,7 @@ impl UseStatement for Timing<'_> {
             unwatched.push(Unwatched::time("one graph", q, rounds, prove)?);
         }
         let not_recorded = match q {
+            #[cfg(feature = "cuda")]
             AnyQueue::Cuda(queue) if !graph.is_recorded() => {
                 Some(runtime::refused_recording(queue).unwrap_or_else(|| "no memory is left for it".to_owned()))
             }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, thread};
 use anyhow::{Context as _, Result, bail};
 use backend_api::Ranks;
 use clap::Args;
-use runtime::{AnyQueue, AnyRank, Link, Reach, Route};
+use runtime::{AnyQueue, AnyRank, Reach};
 use stark::{
     Collective, CollectiveError, Component, Digest, PcsConfig, Protocol, Residency, Stage, Statement, StatementProof,
     StatementProver,
@@ -107,19 +107,31 @@ pub(super) fn prove<S: Statement + Sync>(
     Ok(MadeOn { most_sent, routes, ..first })
 }
 
+/// Pairs of devices by the way between them.
+#[cfg(feature = "cuda")]
+fn pairs_by_route(rank: &AnyRank) -> BTreeMap<String, Vec<String>> {
+    let mut pairs = BTreeMap::<String, Vec<String>>::new();
+    for runtime::Link { from, to, route, .. } in rank.links() {
+        let route = match route {
+            runtime::Route::Peer => format!("by {route}"),
+            runtime::Route::Device | runtime::Route::Host(_) => route.to_string(),
+        };
+        pairs.entry(route).or_default().push(format!("{from} to {to}"));
+    }
+    pairs
+}
+
+#[cfg(not(feature = "cuda"))]
+const fn pairs_by_route(_: &AnyRank) -> BTreeMap<String, Vec<String>> {
+    BTreeMap::new()
+}
+
 /// The ways between devices, in words.
 fn routes(rank: &AnyRank) -> String {
     if rank.reach() == Reach::Nccl {
         return "all by NCCL".to_owned();
     }
-    let mut pairs = BTreeMap::<String, Vec<String>>::new();
-    for Link { from, to, route, .. } in rank.links() {
-        let route = match route {
-            Route::Peer => format!("by {route}"),
-            Route::Device | Route::Host(_) => route.to_string(),
-        };
-        pairs.entry(route).or_default().push(format!("{from} to {to}"));
-    }
+    let pairs = pairs_by_route(rank);
     match pairs.len() {
         0 => "through host memory".to_owned(),
         1 => format!("all {}", pairs.into_keys().collect::<String>()),

@@ -41,6 +41,7 @@ pub(super) fn run(args: &BenchArgs, choice: Choice, tell: &mut dyn FnMut(&Event)
         path: caps.path.clone(),
         driver: driver(&settings, &queue),
         cache_bytes: match &queue {
+            #[cfg(feature = "cuda")]
             AnyQueue::Cuda(queue) => Some(queue.device().info().cache_bytes),
             _ => None,
         },
@@ -61,6 +62,12 @@ pub(super) fn run(args: &BenchArgs, choice: Choice, tell: &mut dyn FnMut(&Event)
     tell(&Event::Closed)
 }
 
+#[cfg(not(feature = "cuda"))]
+const fn driver(_: &runtime::Settings, _: &AnyQueue) -> Option<String> {
+    None
+}
+
+#[cfg(feature = "cuda")]
 fn driver(settings: &runtime::Settings, queue: &AnyQueue) -> Option<String> {
     let AnyQueue::Cuda(_) = queue else { return None };
     let facts = runtime::cuda_facts(settings).ok()?;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::exit::Usage;
 
 /// The budgets of the build.
-const BUDGETS: &str = include_str!("../../../../ci/budgets.toml");
+const BUDGETS: &str = include_str!("../../../../../ci/budgets.toml");
 
 #[derive(Deserialize)]
 struct Budgets {
