@@ -74,6 +74,8 @@ TASKS
                            Needs cargo-fuzz (ci/install-tools); no nightly toolchain.
     mpi                    Ranks that are processes: the transport and proofs by 1, 2 and 4 processes of `mpirun` on this
                            machine. Needs ci/install-mpi.
+    pages                  Every page that the program writes, measured in a browser at 360 and 1280 pixels. Needs
+                           ci/install-chromium, and the program as the tests build it.
     outside                Packages every library, and builds crates on the packages in an empty folder, without CUDA and
                            with it: one on `trefoil` alone with the README's examples, and one on all.
     reference              Has the reference in Python and PyTorch write the golden files again, and compares them with the
@@ -129,6 +131,7 @@ fn main() -> ExitCode {
         Task::Tidy => with_shell(suite::tidy),
         Task::ConstantTime => with_shell(constant_time::run),
         Task::Mpi => with_shell(test::run_ranks),
+        Task::Pages => with_shell(test::run_pages),
         Task::Outside => with_shell(outside::run),
         Task::Reference => with_shell(|sh| test::reference(sh, test::PyTorch::Required)),
         Task::Fuzz { seconds } => with_shell(|sh| fuzz::run(sh, seconds)),
@@ -170,6 +173,7 @@ enum Task<'a> {
     Tidy,
     ConstantTime,
     Mpi,
+    Pages,
     Outside,
     Reference,
     Fuzz {
@@ -219,6 +223,7 @@ impl<'a> Task<'a> {
             ["tidy"] => Self::Tidy,
             ["constant-time"] => Self::ConstantTime,
             ["mpi"] => Self::Mpi,
+            ["pages"] => Self::Pages,
             ["outside"] => Self::Outside,
             ["reference"] => Self::Reference,
             ["fuzz"] => Self::Fuzz { seconds: fuzz::DEFAULT_SECONDS },
@@ -269,6 +274,7 @@ mod tests {
         assert_eq!(Task::parse(&["times", "--release"]).unwrap(), Task::Times(times));
         assert_eq!(Task::parse(&["constant-time"]).unwrap(), Task::ConstantTime);
         assert_eq!(Task::parse(&["mpi"]).unwrap(), Task::Mpi);
+        assert_eq!(Task::parse(&["pages"]).unwrap(), Task::Pages);
         let test_gpu = Task::TestGpu { sanitize: false, allow_none: true };
         assert_eq!(Task::parse(&["test-gpu", "--allow-none"]).unwrap(), test_gpu);
         for bad in [

@@ -4,6 +4,7 @@ mod changed;
 mod conformance;
 mod demo;
 mod host;
+mod pages;
 mod programs;
 mod ranks;
 mod reference;
@@ -15,6 +16,7 @@ use xshell::{Shell, cmd};
 
 pub(crate) use self::{
     changed::{TASK as CHANGED, run as run_changed},
+    pages::run as run_pages,
     ranks::run as run_ranks,
     reference::{PyTorch, run as reference},
 };
@@ -77,7 +79,7 @@ impl Tier {
 }
 
 /// Tiers in the order of the table. Each lane runs its tiers in this order.
-const TIERS: [Tier; 11] = [
+const TIERS: [Tier; 12] = [
     whole("rules", |sh, _| suite::tidy(sh)).concurrent(),
     Tier {
         name: "ptx",
@@ -109,6 +111,15 @@ const TIERS: [Tier; 11] = [
         "every entry point of pfss that takes a secret, under valgrind",
     ),
     Tier { name: "cpu and sim", run: on_cpu_and_sim, left_out: Some(conformance::LEFT_OUT), concurrent: false },
+    Tier {
+        name: "pages",
+        run: |sh, extent| match extent {
+            Extent::Usual => Ok(Tally::default()),
+            Extent::All => pages::run(sh),
+        },
+        left_out: Some("the program's pages in a browser, on a wide screen and on a narrow one"),
+        concurrent: false,
+    },
     slow(
         "stwo plug-in",
         |sh, extent| match extent {

@@ -148,7 +148,9 @@ fn environment(path: &str, fact: &Fact, report: &mut impl FnMut(String)) {
         // Facts that cargo states about the build are not the user's environment.
         What::Macro { name, argument }
             if (name == "env" || name == "option_env")
-                && !argument.as_deref().is_some_and(|variable| variable.starts_with("CARGO_")) =>
+                && !argument
+                    .as_deref()
+                    .is_some_and(|variable| variable.starts_with("CARGO_") || variable == "OUT_DIR") =>
         {
             report(format!("`{name}!` reads the environment; only crate `runtime` may"));
         }

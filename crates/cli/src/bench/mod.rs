@@ -3,7 +3,6 @@
 mod device;
 
 use std::{
-    fs,
     io::{self, Write as _},
     time::Duration,
 };
@@ -79,7 +78,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     bar.finish_and_clear();
     let results = Results {
         version: env!("CARGO_PKG_VERSION"),
-        machine: machine(),
+        machine: report::machine(),
         path: runtime::cpu()?.caps().path.clone(),
         rounds: effort.rounds,
         lines,
@@ -89,7 +88,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
         json.finish(&serde_json::to_vec_pretty(&results)?)?;
     }
     if let Some(html) = html {
-        html.finish(page(&results)?.to_html().as_bytes())?;
+        html.finish(page(&results).to_html().as_bytes())?;
     }
     Ok(())
 }
@@ -156,22 +155,6 @@ fn with_prefix(value: f64) -> String {
     }
 }
 
-/// The processor's name, where the system reports it.
-fn machine() -> String {
-    let told = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let value = |key: &str| {
-        told.lines()
-            .find(|line| line.starts_with(key))
-            .and_then(|line| line.split(':').nth(1))
-            .map(|v| v.trim().to_owned())
-    };
-    match (value("model name"), value("cpu family"), value("model\t")) {
-        (Some(name), Some(family), Some(model)) => format!("{name} (family {family}, model {model})"),
-        (Some(name), ..) => name,
-        _ => std::env::consts::ARCH.to_owned(),
-    }
-}
-
 const HEAD: [&str; 5] = ["line", "contender", "median", "ours / this", "goal"];
 
 fn rows(results: &Results) -> Vec<Vec<String>> {
@@ -202,28 +185,28 @@ fn print(results: &Results) -> io::Result<()> {
     writeln!(out, "{}; {}; medians of {} interleaved rounds, one thread", results.machine, results.path, results.rounds)
 }
 
-fn page(results: &Results) -> Result<report::Page> {
+fn page(results: &Results) -> report::Page {
     let sections = results.lines.iter().map(|line| {
         let values: Vec<_> = line.contenders.iter().map(|c| (c.name.clone(), line.work / c.median_s / 1e6)).collect();
-        Ok(report::Section {
+        report::Section {
             heading: line.id.clone(),
             facts: line.goals.iter().map(|goal| (goal.text.clone(), goal.verdict.to_owned())).collect(),
-            pictures: vec![report::bars(&line.id, &format!("M {}/s", line.unit), &values)?],
+            pictures: vec![report::bars_beside_peers(&line.id, &format!("M {}/s", line.unit), &values)],
             table: None,
-        })
+        }
     });
-    let mut sections: Vec<_> = sections.collect::<Result<_>>()?;
+    let mut sections: Vec<_> = sections.collect();
     sections.push(report::Section {
         heading: "All lines".into(),
         table: Some(report::Table { head: HEAD.map(str::to_owned).into(), rows: rows(results) }),
         ..report::Section::default()
     });
-    Ok(report::Page {
+    report::Page {
         title: "Trefoil speed lines".into(),
         lead: format!(
             "{}; {}; medians of {} interleaved rounds, one thread.",
             results.machine, results.path, results.rounds
         ),
         sections,
-    })
+    }
 }

@@ -54,14 +54,14 @@ pub(crate) fn run(ctx: &Context) -> Result<Findings> {
     found.fact("rounds", client.rounds);
     found.fact("keys per party", format!("{} KiB", client.key_bytes >> 10));
     let seconds: Vec<_> = client.steps.iter().map(|step| (step.step.clone(), step.seconds * 1e3)).collect();
-    found.picture(report::bars("client, time per step", "ms", &seconds)?);
+    found.picture(report::bars("client, time per step", "ms", &seconds));
     let kib = |bytes: u64| bytes as f64 / 1024.0;
     let bytes = [
         ("keys of one party".to_owned(), kib(client.key_bytes)),
         ("sent by the client".to_owned(), kib(client.sent_bytes)),
         ("sent by the server".to_owned(), kib(server.sent_bytes)),
     ];
-    found.picture(report::bars("bytes", "KiB", &bytes)?);
+    found.picture(report::bars("bytes", "KiB", &bytes));
     Ok(found)
 }
 

@@ -102,9 +102,9 @@ impl Findings {
         self.times.push((step.to_owned(), time));
     }
 
-    /// Adds an SVG picture.
-    pub(crate) fn picture(&mut self, svg: String) {
-        self.pictures.push(svg);
+    /// Adds a picture.
+    pub(crate) fn picture(&mut self, html: String) {
+        self.pictures.push(html);
     }
 
     /// The findings for a terminal.
@@ -118,7 +118,7 @@ impl Findings {
     /// The findings for the report.
     pub(crate) fn into_section(self) -> Result<report::Section> {
         let times: Vec<_> = self.times.iter().map(|(step, time)| (step.clone(), time.as_secs_f64() * 1e3)).collect();
-        let mut pictures = vec![report::bars("time per step", "ms", &times)?];
+        let mut pictures = vec![report::bars("time per step", "ms", &times)];
         pictures.extend(self.pictures);
         Ok(report::Section { heading: self.title.to_owned(), facts: self.facts, pictures, table: None })
     }

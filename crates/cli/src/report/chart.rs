@@ -1,12 +1,21 @@
-//! SVG charts.
+//! Pictures: bars as HTML, curves as SVG.
 
-use core::ops::Range;
+use core::{fmt::Write as _, ops::Range};
 
 use anyhow::{Result, anyhow};
 use plotters::{coord::types::RangedCoordf64, prelude::*};
 
+use super::escape;
+
+/// Readable on light and on dark pages.
 const COLOURS: [RGBColor; 4] =
-    [RGBColor(31, 99, 171), RGBColor(217, 119, 32), RGBColor(58, 145, 86), RGBColor(150, 60, 140)];
+    [RGBColor(66, 133, 205), RGBColor(217, 119, 32), RGBColor(58, 150, 92), RGBColor(170, 86, 165)];
+
+/// Widths and heights of a curve: where there is room, and on a telephone. One of them is shown.
+const SIZES: [(&str, (u32, u32)); 2] = [("room", (760, 320)), ("narrow", (310, 260))];
+
+/// From this ratio of the greatest to the least on, values are drawn by their logarithms.
+const DECADES: f64 = 100.0;
 
 /// A named sequence of points.
 pub(crate) struct Series {
@@ -15,44 +24,36 @@ pub(crate) struct Series {
 }
 
 /// Horizontal bars, the first on top, each with its value in `unit`.
-pub(crate) fn bars(title: &str, unit: &str, values: &[(String, f64)]) -> Result<String> {
-    let mut svg = String::new();
-    let count = values.len();
-    let highest = values.iter().map(|(_, value)| *value).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
-    {
-        let root = SVGBackend::with_string(&mut svg, (760, 60 + 28 * count as u32)).into_drawing_area();
-        let draw = || -> Result<(), Box<dyn std::error::Error>> {
-            root.fill(&WHITE)?;
-            let mut chart = ChartBuilder::on(&root)
-                .caption(title, ("sans-serif", 16))
-                .margin(8)
-                .margin_right(90)
-                .set_label_area_size(LabelAreaPosition::Left, 210)
-                .build_cartesian_2d(0.0..highest, 0.0..count as f64)?;
-            let row = |index: usize| (count - 1 - index) as f64;
-            chart.draw_series(values.iter().enumerate().map(|(i, (_, value))| {
-                Rectangle::new([(0.0, row(i) + 0.2), (*value, row(i) + 0.8)], COLOURS[0].filled())
-            }))?;
-            chart.draw_series(values.iter().enumerate().map(|(i, (_, value))| {
-                let text = format!("{} {unit}", short(*value));
-                EmptyElement::at((*value, row(i) + 0.5)) + Text::new(text, (6, -7), ("sans-serif", 13))
-            }))?;
-            chart.draw_series(values.iter().enumerate().map(|(i, (label, _))| {
-                EmptyElement::at((0.0, row(i) + 0.5)) + Text::new(label.clone(), (-214, -7), ("sans-serif", 13))
-            }))?;
-            root.present()?;
-            Ok(())
-        };
-        draw().map_err(|e| anyhow!("chart `{title}`: {e}"))?;
-    }
-    Ok(svg)
+pub(crate) fn bars(title: &str, unit: &str, values: &[(String, f64)]) -> String {
+    drawn_bars(title, unit, values, values.len())
 }
 
-/// Lines through points, each with its name.
+/// [`bars`] of which the first is ours, and those of peers have another colour.
+pub(crate) fn bars_beside_peers(title: &str, unit: &str, values: &[(String, f64)]) -> String {
+    drawn_bars(title, unit, values, 1)
+}
+
+fn drawn_bars(title: &str, unit: &str, values: &[(String, f64)], ours: usize) -> String {
+    let highest = values.iter().map(|(_, value)| *value).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
+    let mut html = format!("<figure><figcaption>{}</figcaption>\n<div class=\"bars\">\n", escape(title));
+    for (i, (label, value)) in values.iter().enumerate() {
+        let (class, width) = (if i < ours { "ours" } else { "peer" }, (100.0 * value / highest).clamp(0.0, 100.0));
+        let (label, value) = (escape(label), short(*value));
+        let _ = writeln!(
+            html,
+            "<span>{label}</span><span class=\"{class}\"><i style=\"width:{width:.1}%\"></i></span><span>{value} {}</span>",
+            escape(unit)
+        );
+    }
+    html.push_str("</div></figure>\n");
+    html
+}
+
+/// Lines through points, each with its name; the vertical axis is logarithmic where values span decades.
 pub(crate) fn lines(title: &str, x: &str, y: &str, series: &[Series]) -> Result<String> {
     let points = series.iter().flat_map(|one| one.points.iter().copied());
     let coloured: Vec<_> = series.iter().zip(COLOURS.into_iter().cycle()).collect();
-    plot(title, [x, y], points, &coloured, |_| Ok(()))
+    plot(title, [x, y], points, &coloured, |_, _| Ok(()))
 }
 
 /// What is predicted from a point on, with bounds around it, beside what came.
@@ -70,13 +71,12 @@ pub(crate) struct Fan {
 pub(crate) fn fan(title: &str, x: &str, y: &str, fan: &Fan) -> Result<String> {
     let lines = fan.members.iter().chain([&fan.actual.points, &fan.mean.points]).flatten().copied();
     let points = lines.chain(fan.bounds.iter().flat_map(|&[x, low, high]| [(x, low), (x, high)]));
-    plot(title, [x, y], points, &[(&fan.actual, COLOURS[0]), (&fan.mean, COLOURS[1])], |chart| {
+    plot(title, [x, y], points, &[(&fan.actual, COLOURS[0]), (&fan.mean, COLOURS[1])], |chart, scale| {
         let there = fan.bounds.iter().map(|&[x, low, _]| (x, low));
         let back = fan.bounds.iter().rev().map(|&[x, _, high]| (x, high));
-        let around = there.chain(back).filter(can_be_drawn).collect::<Vec<_>>();
-        chart.draw_series([Polygon::new(around, COLOURS[1].mix(0.18))])?;
+        chart.draw_series([Polygon::new(scale.placed(there.chain(back)), COLOURS[1].mix(0.18))])?;
         for member in &fan.members {
-            chart.draw_series(LineSeries::new(member.iter().copied().filter(can_be_drawn), COLOURS[1].mix(0.45)))?;
+            chart.draw_series(LineSeries::new(scale.placed(member.iter().copied()), COLOURS[1].mix(0.45)))?;
         }
         Ok(())
     })
@@ -88,48 +88,94 @@ type Fault = Box<dyn std::error::Error>;
 /// Axes with something to draw on.
 type Axes<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
+/// How values are placed on the vertical axis.
+#[derive(Clone, Copy)]
+enum Scale {
+    Linear,
+    Logarithmic,
+}
+
+impl Scale {
+    /// That of these points.
+    fn of(points: impl Iterator<Item = (f64, f64)>) -> Self {
+        let (least, most) = points.fold((f64::INFINITY, 0.0), |(least, most), (_, y)| (y.min(least), y.max(most)));
+        if least > 0.0 && most >= DECADES * least { Self::Logarithmic } else { Self::Linear }
+    }
+
+    fn place(self, y: f64) -> f64 {
+        match self {
+            Self::Linear => y,
+            Self::Logarithmic => y.log10(),
+        }
+    }
+
+    /// The value at a place.
+    fn value(self, place: f64) -> f64 {
+        match self {
+            Self::Linear => place,
+            Self::Logarithmic => 10f64.powf(place),
+        }
+    }
+
+    /// The points that can be drawn, on these axes.
+    fn placed(self, points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
+        points.filter(can_be_drawn).map(|(x, y)| (x, self.place(y))).filter(can_be_drawn).collect()
+    }
+}
+
 /// Named series over what lies `beneath` them, on axes that have room for all points.
 fn plot(
     title: &str,
     [x, y]: [&str; 2],
     points: impl Iterator<Item = (f64, f64)> + Clone,
     series: &[(&Series, RGBColor)],
-    beneath: impl Fn(&mut Axes<'_, '_>) -> Result<(), Fault>,
+    beneath: impl Fn(&mut Axes<'_, '_>, Scale) -> Result<(), Fault>,
 ) -> Result<String> {
-    let points = points.filter(can_be_drawn);
-    let (wide, high) = (span(points.clone().map(|p| p.0)), span(points.map(|p| p.1)));
-    let mut svg = String::new();
-    {
-        let root = SVGBackend::with_string(&mut svg, (760, 340)).into_drawing_area();
-        let draw = || -> Result<(), Fault> {
-            root.fill(&WHITE)?;
-            let mut chart = ChartBuilder::on(&root)
-                .caption(title, ("sans-serif", 16))
-                .margin(10)
-                .margin_right(24)
-                .set_label_area_size(LabelAreaPosition::Left, 60)
-                .set_label_area_size(LabelAreaPosition::Bottom, 40)
-                .build_cartesian_2d(wide.clone(), high.clone())?;
-            let place = |x: &f64| format!("{x:.3}").trim_end_matches('0').trim_end_matches('.').to_owned();
-            let mut mesh = chart.configure_mesh();
-            mesh.x_desc(x).y_desc(y).x_label_formatter(&place).light_line_style(TRANSPARENT).draw()?;
-            beneath(&mut chart)?;
-            for &(one, colour) in series {
-                let style = colour.stroke_width(2);
-                chart
-                    .draw_series(LineSeries::new(one.points.iter().copied().filter(can_be_drawn), style))?
-                    .label(one.name.clone())
-                    .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
-            }
-            let mut names = chart.configure_series_labels();
-            names.position(SeriesLabelPosition::UpperRight).background_style(WHITE.mix(0.8));
-            names.border_style(TRANSPARENT).draw()?;
-            root.present()?;
-            Ok(())
-        };
-        draw().map_err(|e| anyhow!("chart `{title}`: {e}"))?;
+    let scale = Scale::of(points.clone().filter(can_be_drawn));
+    let points = scale.placed(points);
+    let (wide, high) = (span(points.iter().map(|p| p.0)), span(points.iter().map(|p| p.1)));
+    let mut html = format!("<figure><figcaption>{}</figcaption>\n<p class=\"names\">", escape(title));
+    for (one, RGBColor(r, g, b)) in series {
+        let _ = write!(html, "<span><i style=\"background:rgb({r},{g},{b})\"></i>{}</span> ", escape(&one.name));
     }
-    Ok(svg)
+    let logarithmic = if matches!(scale, Scale::Logarithmic) { ", logarithmic" } else { "" };
+    let _ = writeln!(html, "</p><p class=\"axis\">{}{logarithmic}</p>", escape(y));
+    for (class, size) in SIZES {
+        let mut svg = String::new();
+        {
+            let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+            let draw = || -> Result<(), Fault> {
+                let mut chart = ChartBuilder::on(&root)
+                    .margin(8)
+                    .margin_right(24)
+                    .set_label_area_size(LabelAreaPosition::Left, 56)
+                    .set_label_area_size(LabelAreaPosition::Bottom, 24)
+                    .build_cartesian_2d(wide.clone(), high.clone())?;
+                let mut mesh = chart.configure_mesh();
+                mesh.label_style(("sans-serif", 16)).light_line_style(TRANSPARENT);
+                mesh.x_labels(size.0 as usize / 90).y_labels(6);
+                mesh.x_label_formatter(&|x| trimmed(*x)).y_label_formatter(&|y| short(scale.value(*y))).draw()?;
+                beneath(&mut chart, scale)?;
+                for &(one, colour) in series {
+                    let line = scale.placed(one.points.iter().copied());
+                    chart.draw_series(LineSeries::new(line, colour.stroke_width(2)))?;
+                }
+                root.present()?;
+                Ok(())
+            };
+            draw().map_err(|e| anyhow!("chart `{title}`: {e}"))?;
+        }
+        // Text, axes and grid in the colour of the page's text; a title for those who hear it.
+        let svg = svg.replace("\"#000000\"", "\"currentColor\"");
+        let named = format!("<svg class=\"{class}\" role=\"img\" aria-label=\"{}\" ", escape(title));
+        html.push_str(&svg.replacen("<svg ", &named, 1).replacen(
+            '>',
+            &format!("><title>{}</title>", escape(title)),
+            1,
+        ));
+    }
+    let _ = writeln!(html, "<p class=\"axis end\">{}</p></figure>", escape(x));
+    Ok(html)
 }
 
 /// Whether axes have room for a point: they need finite spans.
@@ -145,9 +191,15 @@ fn span(values: impl Iterator<Item = f64> + Clone) -> Range<f64> {
     if low < high { low..high } else { middle - 0.5..middle + 0.5 }
 }
 
+/// At most three digits after the point.
+fn trimmed(value: f64) -> String {
+    format!("{value:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// Three significant digits.
 fn short(value: f64) -> String {
     match value.abs() {
+        v if v >= 1e6 || (v > 0.0 && v < 1e-3) => format!("{value:.2e}"),
         v if v >= 100.0 => format!("{value:.0}"),
         v if v >= 10.0 => format!("{value:.1}"),
         v if v >= 1.0 || v == 0.0 => format!("{value:.2}"),
@@ -170,7 +222,31 @@ mod tests {
         assert_eq!(lines("", "", "", &[series(&[&[1.0, 2.0][..], &lost].concat())]).unwrap(), plain);
         assert!(lines("", "", "", &[series(&lost)]).is_ok());
         let bounds = lost.iter().map(|&most| [0.0, 1.0, most]).collect();
+        // Both widths have their title, and no colour that a dark page would hide.
+        assert!(plain.matches("<svg class=").count() == 2 && plain.matches("<title>").count() == 2);
+        assert!(!plain.contains("#000000") && !plain.contains("#FFFFFF"), "{plain}");
         let fanned = Fan { actual: series(&[1.0]), members: vec![], mean: series(&lost), bounds };
         assert!(fan("", "", "", &fanned).is_ok());
+    }
+
+    #[test]
+    fn decades_are_drawn_by_their_logarithms() {
+        let drawn = |values: &[f64]| {
+            let points = values.iter().enumerate().map(|(x, &y)| (x as f64, y)).collect();
+            lines("", "", "loss", &[Series { name: "loss".to_owned(), points }]).unwrap()
+        };
+        assert!(drawn(&[1e-3, 1.0]).contains("loss, logarithmic"));
+        for linear in [&[0.0, 1.0][..], &[-1.0, 1000.0], &[1.0, 99.0], &[]] {
+            assert!(!drawn(linear).contains("logarithmic"), "{linear:?}");
+        }
+    }
+
+    #[test]
+    fn bars_of_peers_are_told_apart() {
+        let values = ["a", "b", "c"].map(|name| (name.to_owned(), 1.0));
+        let count = |html: &str, class: &str| html.matches(&format!("class=\"{class}\"")).count();
+        let (alone, beside) = (bars("", "", &values), bars_beside_peers("", "", &values));
+        assert_eq!([count(&alone, "ours"), count(&alone, "peer")], [3, 0]);
+        assert_eq!([count(&beside, "ours"), count(&beside, "peer")], [1, 2]);
     }
 }

@@ -240,7 +240,7 @@ fn write(
         writeln!(text, "{name:<22} {value}")?;
     }
     if let Some((html, path)) = html.zip(args.html.as_deref()) {
-        html.finish(page(&made.times, facts)?.to_html().as_bytes())?;
+        html.finish(page(&made.times, facts).to_html().as_bytes())?;
         writeln!(text, "{:<22} {}", "report", shown(&path.to_string_lossy()))?;
     }
     tell(&text)
@@ -289,17 +289,17 @@ fn facts(
     ]
 }
 
-fn page(times: &[(String, Duration)], facts: Vec<(String, String)>) -> Result<report::Page> {
+fn page(times: &[(String, Duration)], facts: Vec<(String, String)>) -> report::Page {
     let times: Vec<_> = times.iter().map(|(stage, time)| (stage.clone(), time.as_secs_f64() * 1e3)).collect();
     let section = report::Section {
         heading: "Stages".to_owned(),
         facts,
-        pictures: vec![report::bars("time of each stage", "ms", &times)?],
+        pictures: vec![report::bars("time of each stage", "ms", &times)],
         table: None,
     };
-    Ok(report::Page {
+    report::Page {
         title: "Trefoil: a STARK proof".to_owned(),
         lead: "The proof was verified after it was made.".to_owned(),
         sections: vec![section],
-    })
+    }
 }

@@ -14,7 +14,7 @@ fn a_network_learns_digits_and_says_what_they_are() {
     let said = text(&train.assert().success().get_output().stdout.clone());
     assert!(said.contains("64-64-10") && said.contains("1437 to train, 360 to test"), "{said}");
     let page = fs::read_to_string(at("page")).unwrap();
-    assert!(page.matches("<svg").count() == 2 && !page.contains("NaN"), "{page}");
+    assert!(page.matches("<svg").count() == 4 && !page.contains("NaN"), "{page}");
 
     let mut predict = trefoil();
     predict.args(["nn", "predict", "--model"]).arg(at("model")).arg("--out").arg(at("classes"));
@@ -118,7 +118,7 @@ fn an_ensemble_learns_how_a_loss_falls_and_goes_on_with_it() {
     assert!(said.lines().any(|line| line.trim_start().starts_with("239 ")), "{said}");
     assert_eq!(fs::metadata(at("losses")).unwrap().len(), 128 + 4 * 5 * 21);
     let page = fs::read_to_string(at("page")).unwrap();
-    assert!(page.matches("<svg").count() == 2 && page.contains("polygon") && !page.contains("NaN"));
+    assert!(page.matches("<svg").count() == 4 && page.contains("polygon") && !page.contains("NaN"));
 }
 
 #[test]

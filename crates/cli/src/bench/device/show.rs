@@ -80,11 +80,11 @@ pub(super) fn write_html(results: &Results, path: &Path) -> Result<()> {
     let mut pictures = Vec::new();
     let of_copy = shares(|line| line.of_copy);
     if !of_copy.is_empty() {
-        pictures.push(report::bars("Memory traffic as a share of the copy's", "%", &of_copy)?);
+        pictures.push(report::bars("Memory traffic as a share of the copy's", "%", &of_copy));
     }
     let beside = shares(Line::of_peer);
     if let Some(peer) = results.peer.as_ref().filter(|_| !beside.is_empty()) {
-        pictures.push(report::bars(&format!("Our speed as a share of that of {}", peer.name), "%", &beside)?);
+        pictures.push(report::bars(&format!("Our speed as a share of that of {}", peer.name), "%", &beside));
     }
     let mut facts: Vec<_> =
         results.peer_only.iter().map(|(id, seconds)| (id.clone(), format!("{:.1} us", seconds * 1e6))).collect();
