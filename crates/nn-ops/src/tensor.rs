@@ -78,6 +78,37 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
         Ok(Self { view: self.view, layout })
     }
 
+    /// The same tensor with a shorter lifetime. In code that is generic over the queue, views do not shorten by themselves, and operands
+    /// that an op takes in one list share a lifetime.
+    ///
+    /// ```
+    /// use backend_api::{Element, Queue};
+    /// use nn_ops::{Tensor, TensorRef};
+    ///
+    /// /// Elements of both, in this order.
+    /// fn elements<Q: Queue, T: Element>(of: [TensorRef<'_, Q, T>; 2]) -> [usize; 2] {
+    ///     of.map(|tensor| tensor.layout().numel())
+    /// }
+    ///
+    /// /// `x` lives longer than what is made here.
+    /// fn beside_zeros<Q: Queue>(q: &Q, x: TensorRef<'_, Q, f32>) -> Result<[usize; 2], nn_ops::NnError> {
+    ///     let own = Tensor::<Q, f32>::from_values(q, &[2], &[0.0; 2])?;
+    ///     Ok(elements([x.shorten(), own.at()]))
+    /// }
+    ///
+    /// let q = runtime::cpu()?;
+    /// let x = Tensor::from_values(&q, &[3], &[1.0f32; 3])?;
+    /// assert_eq!(beside_zeros(&q, x.at())?, [3, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn shorten<'s>(&self) -> TensorRef<'s, Q, T>
+    where
+        'a: 's,
+    {
+        TensorRef { view: Q::Buf::<T>::shorten(self.view), layout: self.layout }
+    }
+
     /// The layout.
     #[must_use]
     pub fn layout(&self) -> &Layout {
@@ -190,6 +221,15 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
     pub fn narrowed(self, axis: usize, range: Range<usize>) -> Result<Self, NnError> {
         let (first, layout) = self.layout.narrowed("slice", axis, range)?;
         Self::new(self.view.slice(first..first + layout.span())?, layout)
+    }
+
+    /// The same tensor with a shorter lifetime, as by [`TensorRef::shorten`].
+    #[must_use]
+    pub fn shorten<'s>(self) -> TensorMut<'s, Q, T>
+    where
+        'a: 's,
+    {
+        TensorMut { view: Q::Buf::<T>::shorten_mut(self.view), layout: self.layout }
     }
 
     /// Gives the view back.

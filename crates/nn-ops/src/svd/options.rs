@@ -4,10 +4,10 @@
 /// singular values to a power that is greater by two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SvdPower {
-    /// Two, with which the error is within 0.5 % of the best even where singular values fall slowly.
+    /// Two. [`SvdPlan`](crate::SvdPlan) states the errors by rank.
     #[default]
     Auto,
-    /// So many, at most 64; with one, the error stays within 2 %, and with none it may be half as large again as the best.
+    /// So many, at most 64; with none, the error may be half as large again as the best.
     Given(usize),
 }
 
@@ -24,7 +24,7 @@ impl SvdPower {
 /// Options of a [`SvdPlan`](crate::SvdPlan).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SvdOptions {
-    /// Columns of the sketch beyond the rank.
+    /// Columns of the sketch beyond the rank, as far as there are at most 96 in all.
     pub oversample: usize,
     /// Power iterations.
     pub power: SvdPower,

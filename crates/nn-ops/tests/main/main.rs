@@ -13,3 +13,4 @@ mod resume;
 mod rollouts;
 mod soak;
 mod step;
+mod truncation;
