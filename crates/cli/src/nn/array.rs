@@ -1,18 +1,31 @@
 //! Arrays of numbers in NumPy's files and in safetensors.
 
-use std::path::Path;
+use std::{
+    io::{Cursor, Read as _},
+    path::Path,
+};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use nn_ops::io::{NpyArray, read_npy, read_safetensors};
+use zip::ZipArchive;
 
 use crate::{files, text::shown};
 
 /// What files of NumPy begin with.
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The numbers in a file of NumPy, converted to f32, or of the tensor `name` in safetensors.
+/// What archives begin with, such as those of `np.savez`.
+const ARCHIVE_MAGIC: &[u8] = b"PK\x03\x04";
+
+/// The most bytes of an array in an archive, which takes up to a thousandth of them.
+const MOST_UNPACKED: u64 = 1 << 32;
+
+/// The numbers in a file of NumPy, converted to f32, or of the array or tensor `name` in an archive of NumPy or in safetensors.
 pub(super) fn numbers(path: &Path, name: &str) -> Result<NpyArray<f32>> {
     read(path, |bytes| {
+        if bytes.starts_with(ARCHIVE_MAGIC) {
+            return Ok(read_npy(&unpacked(bytes, name)?)?);
+        }
         if !bytes.starts_with(MAGIC) {
             let mut tensors = read_safetensors(bytes)?;
             let tensor = tensors.remove(name).with_context(|| format!("there is no tensor `{name}`"))?;
@@ -22,9 +35,33 @@ pub(super) fn numbers(path: &Path, name: &str) -> Result<NpyArray<f32>> {
     })
 }
 
-/// The class numbers in a file of NumPy: integers from 0 on.
+/// The class numbers in a file of NumPy, or of the array `labels` in an archive: integers from 0 on.
 pub(super) fn classes(path: &Path) -> Result<NpyArray<u32>> {
-    read(path, |bytes| Ok(read_npy(bytes)?))
+    read(path, |bytes| {
+        if bytes.starts_with(ARCHIVE_MAGIC) {
+            return Ok(read_npy(&unpacked(bytes, "labels")?)?);
+        }
+        Ok(read_npy(bytes)?)
+    })
+}
+
+/// The file of the array `name` in an archive, or of its only array.
+fn unpacked(bytes: &[u8], name: &str) -> Result<Vec<u8>> {
+    let mut archive = ZipArchive::new(Cursor::new(bytes))?;
+    let stored = archive.file_names().filter_map(|name| Some(name.ok()?.strip_suffix(".npy")?.to_owned()));
+    let stored: Vec<String> = stored.collect();
+    let chosen = match &stored[..] {
+        [only] => only,
+        _ => stored.iter().find(|&stored| stored == name).with_context(|| {
+            let stored = stored.join(", ");
+            format!("there is no array `{name}` among those of the archive: {stored}")
+        })?,
+    };
+    let file = archive.by_name(&format!("{chosen}.npy"))?;
+    let mut unpacked = Vec::new();
+    let read = file.take(MOST_UNPACKED + 1).read_to_end(&mut unpacked)?;
+    ensure!(read as u64 <= MOST_UNPACKED, "array `{chosen}`: expected at most {MOST_UNPACKED} bytes");
+    Ok(unpacked)
 }
 
 /// What `parse` makes of a file, whose errors name it and show what stands in it as text that is safe to print.
@@ -52,7 +89,10 @@ pub(super) fn matrix<T>(array: &NpyArray<T>, what: &str) -> Result<[usize; 2]> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use nn_ops::io::{NpyElement, Tensor, Tensors, write_npy, write_safetensors};
+    use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
     use super::*;
 
@@ -87,6 +127,37 @@ mod tests {
         assert!(negative.contains("expected a value of u32, got -1"), "{negative}");
         let other = format!("{:#}", classes(array(vec![1.0f32]).path()).unwrap_err());
         assert!(other.contains("<f4"), "{other}");
+    }
+
+    /// An archive as `np.savez` and `np.savez_compressed` write it.
+    fn archive(arrays: &[(&str, Vec<u8>)], method: CompressionMethod) -> tempfile::NamedTempFile {
+        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+        let options = SimpleFileOptions::default().compression_method(method);
+        for (name, bytes) in arrays {
+            archive.start_file(format!("{name}.npy"), options).unwrap();
+            archive.write_all(bytes).unwrap();
+        }
+        file(&archive.finish().unwrap().into_inner())
+    }
+
+    #[test]
+    fn arrays_are_taken_from_archives_by_their_names() {
+        let bytes = |data: Vec<i64>| write_npy(&NpyArray { shape: vec![data.len()], data }).unwrap();
+        let (x, y) = (bytes(vec![3; 1000]), bytes(vec![1; 1000]));
+        for method in [CompressionMethod::Stored, CompressionMethod::Deflated] {
+            let both = archive(&[("inputs", x.clone()), ("labels", y.clone())], method);
+            assert_eq!(numbers(both.path(), "inputs").unwrap().data, vec![3.0; 1000]);
+            assert_eq!(classes(both.path()).unwrap().data, vec![1; 1000]);
+            let only = archive(&[("arr_0", x.clone())], method);
+            assert_eq!(numbers(only.path(), "inputs").unwrap().data, vec![3.0; 1000]);
+            let others = archive(&[("x", x.clone()), ("y", y.clone())], method);
+            let refused = format!("{:#}", numbers(others.path(), "inputs").unwrap_err());
+            assert!(refused.ends_with("there is no array `inputs` among those of the archive: x, y"), "{refused}");
+            let whole = std::fs::read(both.path()).unwrap();
+            for len in (4..whole.len()).step_by(7) {
+                assert!(numbers(file(&whole[..len]).path(), "inputs").is_err(), "{len}");
+            }
+        }
     }
 
     #[test]

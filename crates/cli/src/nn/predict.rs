@@ -33,11 +33,11 @@ pub(crate) struct PredictArgs {
     /// Trefoil wrote].
     #[arg(long, value_name = "LAYOUT")]
     layout: Option<model::WeightLayout>,
-    /// Features, [rows, features] of any numbers: a NumPy file, or safetensors with a tensor `inputs`.
+    /// Features, [rows, features] of any numbers: a NumPy file, or an archive of NumPy or safetensors with `inputs`.
     /// [default: the handwritten digits to test with]
     #[arg(long, value_name = "FILE")]
     inputs: Option<PathBuf>,
-    /// The class of each row, from 0: a NumPy file of integers or booleans.
+    /// The class of each row, from 0: a NumPy file of integers or booleans, or an archive of NumPy with `labels`.
     #[arg(long, value_name = "FILE", requires = "inputs")]
     labels: Option<PathBuf>,
     /// Write the classes to FILE, a NumPy file of 32-bit integers.

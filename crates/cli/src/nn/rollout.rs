@@ -39,7 +39,7 @@ const STOCHASTIC: usize = 8;
 /// worst of these. What the history holds after that row is compared.
 #[derive(Args, Debug)]
 pub(crate) struct RolloutArgs {
-    /// The history: a NumPy file of rows, or safetensors with a tensor `history`, whose first column is the loss, above 0, and
+    /// The history: a NumPy file of rows, or an archive of NumPy or safetensors with `history`, whose first column is the loss, above 0, and
     /// whose others are features such as the rate. `trefoil nn train --history` writes one.
     #[arg(long, value_name = "FILE")]
     history: PathBuf,
