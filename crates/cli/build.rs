@@ -1,4 +1,4 @@
-//! The commit that a release is built from, for the footers of reports.
+//! The commit at which a release is built, for the footers of reports.
 
 use std::{env, error::Error, fs, path::Path, process::Command};
 
@@ -8,15 +8,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     let commit = is_release.then(commit).flatten().unwrap_or_else(|| "unknown".to_owned());
     fs::write(Path::new(&env::var("OUT_DIR")?).join("commit"), commit)?;
     println!("cargo:rerun-if-changed=build.rs");
-    let log = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../../.git/logs/HEAD");
-    if is_release && log.exists() {
-        println!("cargo:rerun-if-changed={}", log.display());
+    if is_release && let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
+        println!("cargo:rerun-if-changed={log}");
     }
     Ok(())
 }
 
+/// The commit, if this folder is where it belongs and not a copy within another repository.
 fn commit() -> Option<String> {
-    let git = Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output().ok()?;
-    let commit = String::from_utf8(git.stdout).ok()?;
-    git.status.success().then(|| commit.trim().to_owned())
+    let is_own = git(&["rev-parse", "--show-prefix"])? == "crates/cli/";
+    is_own.then(|| git(&["rev-parse", "--short=12", "HEAD"])).flatten()
+}
+
+fn git(arguments: &[&str]) -> Option<String> {
+    let git = Command::new("git").args(arguments).output().ok()?;
+    let said = String::from_utf8(git.stdout).ok()?;
+    git.status.success().then(|| said.trim().to_owned())
 }

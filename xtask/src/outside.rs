@@ -53,7 +53,8 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     }
     let manifest = root.join("crates/cli/Cargo.toml");
     let program = cmd!(sh, "cargo check --quiet --locked --manifest-path {manifest} --no-default-features");
-    tally += check("program without CUDA, from outside", program.env_remove("CUDA_LIBRARY_PATH"));
+    let program = program.env_remove("CUDA_LIBRARY_PATH").env("RUSTFLAGS", "-Dwarnings");
+    tally += check("program without CUDA, from outside", program);
     Ok(tally)
 }
 

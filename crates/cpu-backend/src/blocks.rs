@@ -18,7 +18,8 @@ const LEAST_BYTES: usize = 1 << 16;
 /// How much a queue keeps at most.
 const MOST_BYTES: usize = 1 << 28;
 
-/// Freed blocks of one queue by type and number of elements. With what is in use they stay within the budget.
+/// Freed blocks of one queue by type and number of elements. With what is reserved they stay within the budget, but for one block while
+/// its buffer is dropped.
 pub(crate) struct Blocks {
     budget: Budget,
     kept: Mutex<Kept>,
@@ -49,7 +50,7 @@ impl Blocks {
         self.budget.live_bytes().saturating_add(bytes as u64) <= self.budget.limit_bytes()
     }
 
-    /// Takes `bytes` from the budget. Blocks that it has no room for any more are freed.
+    /// Takes `bytes` from the budget. All blocks are freed if it has no room for them any more.
     pub(crate) fn reserve(&self, bytes: u64) -> Result<Reservation, BackendError> {
         let reserved = self.budget.reserve(bytes)?;
         if bytes > 0 && !self.has_room_for(self.kept().bytes) {
@@ -58,17 +59,26 @@ impl Blocks {
         Ok(reserved)
     }
 
-    /// Memory for `len` elements and whether it is zeroed; otherwise it has what was last in it. The caller has reserved it.
-    pub(crate) fn take<T: Element>(&self, len: usize) -> Option<(Vec<T>, bool)> {
+    /// Memory for `len` elements, and whether it is zeroed; otherwise it has what was last in it.
+    pub(crate) fn take<T: Element>(&self, len: usize) -> Result<(Vec<T>, bool, Reservation), BackendError> {
+        let bytes = (len * size_of::<T>()) as u64;
+        // It is taken first, so that it is not counted twice.
         if let Some(block) = self.take_kept(len) {
-            return Some((block, false));
+            return match self.reserve(bytes) {
+                Ok(reserved) => Ok((block, false, reserved)),
+                Err(refused) => {
+                    self.give_back(block);
+                    Err(refused)
+                }
+            };
         }
+        let reserved = self.reserve(bytes)?;
         let fresh = || try_zeroed_vec(len).ok();
         let block = fresh().or_else(|| {
             self.free();
             fresh()
         });
-        Some((block?, true))
+        Ok((block.ok_or(BackendError::OutOfMemory { bytes })?, true, reserved))
     }
 
     fn take_kept<T: Element>(&self, len: usize) -> Option<Vec<T>> {
@@ -81,7 +91,7 @@ impl Blocks {
         block.downcast().ok().map(|block| *block)
     }
 
-    /// Keeps a block that is not in use and no longer reserved.
+    /// Keeps a block that is no longer in use or reserved.
     pub(crate) fn give_back<T: Element>(&self, block: Vec<T>) {
         let bytes = size_of_val(&block[..]);
         if !(LEAST_BYTES..=MOST_BYTES).contains(&bytes) {
@@ -109,15 +119,25 @@ mod tests {
 
     #[test]
     fn a_block_is_taken_again_for_its_type_and_length_alone() {
-        let blocks = Blocks::new(Budget::unlimited());
+        // Room for one and a half, so that what is kept is not counted beside itself.
+        let blocks = Blocks::new(Budget::new(3 << 16));
+        let take = |len| blocks.take::<u32>(len).map(|(block, is_zeroed, _)| (block, is_zeroed));
         blocks.give_back(vec![7u32; 1 << 15]);
-        assert_eq!(blocks.take::<f32>(1 << 15), Some((vec![0.0; 1 << 15], true)));
-        assert_eq!(blocks.take::<u32>(1 << 14), Some((vec![0; 1 << 14], true)));
-        assert_eq!(blocks.take::<u32>(1 << 15), Some((vec![7; 1 << 15], false)));
-        assert_eq!(blocks.take::<u32>(1 << 15), Some((vec![0; 1 << 15], true)));
+        assert_eq!(take(1 << 15), Ok((vec![7; 1 << 15], false)));
+        assert_eq!(take(1 << 15), Ok((vec![0; 1 << 15], true)));
+        blocks.give_back(vec![7u32; 1 << 15]);
+        assert_eq!(take(1 << 14), Ok((vec![0; 1 << 14], true)));
+        assert_eq!(blocks.take::<f32>(1 << 14).map(|(block, ..)| block), Ok(vec![0.0; 1 << 14]));
+        assert_eq!(take(1 << 15), Ok((vec![7; 1 << 15], false)));
+        // One that is refused stays.
+        let others = blocks.budget().reserve(2 << 16).unwrap();
+        blocks.give_back(vec![7u32; 1 << 14]);
+        blocks.give_back(vec![7u32; 1 << 15]);
+        assert!(take(1 << 15).is_err() && blocks.kept().bytes == 1 << 16);
+        drop(others);
         // A small one is the allocator's to keep.
         blocks.give_back(vec![7u32; 1 << 10]);
-        assert_eq!(blocks.take::<u32>(1 << 10), Some((vec![0; 1 << 10], true)));
+        assert_eq!(take(1 << 10), Ok((vec![0; 1 << 10], true)));
     }
 
     #[test]

@@ -39,11 +39,9 @@ impl<T: Element> CpuBuf<T> {
     /// A buffer of zeros, or else of what was last in its memory.
     pub(crate) fn new(len: usize, zeroed: bool, blocks: &Arc<Blocks>) -> Result<Self, BackendError> {
         let overflow = BackendError::LengthOverflow { len, element_bytes: size_of::<T>() };
-        let bytes = padded_bytes(len, size_of::<T>()).ok_or(overflow)?;
-        let (slack, padded) = (slack(size_of::<T>()), len + slack(size_of::<T>()));
-        let reserved = blocks.reserve(bytes as u64)?;
-        let (mut storage, is_zeroed) =
-            blocks.take::<T>(padded).ok_or(BackendError::OutOfMemory { bytes: bytes as u64 })?;
+        padded_bytes(len, size_of::<T>()).ok_or(overflow)?;
+        let slack = slack(size_of::<T>());
+        let (mut storage, is_zeroed, reserved) = blocks.take::<T>(len + slack)?;
         if zeroed && !is_zeroed {
             storage.fill(T::zeroed());
         }

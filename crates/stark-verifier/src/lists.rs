@@ -1,7 +1,7 @@
-//! Lists of a proof by tree and column, read within the sizes that a valid proof can have.
+//! Lists of a proof by tree, layer and column, read within the sizes that a valid proof can have.
 //!
-//! A list of no values takes two bytes of text and tens of bytes of memory, so that the number of lists is limited and not only
-//! the text.
+//! A list of no values takes one or two bytes of a file and tens of bytes of memory, so that the number of lists is limited and not only
+//! that of bytes.
 
 use alloc::vec::Vec;
 use core::{fmt, marker::PhantomData};
@@ -72,5 +72,31 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Columns<'_, T> {
             columns.push(column);
         }
         Ok(columns)
+    }
+}
+
+/// Reads what there is one of for each tree or layer.
+pub(crate) fn by_tree<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
+    from.deserialize_seq(Each(PhantomData))
+}
+
+struct Each<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Each<T> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a list for at most {MAX_TREES} trees")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = seq.next_element()? {
+            if list.len() == MAX_TREES {
+                return Err(A::Error::custom(format_args!("expected at most {MAX_TREES} trees")));
+            }
+            list.push(item);
+        }
+        Ok(list)
     }
 }

@@ -5,13 +5,16 @@ use alloc::vec::Vec;
 use core_types::field::{M31, QM31};
 use serde::{Deserialize, Serialize};
 
-use crate::{Digest, PcsConfig, lists::by_column};
+use crate::{
+    Digest, PcsConfig,
+    lists::{by_column, by_tree},
+};
 
 /// A proof. Lists over trees begin with the preprocessed columns and end with the composition polynomial.
 ///
 /// Its JSON, and its bytes in formats that write no names of types (such as postcard and bincode), are those of stwo's
 /// `StarkProof<Blake2sMerkleHasher>`. Reading checks that field elements are canonical, that there
-/// are no other fields, which a reader might take for checked, and that there are at most 64 trees and 2^20 columns. Everything else is
+/// are no other fields, which a reader might take for checked, and that there are at most 64 trees and layers, and 2^20 columns. Everything else is
 /// the verifier's to check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -19,11 +22,13 @@ pub struct Proof {
     /// What it was made with.
     pub config: PcsConfig,
     /// Root of each tree.
+    #[serde(deserialize_with = "by_tree")]
     pub commitments: Vec<Digest>,
     /// For each tree and column, the values at the out-of-domain point and its neighbours that the column is read at.
     #[serde(deserialize_with = "by_column")]
     pub sampled_values: Vec<Vec<Vec<QM31>>>,
     /// For each tree, what shows that the queried values are in it.
+    #[serde(deserialize_with = "by_tree")]
     pub decommitments: Vec<Decommitment>,
     /// For each tree and column, the values at the queries, in ascending order of the queries.
     #[serde(deserialize_with = "by_column")]
@@ -49,6 +54,7 @@ pub struct FriProof {
     /// The quotients, on the circle.
     pub first_layer: FriLayerProof,
     /// What they fold to, on the line.
+    #[serde(deserialize_with = "by_tree")]
     pub inner_layers: Vec<FriLayerProof>,
     /// The polynomial that is left.
     pub last_layer_poly: LinePoly,

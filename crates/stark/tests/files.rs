@@ -56,6 +56,18 @@ fn binary_files_are_told_by_their_first_bytes_and_read_whole_or_not_at_all() {
     for bytes in [&json, &binary] {
         assert_eq!(ProofFile::from_bytes(bytes).as_ref(), Ok(&file));
     }
+    let statements = [
+        KnownStatement::WideFibonacci { log_rows: 9, columns: 3 },
+        KnownStatement::Plonk { gates: 16, inputs: [M31::ONE; 2], outputs: vec![M31::from_u32(7); 3] },
+        KnownStatement::Poseidon2 { log_rows: 3, first: [M31::ONE; 16], last: [M31::ZERO; 16] },
+        KnownStatement::Blake2s { log_blocks: 1, digest: [u32::MAX; 8] },
+    ];
+    for statement in statements {
+        let mut other = ProofFile { statement, ..file.clone() };
+        other.proof.proof.config.lifting_log_size = Some(20);
+        let binary = other.to_bytes(FileEncoding::Binary).unwrap();
+        assert_eq!(ProofFile::from_bytes(&binary), Ok(other));
+    }
     for len in 0..binary.len() {
         let refused = ProofFile::from_bytes(&binary[..len]);
         assert!(matches!(refused, Err(FileError::Encoding { .. })), "{len}: {refused:?}");
@@ -125,6 +137,19 @@ fn more_lists_than_any_proof_has_are_refused_as_they_are_read() {
         let columns = |count: usize| json!([[], vec![json!([]); count]]);
         assert_eq!(read(columns(1 << 20)), Ok(()));
         assert_eq!(read(columns((1 << 20) + 1)), Err("expected at most 1048576 columns".to_owned()), "{field}");
+    }
+    // In binary an empty one takes a byte.
+    for field in ["/proof/commitments", "/proof/decommitments", "/proof/fri_proof/inner_layers"] {
+        let read = |count: usize| {
+            let mut changed = whole.clone();
+            let list = changed.pointer_mut(field).unwrap();
+            *list = json!(vec![list[0].clone(); count]);
+            serde_json::from_value::<ProofFile>(changed).map_err(|error| error.to_string())
+        };
+        let mut most = read(64).unwrap();
+        assert_eq!(read(65), Err("expected at most 64 trees".to_owned()), "{field}");
+        most.proof.proof.decommitments.resize_with(65, Default::default);
+        assert!(ProofFile::from_bytes(&most.to_bytes(FileEncoding::Binary).unwrap()).is_err());
     }
 }
 

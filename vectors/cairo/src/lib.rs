@@ -2,7 +2,7 @@
 //! the original components.
 //!
 //! Witnesses are generated from the constraints. They are no runs of a program: each component is proven alone, and its claimed sum is
-//! what its look-ups come to.
+//! what its look-ups come to. Preprocessed columns other than the numbers of rows are made-up words, which only look-ups read.
 
 mod components;
 mod proof;

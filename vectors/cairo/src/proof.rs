@@ -29,6 +29,7 @@ use crate::{row, rows};
 const LOOK_UPS: Relation = Relation::new(0, 128);
 
 /// A component and its constraints, recorded.
+#[derive(Debug)]
 pub struct Production<B> {
     build: B,
     air: FrameworkAir,
@@ -36,6 +37,9 @@ pub struct Production<B> {
 
 impl<E: FrameworkEval, B: Fn(CommonLookupElements) -> E> Production<B> {
     /// Records the component that `build` makes of look-up elements.
+    ///
+    /// # Panics
+    /// If the component does what no recording can hold.
     pub fn record(build: B) -> Self {
         let of_channel = |channel: &mut _| build(CommonLookupElements::draw(channel));
         let air = FrameworkAir::with_relations(&[LOOK_UPS], of_channel).expect("every component can be recorded");
@@ -75,6 +79,9 @@ impl<E: FrameworkEval, B: Fn(CommonLookupElements) -> E> Production<B> {
     ///
     /// # Errors
     /// [`ProverError`], for a trace that does not satisfy the constraints among others.
+    ///
+    /// # Panics
+    /// If the recorded component has more constraints than a prover takes.
     pub fn prove<Q: StarkOps>(
         &self,
         q: &Q,

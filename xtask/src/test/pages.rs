@@ -7,7 +7,10 @@ use serde::Deserialize;
 use xshell::{Shell, cmd};
 
 use super::PROGRAM;
-use crate::{step::missing_tool, tally::Tally};
+use crate::{
+    step::{check_quietly, missing_tool},
+    tally::Tally,
+};
 
 const TITLE: &str = "pages in a browser";
 
@@ -17,12 +20,13 @@ const WIDTHS: [u32; 2] = [360, 1280];
 const SCRIPT: &str = include_str!("pages.js");
 
 /// The commands that write pages, after `trefoil`, with the option that names the page.
-const COMMANDS: [(&str, &str); 7] = [
+const COMMANDS: [(&str, &str); 8] = [
     ("demo --small", "--report"),
     ("nn train --epochs 40 --out network --history history", "--html"),
     ("nn predict --model network", "--html"),
     ("nn rollout --history history --training 20", "--html"),
     ("stark prove --air state-machine --log-rows 6 --out proof", "--html"),
+    ("stark scale --air wide-fibonacci --log-rows 8 --columns 20", "--html"),
     ("bench --quick channel", "--html"),
     ("bench --quick --backend sim circle.interpolate", "--html"),
 ];
@@ -65,7 +69,11 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     let (mut tally, mut found) = (Tally::default(), BTreeMap::new());
     for (command, option) in COMMANDS {
         let words = command.split(' ');
-        cmd!(sh, "{program} {words...} {option} page").quiet().ignore_stdout().ignore_stderr().run()?;
+        let written = check_quietly(&format!("{TITLE}: {command}"), cmd!(sh, "{program} {words...} {option} page"));
+        if !written.failed.is_empty() {
+            tally += written;
+            continue;
+        }
         let page = fs::read_to_string(scratch.path().join("page"))?;
         for width in WIDTHS {
             let faults = measured(sh, scratch.path(), &page, width)?.faults();
@@ -89,9 +97,13 @@ fn measured(sh: &Shell, folder: &Path, page: &str, width: u32) -> Result<Measure
     );
     let file = folder.join("framed.html");
     fs::write(&file, framed)?;
-    let options = ["--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"];
+    // With a profile of its own, without the shared memory that containers have little of, and for at most a minute.
+    let profile = format!("--user-data-dir={}", folder.join("profile").display());
+    let options =
+        ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--dump-dom", &profile];
     let url = format!("file://{}", file.display());
-    let shown = cmd!(sh, "chromium {options...} {url}").quiet().ignore_stderr().read()?;
+    let browser = cmd!(sh, "timeout 60 chromium {options...} --virtual-time-budget=5000 {url}");
+    let shown = browser.quiet().ignore_stderr().read()?;
     let title = shown.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
     let title = title.map(|(title, _)| title.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"));
     let title = title.context("the browser shows a page with a title")?;

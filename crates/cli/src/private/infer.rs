@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use clap::Args;
 use inference::{
     InferenceError, Model, Parameters,
@@ -120,7 +120,9 @@ fn input(args: &InferArgs, model: &Model) -> Result<(Vec<u64>, Option<Vec<u8>>)>
     };
     let Some(path) = &args.images else {
         let test = digits::load()?.1;
-        ensure!(model.count() <= test.count(), "the shipped test set has {} images; give --images", test.count());
+        if model.count() > test.count() {
+            return Err(Usage(format!("the shipped test set has {} images; give --images", test.count())).into());
+        }
         let test = test.take(model.count());
         return Ok((test.fixed_point(), Some(test.labels)));
     };

@@ -43,7 +43,7 @@ pub(crate) struct PfssArgs {
     pub(crate) command: PfssCommand,
 }
 
-/// An address that may be there: whether it is, the system says later.
+/// Checks the form of an address. The system finds out whether there is such a host.
 fn address(text: &str) -> Result<String, &'static str> {
     let parts = text.rsplit_once(':').filter(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
     parts.map(|_| text.to_owned()).ok_or("expected HOST:PORT with a port of 0..=65535")

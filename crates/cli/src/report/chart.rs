@@ -165,7 +165,7 @@ fn plot(
             };
             draw().map_err(|e| anyhow!("chart `{title}`: {e}"))?;
         }
-        // Text, axes and grid in the colour of the page's text; a title for those who hear it.
+        // Text, axes and grid in the colour of the page's text; a title for screen readers.
         let svg = svg.replace("\"#000000\"", "\"currentColor\"");
         let named = format!("<svg class=\"{class}\" role=\"img\" aria-label=\"{}\" ", escape(title));
         html.push_str(&svg.replacen("<svg ", &named, 1).replacen(
@@ -203,7 +203,9 @@ fn short(value: f64) -> String {
         v if v >= 100.0 => format!("{value:.0}"),
         v if v >= 10.0 => format!("{value:.1}"),
         v if v >= 1.0 || v == 0.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
+        v if v >= 0.1 => format!("{value:.3}"),
+        v if v >= 0.01 => format!("{value:.4}"),
+        _ => format!("{value:.5}"),
     }
 }
 
@@ -239,6 +241,14 @@ mod tests {
         for linear in [&[0.0, 1.0][..], &[-1.0, 1000.0], &[1.0, 99.0], &[]] {
             assert!(!drawn(linear).contains("logarithmic"), "{linear:?}");
         }
+    }
+
+    #[test]
+    fn values_have_three_digits() {
+        let shown = [0.0, 0.001_234, 0.012_34, 0.1234, 1.234, 12.34, 123.4, 1234.0, -0.5, 1.5e-4, 1.234e6].map(short);
+        let expected =
+            ["0.00", "0.00123", "0.0123", "0.123", "1.23", "12.3", "123", "1234", "-0.500", "1.50e-4", "1.23e6"];
+        assert_eq!(shown, expected);
     }
 
     #[test]

@@ -80,7 +80,7 @@ fn made_by() -> String {
     let commit = include_str!(concat!(env!("OUT_DIR"), "/commit"));
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let command = ["trefoil".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ");
-    format!("Trefoil {}, commit {commit}; {}; {command}", env!("CARGO_PKG_VERSION"), machine())
+    format!("Trefoil {}, built at commit {commit}; {}; {command}", env!("CARGO_PKG_VERSION"), machine())
 }
 
 /// The processor's name, where the system reports it.

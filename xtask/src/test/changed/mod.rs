@@ -52,7 +52,7 @@ const RANKS: [&str; 2] = ["collective", "collective-mpi"];
 
 /// What only other commands run.
 const ONLY_BY_OTHERS: [&str; 5] = [
-    "faults put into kernels, refused calls, the suite on every vector level, field sweeps, constant time, plug-in: `cargo xtask test --all`",
+    "faults put into kernels, refused calls, the suite on every vector level, field sweeps, constant time, stwo plug-in, cairo, pages: `cargo xtask test --all`",
     "demo on cpu and sim, gpu: `cargo xtask test`",
     "fuzz targets: `cargo xtask fuzz`",
     "format, clippy, docs, outside crates: `cargo xtask ci`",
