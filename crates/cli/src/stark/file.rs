@@ -4,7 +4,7 @@ use std::{fs::File, io::Read as _, path::Path};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::ValueEnum;
-use stark::{FileEncoding, ProofFile};
+use stark::{FileEncoding, ProofFile, Statement, UseStatement};
 
 use crate::text::shown;
 
@@ -35,12 +35,30 @@ impl Format {
     }
 }
 
-/// A warning for a proof that is valid, and that stwo's verifier refuses: with a lifting size it expects openings of the tree of
-/// preprocessed columns, which is empty (`MerkleVerifierLifted::verify` of stwo 2.3).
+/// A warning for a proof that is valid, and that stwo's verifier refuses or may refuse (docs/adr/0020-the-verifier-stands-alone.md):
+/// with a lifting size it expects openings of the tree of preprocessed columns where that is empty; where it is lower than the others,
+/// their positions may be out of order.
 pub(crate) fn refused_by_stwo(file: &ProofFile) -> Option<&'static str> {
     let proof = &file.proof.proof;
-    let lifted = proof.config.lifting_log_size.is_some() && proof.sampled_values.first().is_some_and(Vec::is_empty);
-    lifted.then_some("its verifier refuses this proof: it takes no lifting size without preprocessed columns")
+    let is_empty = proof.sampled_values.first().is_some_and(Vec::is_empty);
+    if proof.config.lifting_log_size.is_some() {
+        return is_empty
+            .then_some("its verifier refuses this proof: it takes no lifting size without preprocessed columns");
+    }
+    let is_lower = file.statement.with(HasLowPreprocessed).unwrap_or(false);
+    is_lower.then_some("its verifier may refuse this proof: the preprocessed columns are lower than the others")
+}
+
+/// Whether the preprocessed columns of a statement are lower than its traces.
+struct HasLowPreprocessed;
+
+impl UseStatement for HasLowPreprocessed {
+    type Out = bool;
+
+    fn with<S: Statement>(self, statement: &S) -> bool {
+        let preprocessed = statement.preprocessed().into_iter().map(|column| column.log_rows).max();
+        preprocessed.is_some_and(|highest| statement.heights().into_iter().any(|height| height > highest))
+    }
 }
 
 /// Reads a file in either format.
@@ -51,4 +69,20 @@ pub(crate) fn read(path: &Path) -> Result<ProofFile> {
     ensure!(bytes.len() <= most, "{}: expected at most {most} bytes", path.display());
     // Its messages repeat what stands in the file.
     ProofFile::from_bytes(&bytes).map_err(|error| anyhow!(shown(&error.to_string()))).with_context(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use stark::KnownStatement;
+
+    use super::*;
+
+    #[test]
+    fn preprocessed_columns_below_a_trace_are_noticed() {
+        // Its tables have 2^10 rows; its rounds are eight for each block.
+        let blake = |log_blocks| KnownStatement::Blake2s { log_blocks, digest: [0; 8] };
+        let is_low = |statement: KnownStatement| statement.with(HasLowPreprocessed).unwrap();
+        assert!(!is_low(blake(1)) && is_low(blake(16)));
+        assert!(!is_low(KnownStatement::WideFibonacci { log_rows: 20, columns: 3 }));
+    }
 }
