@@ -18,8 +18,8 @@ const LEAST_BYTES: usize = 1 << 16;
 /// How much a queue keeps at most.
 const MOST_BYTES: usize = 1 << 28;
 
-/// Freed blocks of one queue by type and number of elements. With what is reserved they stay within the budget, but for one block while
-/// its buffer is dropped.
+/// Freed blocks of one queue by type and number of elements. Kept and reserved bytes together stay within the budget. One block may
+/// exceed it for the moment in which its buffer is dropped.
 pub(crate) struct Blocks {
     budget: Budget,
     kept: Mutex<Kept>,
@@ -59,10 +59,10 @@ impl Blocks {
         Ok(reserved)
     }
 
-    /// Memory for `len` elements, and whether it is zeroed; otherwise it has what was last in it.
+    /// Memory for `len` elements, and whether it is zeroed; if not, it has its last contents.
     pub(crate) fn take<T: Element>(&self, len: usize) -> Result<(Vec<T>, bool, Reservation), BackendError> {
         let bytes = (len * size_of::<T>()) as u64;
-        // It is taken first, so that it is not counted twice.
+        // The block is taken before it is reserved: its bytes would count twice.
         if let Some(block) = self.take_kept(len) {
             return match self.reserve(bytes) {
                 Ok(reserved) => Ok((block, false, reserved)),
@@ -98,7 +98,7 @@ impl Blocks {
             return;
         }
         let mut kept = self.kept();
-        // Freed after the lock is: the system takes its time.
+        // Freed after the lock is released: returning memory to the system is slow.
         let _freed = if kept.bytes + bytes > MOST_BYTES { core::mem::take(&mut *kept) } else { Kept::default() };
         if self.has_room_for(kept.bytes + bytes) {
             kept.bytes += bytes;
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_block_is_taken_again_for_its_type_and_length_alone() {
-        // Room for one and a half, so that what is kept is not counted beside itself.
+        // The budget has room for one and a half blocks: counting a block twice would free it.
         let blocks = Blocks::new(Budget::new(3 << 16));
         let take = |len| blocks.take::<u32>(len).map(|(block, is_zeroed, _)| (block, is_zeroed));
         blocks.give_back(vec![7u32; 1 << 15]);
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(take(1 << 14), Ok((vec![0; 1 << 14], true)));
         assert_eq!(blocks.take::<f32>(1 << 14).map(|(block, ..)| block), Ok(vec![0.0; 1 << 14]));
         assert_eq!(take(1 << 15), Ok((vec![7; 1 << 15], false)));
-        // One that is refused stays.
+        // A block stays kept if its reservation is refused.
         let others = blocks.budget().reserve(2 << 16).unwrap();
         blocks.give_back(vec![7u32; 1 << 14]);
         blocks.give_back(vec![7u32; 1 << 15]);

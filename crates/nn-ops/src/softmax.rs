@@ -83,8 +83,8 @@ impl SoftmaxPlan {
     }
 
     /// `y_c = x_c - ln sum_j exp(x_j)` along the axis, without cancellation for large x and without loss where one element
-    /// dominates. Elements that the mask leaves out give -inf. So do elements whose result is below the least finite number of `T`, and
-    /// the gradient takes them for left out.
+    /// dominates. Elements that the mask leaves out give -inf. Results below the least finite number of `T` are -inf too, and the
+    /// gradient treats them as left out.
     ///
     /// # Errors
     /// As [`softmax`](Self::softmax).

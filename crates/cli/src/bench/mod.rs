@@ -44,7 +44,7 @@ struct Measured {
     median_s: f64,
     best_s: f64,
     shown: String,
-    /// None beside the times of another machine.
+    /// `None` for times that were recorded on another machine.
     ours_over_this: Option<f64>,
 }
 

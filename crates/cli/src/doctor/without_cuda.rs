@@ -1,4 +1,4 @@
-//! Devices of a build without CUDA: none.
+//! Facts about CUDA in a build without it: none.
 
 use std::io;
 

@@ -14,10 +14,10 @@ use crate::{files, text::shown};
 /// What files of NumPy begin with.
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// What archives begin with, such as those of `np.savez`.
+/// The first bytes of an archive of `np.savez`.
 const ARCHIVE_MAGIC: &[u8] = b"PK\x03\x04";
 
-/// The most bytes of an array in an archive, which takes up to a thousandth of them.
+/// The largest unpacked array. Compressed, it takes as little as a thousandth.
 const MOST_UNPACKED: u64 = 1 << 32;
 
 /// The numbers in a file of NumPy, converted to f32, or of the array or tensor `name` in an archive of NumPy or in safetensors.

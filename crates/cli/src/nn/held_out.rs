@@ -1,6 +1,6 @@
 //! Predictions from rows that were not learned, and the bounds that they imply.
 
-/// The farthest bounds from a prediction, as a ratio: beyond it they say nothing.
+/// The greatest ratio of a bound to its prediction. Wider bounds carry no information.
 const FARTHEST: f64 = 1e6;
 
 /// How predictions from rows that were held out compare with what came.
@@ -47,8 +47,8 @@ impl HeldOut {
         })
     }
 
-    /// Least and most loss after each step of a prediction: as far from it, in proportion, as the farthest of the losses that were held
-    /// out lay from theirs after as many steps.
+    /// The lower and upper bound of the loss at each step of a prediction: the prediction divided and multiplied by the greatest ratio
+    /// between a held-out loss and its prediction at the same step.
     pub(super) fn bounds(&self, mean: &[f64]) -> Vec<[f64; 2]> {
         let widths = [0.0].into_iter().chain(self.widths.iter().copied());
         mean.iter().zip(widths).map(|(mean, width)| [mean * (-width).exp(), mean * width.exp()]).collect()

@@ -27,8 +27,8 @@ pub(super) enum WeightLayout {
     OutIn,
 }
 
-/// The network in a file, of the layers that are named or else those that [`names`] gives. Without a layout it is the only one that fits
-/// the shapes, or else that of this program in a file that this program wrote.
+/// The network in a file, of the layers that are named or else those that [`names`] gives. If `layout` is
+/// `None`, the shapes of the biases decide; if they fit both layouts, a file that this program wrote is [`WeightLayout::InOut`].
 pub(super) fn read(
     q: &AnyQueue,
     path: &Path,

@@ -11,10 +11,10 @@ use super::escape;
 const COLOURS: [RGBColor; 4] =
     [RGBColor(66, 133, 205), RGBColor(217, 119, 32), RGBColor(58, 150, 92), RGBColor(170, 86, 165)];
 
-/// Widths and heights of a curve: where there is room, and on a telephone. One of them is shown.
+/// Widths and heights of a curve on wide and on narrow screens. The style sheet shows one of them.
 const SIZES: [(&str, (u32, u32)); 2] = [("room", (760, 320)), ("narrow", (310, 260))];
 
-/// From this ratio of the greatest to the least on, values are drawn by their logarithms.
+/// The least ratio of the greatest to the least value for a logarithmic axis.
 const DECADES: f64 = 100.0;
 
 /// A named sequence of points.
@@ -28,7 +28,7 @@ pub(crate) fn bars(title: &str, unit: &str, values: &[(String, f64)]) -> String 
     drawn_bars(title, unit, values, values.len())
 }
 
-/// [`bars`] of which the first is ours, and those of peers have another colour.
+/// Horizontal bars in two colours: the first for this project, the others for its peers.
 pub(crate) fn bars_beside_peers(title: &str, unit: &str, values: &[(String, f64)]) -> String {
     drawn_bars(title, unit, values, 1)
 }
@@ -96,7 +96,7 @@ enum Scale {
 }
 
 impl Scale {
-    /// That of these points.
+    /// The scale for these points.
     fn of(points: impl Iterator<Item = (f64, f64)>) -> Self {
         let (least, most) = points.fold((f64::INFINITY, 0.0), |(least, most), (_, y)| (y.min(least), y.max(most)));
         if least > 0.0 && most >= DECADES * least { Self::Logarithmic } else { Self::Linear }

@@ -99,7 +99,7 @@ pub(crate) fn machine() -> String {
     }
 }
 
-/// Where there is no room, cells stand below each other, each after the head of its column.
+/// A table. On narrow screens the cells of a row stand below each other, each after the head of its column.
 fn table(head: &[String], rows: &[Vec<String>]) -> String {
     let mut html = "<table>\n".to_owned();
     if !head.is_empty() {

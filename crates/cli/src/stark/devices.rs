@@ -107,7 +107,7 @@ pub(super) fn prove<S: Statement + Sync>(
     Ok(MadeOn { most_sent, routes, ..first })
 }
 
-/// Pairs of devices by the way between them.
+/// Pairs of devices by route.
 #[cfg(feature = "cuda")]
 fn pairs_by_route(rank: &AnyRank) -> BTreeMap<String, Vec<String>> {
     let mut pairs = BTreeMap::<String, Vec<String>>::new();
@@ -126,7 +126,7 @@ const fn pairs_by_route(_: &AnyRank) -> BTreeMap<String, Vec<String>> {
     BTreeMap::new()
 }
 
-/// The ways between devices, in words.
+/// The routes between devices, in words.
 fn routes(rank: &AnyRank) -> String {
     if rank.reach() == Reach::Nccl {
         return "all by NCCL".to_owned();

@@ -11,14 +11,23 @@ use crate::text::shown;
 /// How a proof is written.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Format {
-    /// Text, whose proof stwo's serde reads.
+    /// JSON, readable by stwo's serde.
     Json,
-    /// About a third of the size.
+    /// Postcard, about a third of the size.
     Binary,
 }
 
 impl Format {
-    /// That of the library.
+    /// The size of a proof, for the report.
+    pub(crate) fn size(self, bytes: usize) -> String {
+        let format = match self {
+            Self::Json => "of JSON",
+            Self::Binary => "in binary",
+        };
+        format!("{} KiB {format}", bytes.div_ceil(1024))
+    }
+
+    /// The library's name of the format.
     pub(crate) const fn encoding(self) -> FileEncoding {
         match self {
             Self::Json => FileEncoding::Json,
@@ -26,7 +35,7 @@ impl Format {
         }
     }
 
-    /// Bytes of an opened value in a file, at least: most have ten digits or five bytes, and there is much beside them.
+    /// A lower bound of the bytes of an opened value in a file. Most values have ten digits, or five bytes.
     pub(crate) const fn bytes_of_value(self) -> u64 {
         match self {
             Self::Json => 9,

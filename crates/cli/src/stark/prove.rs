@@ -224,7 +224,7 @@ fn write(
         Residency::Blocks(blocks) => format!("{peak}, {blocks} blocks"),
         Residency::Host(blocks) => format!("{peak}, {blocks} blocks, coefficients on the host"),
     };
-    let mut facts = facts(q, &file, &args.config.config(), size, bytes.len(), memory);
+    let mut facts = facts(q, &file, &args.config.config(), size, args.format.size(bytes.len()), memory);
     facts.extend(file::refused_by_stwo(&file).map(|warning| ("stwo".to_owned(), warning.to_owned())));
     if count > 1 {
         let sent = format!("{count}, each sent each other {} bytes at most", made.most_sent);
@@ -274,7 +274,7 @@ fn facts(
     file: &ProofFile,
     config: &PcsConfig,
     trace: String,
-    bytes: usize,
+    proof_size: String,
     memory: String,
 ) -> Vec<(String, String)> {
     let caps = q.caps();
@@ -283,7 +283,7 @@ fn facts(
         fact("statement", file.statement.name().to_owned()),
         fact("trace", trace),
         fact("security", format!("{} bits, conjectured", security(config))),
-        fact("proof", format!("{} KiB of JSON", bytes.div_ceil(1024))),
+        fact("proof", proof_size),
         fact("peak device memory", memory),
         fact("device", format!("{} ({}, {} threads)", caps.device, caps.path, caps.threads)),
     ]

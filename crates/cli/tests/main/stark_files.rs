@@ -110,7 +110,9 @@ fn binary_proofs_are_read_where_text_is() {
     let prove = |format: &str| {
         let mut line = trefoil();
         line.current_dir(folder.path()).args(["stark", "prove", "--air", "wide-fibonacci", "--log-rows", "6"]);
-        line.args(["--columns", "10", "--format", format, "--out", format]).assert().success();
+        let said = line.args(["--columns", "10", "--format", format, "--out", format]).assert().success();
+        let of = if format == "json" { "KiB of JSON" } else { "KiB in binary" };
+        assert!(text(&said.get_output().stdout).contains(of), "{format}");
         fs::read(folder.path().join(format)).unwrap()
     };
     let (json, binary) = (prove("json"), prove("binary"));

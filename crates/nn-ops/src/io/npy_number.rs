@@ -185,7 +185,7 @@ impl Number {
         convert: impl Fn([u8; N]) -> Result<T, String>,
     ) -> Result<Vec<T>, NpyError> {
         let words = bytes.as_chunks::<N>().0;
-        // Collecting results does not know their number, and grows to twice the memory.
+        // `collect` of results has no size hint: its vector would grow to twice the memory.
         let mut numbers = Vec::with_capacity(words.len());
         for (index, &word) in words.iter().enumerate() {
             let mut word = word;

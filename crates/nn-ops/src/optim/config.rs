@@ -185,10 +185,10 @@ impl OptimizerConfig {
         self.clip.is_some() || self.loss_scale.is_some()
     }
 
-    /// Refuses numbers that make no step, or would not in the f32 in which elements are stepped. Optimizers check them too.
+    /// Checks the hyper-parameters, also after rounding to the f32 of the steps. [`Optimizer::new`](crate::Optimizer::new) calls it.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] with the number and what is accepted.
+    /// [`NnError::Parameter`] names the first hyper-parameter outside its domain.
     pub fn check(&self) -> Result<(), NnError> {
         let finite = |x: f64| (x as f32).is_finite();
         let share = |x: f64| (0.0..1.0).contains(&x);

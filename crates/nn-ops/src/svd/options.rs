@@ -7,7 +7,7 @@ pub enum SvdPower {
     /// Two. [`SvdPlan`](crate::SvdPlan) states the errors by rank.
     #[default]
     Auto,
-    /// So many, at most 64; with none, the error may be half as large again as the best.
+    /// This number, at most 64; with none, the error may be half as large again as the best.
     Given(usize),
 }
 
@@ -24,7 +24,7 @@ impl SvdPower {
 /// Options of a [`SvdPlan`](crate::SvdPlan).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SvdOptions {
-    /// Columns of the sketch beyond the rank, as far as there are at most 96 in all.
+    /// Columns of the sketch beyond the rank. A sketch has at most 96 columns.
     pub oversample: usize,
     /// Power iterations.
     pub power: SvdPower,

@@ -44,8 +44,8 @@ const GRANULE: usize = 4;
 /// | 86 | 5 % | 1.5 % |
 /// | 96 | 9 % | 3.5 % |
 ///
-/// A sketch has at most 96 columns, so that beyond rank 86 fewer than 10 of them are beyond the rank. Singular values up to 2^-20 of the greatest count as zero,
-/// and their vectors complete the others to an orthonormal set. Results depend on the seed, and on no other chance.
+/// A sketch has at most 96 columns; above rank 86 it has fewer than 10 more than the rank. Singular values up to 2^-20 of the greatest
+/// count as zero, and their vectors complete the others to an orthonormal set. Results depend on the seed, and on no other chance.
 ///
 /// All steps run on the device and nothing waits: a decomposition can be recorded, and what was found out about the
 /// matrix is read with the result ([`SvdFactors::rank`]).

@@ -2,10 +2,10 @@
 
 use super::{FileError, ProofFile};
 
-/// What binary files begin with. Its first byte is in no UTF-8 text.
+/// The first bytes of binary files. The very first occurs in no UTF-8 text.
 const MARK: &[u8; 8] = b"\xf5TRPROOF";
 
-/// How the bytes of a file are written. Readers tell both apart.
+/// The encoding of a file. Readers detect it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileEncoding {
     /// JSON, and a line feed: text that stwo's serde reads the proof from.
@@ -16,7 +16,7 @@ pub enum FileEncoding {
 }
 
 impl ProofFile {
-    /// The most bytes of a file. What is made of hostile ones takes up to ten times as many.
+    /// The most bytes of a file. Parsing a hostile file takes up to ten times as much memory.
     pub const MOST_BYTES: usize = 1 << 27;
 
     /// The bytes of the file.

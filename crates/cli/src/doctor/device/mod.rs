@@ -1,4 +1,4 @@
-//! What the driver of CUDA shows of devices and kernels.
+//! Facts about CUDA: driver, devices, links, NCCL and kernels.
 
 mod kernels;
 mod links;
@@ -11,7 +11,7 @@ use backend_api::BackendError;
 use runtime::{AnyQueue, ModuleInfo, Settings};
 use serde::Serialize;
 
-/// What there is of CUDA on this machine.
+/// Facts about CUDA on this machine.
 #[derive(Serialize)]
 pub(super) struct Facts {
     cuda: Cuda,
@@ -22,7 +22,7 @@ pub(super) struct Facts {
     compiled: Option<kernels::Compiled>,
 }
 
-/// The CUDA driver and what it shows, or the reason why there is none.
+/// The CUDA driver and its devices, or the reason why there is no driver.
 #[derive(Serialize)]
 struct Cuda {
     reason: Option<String>,
@@ -59,7 +59,7 @@ struct GpuFact {
 }
 
 impl Facts {
-    /// What there is, and every kernel compiled on the device of `compile_on`.
+    /// Collects the facts, and compiles every kernel on the device of `compile_on`.
     pub(super) fn find(settings: &Settings, compile_on: Option<&AnyQueue>) -> Result<Self> {
         let cuda = cuda(settings);
         let compiled = compile_on.map(|queue| kernels::compile(queue, cuda.simulated)).transpose()?;
@@ -67,7 +67,7 @@ impl Facts {
         Ok(Self { cuda, links, nccl, kernels: modules(settings), compiled })
     }
 
-    /// What is wrong with compiled kernels.
+    /// The faults of compiled kernels, in a line; `None` without faults.
     pub(super) fn wrong(&self) -> Option<String> {
         self.compiled.as_ref().and_then(kernels::Compiled::wrong)
     }
@@ -81,7 +81,7 @@ impl Facts {
     }
 }
 
-/// Bytes of the device of `queue` that nobody holds; none on the processor.
+/// Free bytes of the device of `queue`; `None` on the processor.
 pub(super) fn free_bytes(queue: &AnyQueue) -> Result<Option<u64>, BackendError> {
     let AnyQueue::Cuda(queue) = queue else { return Ok(None) };
     Ok(Some(runtime::cuda_memory(queue)?.free_bytes))
