@@ -68,6 +68,8 @@ TASKS
                            lints and assembles what is there, holds its manifests to the parameters that the PTX
                            declares, and writes or compares the budgets of new kernels and the tables of
                            docs/kernels.md. Needs ci/install-kernel-compiler, ci/install-ptxas.
+    sass [NAME]            Machine code of each kernel whose name contains NAME, or of all, on sm_90: registers, spills, and
+                           clocks by pipe for the body and each innermost loop. Needs ci/install-ptxas.
     constant-time          Runs every entry point of pfss that takes a secret under valgrind, which reports branches
                            and addresses that depend on one; planted leaks have to be reported.
     fuzz [--seconds N]     Runs every fuzz target under fuzz/ for N seconds (default 10) from its seeds.
@@ -141,6 +143,7 @@ fn main() -> ExitCode {
         }
         Task::BundleGpu => with_shell(bundle::run),
         Task::Ci => with_shell(|sh| times::recorded(sh, "ci", true, suite::ci)),
+        Task::Sass(name) => with_shell(|sh| build_ptx::sass(sh, name)),
         Task::BuildPtx { check } => with_shell(|sh| build_ptx::run(sh, check)),
     };
     match outcome {
@@ -188,6 +191,8 @@ enum Task<'a> {
     },
     BundleGpu,
     Ci,
+    /// What the machine code of kernels costs; the one with a name, or all.
+    Sass(Option<&'a str>),
     BuildPtx {
         check: bool,
     },
@@ -238,6 +243,8 @@ impl<'a> Task<'a> {
             }
             ["bundle-gpu"] => Self::BundleGpu,
             ["ci"] => Self::Ci,
+            ["sass"] => Self::Sass(None),
+            ["sass", name] if !name.starts_with('-') => Self::Sass(Some(name)),
             ["build-ptx"] => Self::BuildPtx { check: false },
             ["build-ptx", "--check"] => Self::BuildPtx { check: true },
             other => bail!("unknown arguments `{}`", other.join(" ")),

@@ -10,6 +10,7 @@ use super::{
     module::Module,
     ptxas::{self, Usage},
     report,
+    sass::{self, Disassembler},
 };
 use crate::{pool::on_every_core, step::skip, tally::Tally};
 
@@ -19,22 +20,28 @@ struct Assembled {
     usages: Vec<(&'static str, Usage)>,
     /// Why modules were refused.
     errors: Vec<(&'static str, String)>,
+    /// Costs by the model, if there is a disassembler.
+    kernels: Option<Vec<sass::Kernel>>,
 }
 
 impl AddAssign for Assembled {
     fn add_assign(&mut self, rhs: Self) {
         self.usages.extend(rhs.usages);
         self.errors.extend(rhs.errors);
+        self.kernels = self.kernels.take().or(rhs.kernels);
     }
 }
 
 /// Assembles every module and holds the kernels to their budgets. Unless it is only to `check`, kernels without a budget are
 /// given one.
 pub(super) fn run(root: &Path, kernels: &[Kernel], check: bool) -> Result<Tally> {
-    let Some(ptxas) = ptxas::find(root) else {
+    let Some(ptxas) = ptxas::find(root, "ptxas") else {
         return Ok(skip("ptxas", ptxas::NONE_FOUND));
     };
-    let assembled = on_every_core(ptxas::ARCHITECTURES, |architecture| Ok(assemble(root, &ptxas, architecture)))?;
+    let disassembler = Disassembler::find(root);
+    let assembled = on_every_core(ptxas::ARCHITECTURES, |architecture| {
+        assemble(root, &ptxas, architecture, disassembler.as_ref().filter(|_| architecture == sass::ARCHITECTURE))
+    })?;
     let mut budgets = Budgets::read(root)?;
     let whole = assembled.errors.is_empty(); // an architecture that is missing might need more
     if !check && whole && budgets.add_missing(assembled.usages.iter().map(|(_, usage)| usage)) {
@@ -54,17 +61,34 @@ pub(super) fn run(root: &Path, kernels: &[Kernel], check: bool) -> Result<Tally>
     let stale = budgets.stale(kernels.iter().map(|kernel| &*kernel.name));
     let stale: Vec<String> = stale.into_iter().map(|kernel| format!("`{kernel}` is no kernel; delete it")).collect();
     tally += report("ci/budgets.toml", &stale);
+    // Kernels that could not be assembled are reported above, and would count as gone.
+    if whole {
+        tally += sass::check(root, &ptxas::version(&ptxas)?, assembled.kernels.as_deref(), check)?;
+    }
     Ok(tally)
 }
 
-/// Assembles every module for an architecture.
-fn assemble(root: &Path, ptxas: &Path, architecture: &'static str) -> Assembled {
-    let mut assembled = Assembled::default();
+/// Assembles every module for an architecture, and reads the machine code with `disassembler`.
+fn assemble(
+    root: &Path,
+    ptxas: &Path,
+    architecture: &'static str,
+    disassembler: Option<&Disassembler>,
+) -> Result<Assembled> {
+    let mut assembled = Assembled { kernels: disassembler.map(|_| Vec::new()), ..Assembled::default() };
+    let folder = tempfile::tempdir()?;
     for module in Module::ALL {
-        match ptxas::assemble(ptxas, &module.file(root, "ptx"), architecture) {
+        let cubin = folder.path().join(module.name());
+        match ptxas::assemble(ptxas, &module.file(root, "ptx"), architecture, &cubin) {
             Ok(usages) => assembled.usages.extend(usages.into_iter().map(|usage| (architecture, usage))),
-            Err(error) => assembled.errors.push((architecture, format!("{}.ptx: {error:#}", module.name()))),
+            Err(error) => {
+                assembled.errors.push((architecture, format!("{}.ptx: {error:#}", module.name())));
+                continue;
+            }
+        }
+        if let (Some(disassembler), Some(kernels)) = (disassembler, &mut assembled.kernels) {
+            kernels.extend(disassembler.kernels(&cubin)?);
         }
     }
-    assembled
+    Ok(assembled)
 }

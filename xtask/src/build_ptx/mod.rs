@@ -12,6 +12,7 @@ mod manifest;
 mod module;
 mod programs;
 mod ptxas;
+mod sass;
 mod signature;
 mod sources;
 mod table;
@@ -30,6 +31,8 @@ use self::{
     module::{Module, OP_SETS},
 };
 use crate::{step::skip, tally::Tally};
+
+pub(crate) use self::sass::run as sass;
 
 /// Builds every module and writes the files, or with `check` compares them; then checks the files.
 pub(crate) fn run(sh: &Shell, check: bool) -> Result<Tally> {

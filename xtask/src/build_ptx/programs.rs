@@ -18,7 +18,7 @@ const KERNELS: [&str; 2] = ["air_evaluate_compiled", "air_fractions_compiled"];
 /// Lints the texts and assembles them for every architecture.
 pub(super) fn run(root: &Path) -> Result<Tally> {
     let mut tally = Tally::default();
-    let assembler = ptxas::find(root);
+    let assembler = ptxas::find(root, "ptxas");
     for kernel in KERNELS {
         let file = format!("{FOLDER}/{kernel}.ptx");
         let path = root.join(&file);
@@ -33,7 +33,7 @@ pub(super) fn run(root: &Path) -> Result<Tally> {
             continue;
         };
         for architecture in ptxas::ARCHITECTURES {
-            let findings = match ptxas::assemble(assembler, &path, architecture) {
+            let findings = match ptxas::assemble(assembler, &path, architecture, Path::new("/dev/null")) {
                 Ok(usages) => {
                     let spilling = usages.iter().filter(|usage| usage.spill_bytes > 0);
                     spilling.map(|usage| format!("`{}` spills {} bytes", usage.kernel, usage.spill_bytes)).collect()

@@ -28,24 +28,34 @@ pub(super) struct Usage {
     pub(super) stack_bytes: u32,
 }
 
-/// The assembler: the one that `ci/install-ptxas` fetched, else one on the path.
-pub(super) fn find(root: &Path) -> Option<PathBuf> {
+/// A tool of NVIDIA's: the one that `ci/install-ptxas` fetched, else one on the path.
+pub(super) fn find(root: &Path, tool: &str) -> Option<PathBuf> {
     let fetched = WalkDir::new(root.join("target/ptxas")).sort_by_file_name().into_iter().filter_map(Result::ok);
-    let fetched = fetched.map(walkdir::DirEntry::into_path).find(|path| path.ends_with("bin/ptxas"));
+    let fetched = fetched.map(walkdir::DirEntry::into_path).find(|path| path.ends_with(Path::new("bin").join(tool)));
     let on_path = || {
         let folders = env::var_os("PATH")?;
-        env::split_paths(&folders).map(|folder| folder.join("ptxas")).find(|path| path.is_file())
+        env::split_paths(&folders).map(|folder| folder.join(tool)).find(|path| path.is_file())
     };
     fetched.or_else(on_path)
 }
 
-/// Assembles a file for one architecture.
-pub(super) fn assemble(ptxas: &Path, file: &Path, architecture: &str) -> Result<Vec<Usage>> {
+/// The version of the assembler: the last word of what it says of itself.
+pub(super) fn version(ptxas: &Path) -> Result<String> {
+    let output = Command::new(ptxas).arg("--version").output();
+    let output = output.with_context(|| format!("cannot start {}", ptxas.display()))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let version = text.lines().find_map(|line| line.rsplit_once(", V").map(|(_, version)| version.trim().to_owned()));
+    version.with_context(|| format!("expected a line with `, V` and a version from ptxas --version, got: {text}"))
+}
+
+/// Assembles a file for one architecture into `cubin`.
+pub(super) fn assemble(ptxas: &Path, file: &Path, architecture: &str, cubin: &Path) -> Result<Vec<Usage>> {
     let output = Command::new(ptxas)
         .arg("-v")
         .arg(format!("-arch={architecture}"))
         .arg(file)
-        .args(["-o", "/dev/null"])
+        .arg("-o")
+        .arg(cubin)
         .output()
         .with_context(|| format!("cannot start {}", ptxas.display()))?;
     let report = String::from_utf8_lossy(&output.stderr);

@@ -31,7 +31,7 @@ struct Batch<'corpus> {
 
 /// Checks every verdict.
 pub(super) fn run(root: &Path) -> Result<Tally> {
-    let Some(assembler) = ptxas::find(root) else {
+    let Some(assembler) = ptxas::find(root, "ptxas") else {
         return Ok(skip("verdicts on lines of PTX", ptxas::NONE_FOUND));
     };
     let text = fs::read_to_string(root.join(FILE)).with_context(|| format!("cannot read {FILE}"))?;
