@@ -9,7 +9,7 @@ use super::{
         Driver,
         accesses::Accesses,
         outcome::{Did, Failure},
-        queue::{Task, TaskId},
+        queue::{Task, TaskId, Who},
         work::Work,
     },
 };
@@ -29,9 +29,6 @@ impl Driver {
                     self.counters.kernels += kernel;
                 }
                 self.done += 1;
-                if matches!(task.work, Work::Host(_)) {
-                    self.last_host_function = self.done;
-                }
                 if self.options.checks.streams {
                     self.remember(&task, did.accesses);
                 }
@@ -93,9 +90,39 @@ impl Driver {
         let Work::Copy(copy) = work else { return };
         let Some(source) = copy.host_source().filter(|_| copy.source_digest() != Some(digest)) else { return };
         let history = self.memory.find(source.start).and_then(|found| self.histories.get(&found.base));
-        let by_work = self.last_host_function > done || history.is_some_and(|past| past.written_since(done, &source));
-        if !by_work {
+        if !history.is_some_and(|past| past.written_since(done, &source)) {
             self.report(Report::SourceChanged { work: work.to_string(), address: source.start });
+        }
+    }
+
+    /// The copies whose pinned sources hold what they held when the copies were enqueued.
+    pub(super) fn unchanged_sources(&self) -> Vec<TaskId> {
+        let is_unchanged = |task: &Task| match (&task.work, task.source) {
+            (Work::Copy(copy), Some((digest, _))) => copy.source_digest() == Some(digest),
+            _ => false,
+        };
+        self.queue
+            .pending_with_ids()
+            .filter(|(_, task)| !task.running && is_unchanged(task))
+            .map(|(id, _)| id)
+            .collect()
+    }
+
+    /// Notes what a host function, a task that is known as `who`, has changed of the sources of copies that wait. A change before a
+    /// copy that nothing orders after the function is reported.
+    pub(super) fn renew_sources(&mut self, (line, number): Who, text: &str, unchanged: &[TaskId]) {
+        for &id in unchanged {
+            let Some(task) = self.queue.get_mut(id) else { continue };
+            let (Work::Copy(copy), Some((digest, done))) = (&task.work, task.source) else { continue };
+            let Some(now) = copy.source_digest().filter(|&now| now != digest) else { continue };
+            if task.clock.knows(line, number) {
+                task.source = Some((now, done));
+                continue;
+            }
+            task.source = None; // reported once
+            let address = copy.host_source().map_or(0, |source| source.start);
+            let work = task.work.to_string();
+            self.report(Report::Unordered { work, earlier: text.to_owned(), address });
         }
     }
 }

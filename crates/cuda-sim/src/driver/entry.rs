@@ -248,7 +248,7 @@ impl Entry {
         let (memory, options) = (driver.memory.clone(), driver.options.clone());
         let Some(task) = driver.queue.get_mut(id) else { return };
         task.running = true;
-        let (work, context, source) = (task.work.clone(), task.context, task.source);
+        let (work, context, source, who) = (task.work.clone(), task.context, task.source, task.who);
         // Work after a failure is not done, but memory still comes back.
         let is_lost = |driver: &Driver, context| driver.contexts.get(&context).is_none_or(|it| it.lost.is_some());
         let lost = is_lost(driver, context);
@@ -271,11 +271,16 @@ impl Entry {
             if let Some((digest, done)) = source {
                 driver.check_source(&work, digest, done);
             }
+            let is_host_function = matches!(work, Work::Host(_));
+            let unchanged = if is_host_function { driver.unchanged_sources() } else { Vec::new() };
             self.guard = None;
-            IN_HOST_FUNCTION.set(matches!(work, Work::Host(_)));
+            IN_HOST_FUNCTION.set(is_host_function);
             let outcome = work.run(&memory, &options);
             IN_HOST_FUNCTION.set(false);
             self.guard = Some(lock());
+            if is_host_function {
+                self.driver().renew_sources(who, &work.to_string(), &unchanged);
+            }
             outcome
         };
         // A new session may have replaced the driver meanwhile; its queue then knows no such task.

@@ -117,7 +117,12 @@ impl Driver {
         {
             copy.poison_target();
         }
-        copy.host_source().as_ref().and_then(pinned)?;
+        let source = copy.host_source()?;
+        let block = pinned(&source)?;
+        // What is there now is not what the copy will find, and may be written while it is read here.
+        if self.queue.pending().any(|task| writes_host(&task.work, &source, &block)) {
+            return None;
+        }
         Some((copy.source_digest()?, self.done))
     }
 
@@ -209,11 +214,21 @@ impl Driver {
 
 /// Whether work that has not been done may still read or write a range of the pinned memory `block`.
 fn needs_host(work: &Work, range: &Range<u64>, block: &Range<u64>) -> bool {
-    let meets =
-        |other: Option<Range<u64>>| other.is_some_and(|other| other.start < range.end && range.start < other.end);
     match work {
         Work::Host(_) => true,
-        Work::Copy(copy) if meets(copy.host_source()) || meets(copy.host_target()) => true,
+        Work::Copy(copy) if copy.host_source().is_some_and(|source| meet(&source, range)) => true,
+        _ => writes_host(work, range, block),
+    }
+}
+
+/// Whether work, unless it is a host function, may write to a range of the pinned memory `block`.
+fn writes_host(work: &Work, range: &Range<u64>, block: &Range<u64>) -> bool {
+    match work {
+        Work::Copy(copy) if copy.host_target().is_some_and(|target| meet(&target, range)) => true,
         _ => work.addresses().iter().any(|address| block.contains(address)),
     }
+}
+
+fn meet(a: &Range<u64>, b: &Range<u64>) -> bool {
+    a.start < b.end && b.start < a.end
 }

@@ -397,6 +397,51 @@ fn work_may_change_a_pinned_source_before_its_copy() {
 }
 
 #[test]
+fn a_host_function_that_may_run_during_a_copy_must_not_change_its_source() {
+    unsafe extern "C" fn write(word: *mut c_void) {
+        // SAFETY: the test passes the address of pinned memory that lives to its end.
+        unsafe { word.cast::<u32>().write(9) };
+    }
+    for is_ordered in [true, false] {
+        let bench = checked("schedule=lazy");
+        let (first, second) = (bench.stream(), bench.stream());
+        let (target, block) = (bench.upload(&[0; 8]), bench.pinned(8));
+        let start: *mut c_void = block.as_mut_ptr().cast();
+        if is_ordered {
+            ok!(cuLaunchHostFunc(first, Some(write), start));
+            order(&bench, first, second);
+            ok!(cuMemcpyHtoDAsync_v2(target, start, 32, second));
+        } else {
+            ok!(cuMemcpyHtoDAsync_v2(target, start, 32, second));
+            ok!(cuLaunchHostFunc(first, Some(write), start));
+        }
+        ok!(cuStreamSynchronize(first));
+        ok!(cuStreamSynchronize(second));
+        assert_eq!(unordered(&bench), usize::from(!is_ordered));
+    }
+}
+
+#[test]
+fn a_pinned_target_is_no_source_before_its_copy_is_done() {
+    for (is_ordered, schedule) in
+        [true, false].into_iter().flat_map(|it| [(it, "schedule=lazy"), (it, "schedule=eager")])
+    {
+        let bench = checked(schedule);
+        let (first, second) = (bench.stream(), bench.stream());
+        let (data, target, block) = (bench.upload(&[4; 8]), bench.upload(&[0; 8]), bench.pinned(8));
+        let start: *mut c_void = block.as_mut_ptr().cast();
+        ok!(cuMemcpyDtoHAsync_v2(start, data, 32, first));
+        if is_ordered {
+            order(&bench, first, second);
+        }
+        ok!(cuMemcpyHtoDAsync_v2(target, start, 32, second));
+        ok!(cuStreamSynchronize(second));
+        ok!(cuStreamSynchronize(first));
+        assert_eq!(unordered(&bench), usize::from(!is_ordered), "{schedule}");
+    }
+}
+
+#[test]
 fn a_result_that_is_read_too_early_is_not_plausible() {
     let bench = checked("schedule=lazy");
     let (stream, source, block) = (bench.stream(), bench.upload(&[4; 8]), bench.pinned(8));

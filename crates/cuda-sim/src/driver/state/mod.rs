@@ -79,8 +79,6 @@ pub(super) struct Driver {
     pub(super) histories: BTreeMap<u64, History>,
     /// Tasks done so far.
     pub(super) done: u64,
-    /// How many they were when a host function was last done.
-    pub(super) last_host_function: u64,
     /// What the host has waited for.
     pub(super) host: Clock,
     pub(super) counters: Counters,
@@ -136,7 +134,6 @@ impl Driver {
             polled: BTreeSet::new(),
             histories: BTreeMap::new(),
             done: 0,
-            last_host_function: 0,
             host: Clock::default(),
             counters: Counters::default(),
             reports: Vec::new(),

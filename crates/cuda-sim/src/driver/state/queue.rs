@@ -148,6 +148,11 @@ impl Queue {
         self.pending.values()
     }
 
+    /// The same with their numbers.
+    pub(in crate::driver) fn pending_with_ids(&self) -> impl Iterator<Item = (TaskId, &Task)> {
+        self.pending.iter().map(|(&id, task)| (id, task))
+    }
+
     /// The same, to be changed.
     pub(in crate::driver) fn pending_mut(&mut self) -> impl Iterator<Item = &mut Task> {
         self.pending.values_mut()
