@@ -99,7 +99,7 @@ impl<'text> Lexer<'text> {
             }
             Some(
                 byte @ (b';' | b',' | b'{' | b'}' | b'[' | b']' | b'(' | b')' | b'<' | b'>' | b':' | b'+' | b'-' | b'!'
-                | b'|' | b'@' | b'='),
+                | b'|' | b'@' | b'=' | b'*' | b'/' | b'&' | b'^' | b'~'),
             ) => {
                 self.at += 1;
                 TokenKind::Punct(*byte)

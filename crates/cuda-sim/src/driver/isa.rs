@@ -41,7 +41,7 @@ enum Portability {
 impl Target {
     /// The target of a name such as `sm_90a`.
     pub(super) fn named(name: &str) -> Option<Self> {
-        let name = name.strip_prefix("sm_")?;
+        let name = ptx::typing::architecture(name)?;
         let since = ptx::typing::first_version(name)?;
         let portability = match name.as_bytes().last() {
             Some(b'a') => Portability::Exact,

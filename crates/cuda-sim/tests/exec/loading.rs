@@ -3,7 +3,7 @@
 use cuda_sim::exec::{FaultKind, Grid, LoadError, Options, Program};
 use ptx::ParseErrorKind;
 
-use crate::exec::rig::{memory, module, run};
+use crate::exec::rig::{download, memory, module, run, upload};
 
 const HEAD: &str = ".version 7.0\n.target sm_80\n.address_size 64\n";
 
@@ -85,6 +85,20 @@ fn an_instruction_of_a_called_function_is_refused_too() {
 }
 
 #[test]
+fn texts_of_old_and_virtual_targets_run() {
+    let text = module(1, "ld.param.u64 %d0, [p0];\nst.global.u32 [%d0+(1+1)*2], 7;\nret;");
+    for target in ["sm_30", "compute_52", "compute_80"] {
+        let memory = memory();
+        let words = upload(&memory, &[0; 2]);
+        let text = text.replace("sm_80", target);
+        run(&text, Grid::linear(1, 1), &[words], &memory, &Options::default()).unwrap();
+        assert_eq!(download(&memory, words, 2), [0, 7], "{target}");
+    }
+    let old = module(0, "lop3.b32 %r0, %r1, %r2, %r3, 150;\nret;").replace("sm_80", "compute_37");
+    assert!(refused(&old).to_string().contains("`lop3` needs target sm_50, the module has sm_37"));
+}
+
+#[test]
 fn names_that_nothing_defines_are_refused() {
     for body in ["bra $nowhere;", "ld.param.u64 %d0, [p7];", "mov.u64 %d0, nothing;", "add.u32 %r0, %r1, %q2;"] {
         assert!(matches!(refused(&module(1, body)), LoadError::Parse(_) | LoadError::Unsupported { .. }), "{body}");
@@ -144,13 +158,4 @@ fn more_local_memory_than_a_thread_can_have_is_refused_at_the_launch() {
     };
     assert_eq!(said(&callee("")), Some(600_000));
     assert!(Program::load(&callee("call far;").replace("300000", "100000")).is_ok());
-}
-
-#[test]
-fn a_wait_for_fewer_than_no_groups_is_refused() {
-    for (left, is_refused) in [("0", false), ("7", false), ("-1", true), ("4294967296", true)] {
-        let text = module(0, &format!("cp.async.wait_group {left};\nret;"));
-        assert_eq!(Program::load(&text).is_err(), is_refused, "{left}");
-    }
-    assert!(unsupported(&module(0, "cp.async.wait_group -1;\nret;")).2.contains("number of groups"));
 }

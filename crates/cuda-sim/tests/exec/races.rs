@@ -114,7 +114,9 @@ fn asynchronous_copies_need_their_wait_and_a_barrier() {
         for wait in ["cp.async.wait_group 0;", "cp.async.wait_all;"] {
             assert_eq!(attempt(wait, "bar.sync 0;", &options), Ok(swapped.clone()));
         }
-        for (wait, barrier) in [("", "bar.sync 0;"), ("cp.async.wait_group 1;", "bar.sync 0;")] {
+        for (wait, barrier) in
+            [("", "bar.sync 0;"), ("cp.async.wait_group 1;", "bar.sync 0;"), ("cp.async.wait_group -1;", "bar.sync 0;")]
+        {
             let outcome = attempt(wait, barrier, &options);
             if options.checks.shared_races {
                 assert!(matches!(outcome, Err(FaultKind::Unfinished { .. })), "{outcome:?}");

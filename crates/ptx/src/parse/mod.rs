@@ -1,6 +1,7 @@
 //! Recursive descent over the tokens.
 
 mod body;
+mod expression;
 mod function;
 mod module;
 mod number;

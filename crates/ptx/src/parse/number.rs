@@ -59,18 +59,7 @@ impl<'text> Parser<'text> {
         })
     }
 
-    /// A signed integer.
-    pub(super) fn integer(&mut self, what: &'static str) -> Result<i64, ParseError> {
-        let token = self.ahead;
-        match self.number()? {
-            Number::Int(value) => Ok(value),
-            Number::F32(_) | Number::F64(_) => {
-                Err(token.error(ParseErrorKind::Range { what, got: excerpt(token.text) }))
-            }
-        }
-    }
-
-    /// `+4`, `+-4` or nothing.
+    /// `+4`, `+-4`, `+4*2` or nothing.
     pub(super) fn offset(&mut self) -> Result<i64, ParseError> {
         if self.eat(b'+')? { self.integer("offset") } else { Ok(0) }
     }

@@ -1,4 +1,4 @@
-//! Versions of PTX and targets that instructions need, beyond PTX 6.0 and `sm_50`.
+//! Versions of PTX and targets that instructions need, beyond PTX 6.0 and `sm_30`.
 
 use super::Reason;
 use crate::ast::{Opcode, Special};
@@ -39,7 +39,7 @@ const CACHED: &[&str] = &["ld", "st", "cp"];
 const HALF: &[&str] = &["add", "sub", "mul", "fma", "neg", "abs", "setp"];
 const BFLOAT: &[&str] = &["fma", "neg", "abs", "cvt", "mma"];
 const ANY_VERSION: (u32, u32) = (6, 0);
-const ANY_TARGET: u32 = 50;
+const ANY_TARGET: u32 = 30;
 
 #[rustfmt::skip]
 const GATES: &[Gate] = &[
@@ -61,6 +61,9 @@ const GATES: &[Gate] = &[
     gate(CACHED, "L2::128B", (7, 4), 75),
     gate(CACHED, "L2::256B", (7, 4), 80),
     gate(&["cp"], "", (7, 0), 80),
+    gate(&["ld"], "nc", ANY_VERSION, 32),
+    gate(&["shf"], "", ANY_VERSION, 32),
+    gate(&["lop3"], "", ANY_VERSION, 50),
     gate(&["cvta"], "param", (7, 7), 70),
     gate(HALF, "f16", ANY_VERSION, 53),
     gate(HALF, "f16x2", ANY_VERSION, 53),

@@ -6,8 +6,12 @@ use crate::ast::Module;
 /// Major versions with the last minor one of each.
 const VERSIONS: [(u32, u32); 4] = [(6, 5), (7, 8), (8, 8), (9, 5)];
 
-/// Architectures from `sm_50` on, with the version of PTX that introduced each.
-const ARCHITECTURES: [(&str, (u32, u32)); 31] = [
+/// Architectures from `sm_30` on, with the version of PTX that introduced each.
+const ARCHITECTURES: [(&str, (u32, u32)); 35] = [
+    ("30", (3, 0)),
+    ("32", (4, 0)),
+    ("35", (3, 1)),
+    ("37", (4, 1)),
     ("50", (4, 0)),
     ("52", (4, 1)),
     ("53", (4, 2)),
@@ -47,7 +51,13 @@ const OPTIONS: [&str; 3] = ["debug", "texmode_independent", "texmode_unified"];
 /// The line that heads are reported at.
 const LINE: u32 = 1;
 
-/// The version of PTX that brought an architecture, such as `80` or `90a`; `None` if there is no such one from `50` on.
+/// The architecture of a target: `80` of `sm_80` or `compute_80`.
+#[must_use]
+pub fn architecture(target: &str) -> Option<&str> {
+    target.strip_prefix("sm_").or_else(|| target.strip_prefix("compute_"))
+}
+
+/// The version of PTX that brought an architecture, such as `80` or `90a`; `None` if there is no such one from `30` on.
 #[must_use]
 pub fn first_version(architecture: &str) -> Option<(u32, u32)> {
     ARCHITECTURES.iter().find(|(known, _)| *known == architecture).map(|(_, since)| *since)
@@ -60,7 +70,7 @@ pub(super) fn check(module: &Module) -> Vec<Mistake> {
         return mistake(Reason::Version(module.version));
     }
     let text = module.target.first().map_or("", |target| &**target);
-    let known = text.strip_prefix("sm_").and_then(first_version);
+    let known = architecture(text).and_then(first_version);
     let Some(since) = known else { return mistake(Reason::Target(text.to_owned())) };
     if let Some(option) = module.target.iter().skip(1).find(|option| !OPTIONS.contains(&&***option)) {
         return mistake(Reason::Target(option.to_string()));
@@ -78,7 +88,7 @@ pub(super) fn check(module: &Module) -> Vec<Mistake> {
 
 /// What the module is written for; a target that cannot be read has already been reported, and allows everything.
 pub(super) fn release(module: &Module) -> Release {
-    let target = module.target.first().and_then(|target| target.strip_prefix("sm_"));
+    let target = module.target.first().and_then(|target| architecture(target));
     let target = target.and_then(|name| name.trim_end_matches(['a', 'f']).parse().ok());
     Release { version: module.version, target: target.unwrap_or(u32::MAX) }
 }

@@ -20,7 +20,7 @@ pub enum Reason {
     #[error("expected a version of PTX from 6.0 to 9.5, got {}.{}", .0.0, .0.1)]
     Version((u32, u32)),
     /// A target that does not exist or is too old.
-    #[error("expected a target such as sm_80, sm_50 at least, got `{0}`")]
+    #[error("expected a target such as sm_80, sm_30 at least, got `{0}`")]
     Target(String),
     /// Addresses that are not 64 bits wide.
     #[error("expected .address_size 64, got {0}")]

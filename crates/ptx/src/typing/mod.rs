@@ -1,7 +1,7 @@
 //! Types: whether every declaration and operand is one that NVIDIA's assembler accepts.
 //!
 //! The rules are those of `ptxas` 13.5, learned by asking it: `tests/data/typing.txt` holds some thousand lines of PTX
-//! with its verdicts, and says where this pass is stricter on purpose. Targets before `sm_50` and PTX before 6.0 are
+//! with its verdicts, and says where this pass is stricter on purpose. Targets before `sm_30` and PTX before 6.0 are
 //! refused as such. Opcodes outside the table ([`crate::opcodes`]) are skipped here; a lint and the executor refuse
 //! them.
 
@@ -21,7 +21,7 @@ mod vector;
 
 use std::collections::HashSet;
 
-pub use header::first_version;
+pub use header::{architecture, first_version};
 pub use mistake::{Mistake, Reason};
 
 use self::{

@@ -308,7 +308,8 @@ impl Body<'_> {
 
     pub(super) fn lop3(&mut self, ins: &Instruction) -> Decoded<()> {
         let (a, b, c) = (self.src32(operand(ins, 1)?)?, self.src32(operand(ins, 2)?)?, self.src32(operand(ins, 3)?)?);
-        let Operand::Int(lut @ 0..=255) = operand(ins, 4)? else { return refuse("expected a table of 8 bits") };
+        // Of a longer number the low 8 bits count, as in what ptxas 13.5 makes of it.
+        let Operand::Int(lut) = operand(ins, 4)? else { return refuse("expected a table of 8 bits") };
         let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
         self.emit(Op::Lop3 { lut: *lut as u8, d, a, b, c });
         self.finish(finish);

@@ -186,8 +186,8 @@ impl Body<'_> {
             ["async", "wait_all"] => self.emit(Op::WaitAll),
             ["async", "wait_group"] => {
                 let Operand::Int(left) = operand(ins, 0)? else { return refuse("expected a constant") };
-                let left = u32::try_from(*left).or_else(|_| refuse("expected a number of groups from 0 on"))?;
-                self.emit(Op::WaitGroup(left));
+                // Of unsigned numbers too large ones wait for nothing, as in what ptxas 13.5 makes of -1.
+                self.emit(Op::WaitGroup(u32::try_from(*left).unwrap_or(u32::MAX)));
             }
             ["async", "ca" | "cg", "shared" | "shared::cta", "global", ..] => {
                 let (target, _) = self.target(operand(ins, 0)?)?;
