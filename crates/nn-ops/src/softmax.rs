@@ -83,8 +83,8 @@ impl SoftmaxPlan {
     }
 
     /// `y_c = x_c - ln sum_j exp(x_j)` along the axis, without cancellation for large x and without loss where one element
-    /// dominates. Elements that the mask leaves out give -inf. Results below the least finite number of `T` are -inf too, and the
-    /// gradient treats them as left out.
+    /// dominates. Elements that the mask leaves out give -inf. A finite element has a finite result: the least number of `T` where
+    /// the difference overflows (PyTorch gives -inf there).
     ///
     /// # Errors
     /// As [`softmax`](Self::softmax).

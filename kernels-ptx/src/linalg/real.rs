@@ -10,6 +10,9 @@ use crate::dev::{
 
 /// An element of a tensor.
 pub trait Real: Copy {
+    /// The least finite element.
+    const LOWEST: f32;
+
     /// The exact value.
     fn widen(self) -> f32;
 
@@ -37,6 +40,8 @@ pub struct F16(u16);
 pub struct Bf16(u16);
 
 impl Real for f32 {
+    const LOWEST: f32 = f32::MIN;
+
     #[inline(always)]
     fn widen(self) -> f32 {
         self
@@ -65,8 +70,10 @@ impl Real for f32 {
 }
 
 macro_rules! sixteen_bits {
-    ($name:ident, $widen:ident, $narrow:ident, $pack:ident) => {
+    ($name:ident, $lowest:expr, $widen:ident, $narrow:ident, $pack:ident) => {
         impl Real for $name {
+            const LOWEST: f32 = $lowest;
+
             #[inline(always)]
             fn widen(self) -> f32 {
                 $widen(self.0)
@@ -101,8 +108,8 @@ macro_rules! sixteen_bits {
     };
 }
 
-sixteen_bits!(F16, f16_to_f32, f32_to_f16, pack_f16);
-sixteen_bits!(Bf16, bf16_to_f32, f32_to_bf16, pack_bf16);
+sixteen_bits!(F16, -65504.0, f16_to_f32, f32_to_f16, pack_f16);
+sixteen_bits!(Bf16, f32::from_bits(0xff7f_0000), bf16_to_f32, f32_to_bf16, pack_bf16);
 
 /// Whether four elements from `x` on may move in one access.
 #[inline(always)]

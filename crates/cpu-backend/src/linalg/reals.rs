@@ -91,6 +91,16 @@ impl<'a> Reals<'a> {
         }
     }
 
+    /// The least finite number of the type.
+    #[inline(always)]
+    pub(crate) fn lowest(self) -> f32 {
+        match self {
+            Self::F32(_) => f32::MIN,
+            Self::F16(_) => f16::MIN.to_f32(),
+            Self::Bf16(_) => bf16::MIN.to_f32(),
+        }
+    }
+
     /// The slice itself if its elements are f32.
     #[inline(always)]
     pub(crate) fn as_f32(self) -> Option<&'a [f32]> {

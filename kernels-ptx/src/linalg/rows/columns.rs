@@ -106,7 +106,7 @@ unsafe fn forward<T: Real>(p: &SoftmaxParams, kind: Kind, causal: u32, x: *const
     let finish = total.finish(kind, any);
     let mut c = column.part;
     while column.live && c < len {
-        *y.add(start + c as usize * step) = T::narrow(finish.value(logit(c).0));
+        *y.add(start + c as usize * step) = T::narrow(finish.value::<T>(logit(c).0));
         c += PARTS;
     }
 }

@@ -134,7 +134,7 @@ unsafe fn held<T: Real>(p: &SoftmaxParams, kind: Kind, causal: u32, x: *const T,
             let finish = State { greatest, rest: Warp::sum::<1>(rest), ties: Warp::sum::<2>(ties) }.finish(kind, any);
             held.each(|chunk, values| {
                 if live {
-                    chunk.store(y, values.map(|x| finish.value(x)));
+                    chunk.store(y, values.map(|x| finish.value::<T>(x)));
                 }
             });
         }
@@ -161,7 +161,7 @@ unsafe fn streamed<G: Group, T: Real>(p: &SoftmaxParams, kind: Kind, causal: u32
         let y = y.add((row * p.axis.len) as usize);
         streamed.each(|chunk, values| {
             if live {
-                chunk.store(y, values.map(|x| finish.value(x)));
+                chunk.store(y, values.map(|x| finish.value::<T>(x)));
             }
         });
     }

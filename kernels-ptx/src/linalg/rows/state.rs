@@ -1,6 +1,9 @@
 //! The running sum of a softmax, and what it makes of an element.
 
-use super::super::group::{Chunk, Group, Warp};
+use super::super::{
+    group::{Chunk, Group, Warp},
+    real::Real,
+};
 use crate::dev::functions::{exp_nonpositive, log_of_parts};
 
 /// Softmax or its logarithm.
@@ -166,14 +169,17 @@ impl Finish {
         if self.greatest == f32::NEG_INFINITY { self.special } else { e * self.norm }
     }
 
-    /// The result of an element.
+    /// The result of an element, one of type `T`. The logarithm of a finite one is finite: -inf means one that is left out.
     #[inline(always)]
-    pub fn value(self, x: f32) -> f32 {
+    pub fn value<T: Real>(self, x: f32) -> f32 {
         let shifted = x - self.greatest;
         match self.kind {
             Kind::Softmax => self.scaled(exp_nonpositive(shifted)),
             Kind::Log if self.greatest == f32::NEG_INFINITY => self.special,
-            Kind::Log => shifted - self.norm,
+            Kind::Log => {
+                let y = shifted - self.norm;
+                if y < T::LOWEST && x > f32::NEG_INFINITY { T::LOWEST } else { y }
+            }
         }
     }
 }

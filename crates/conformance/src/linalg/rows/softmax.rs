@@ -132,6 +132,17 @@ fn forward(op: Op) -> Vec<Case> {
         Case::new("a row that begins with parts of -inf, f16", move |q| empty_parts::<f16>(q, op, 1.0 / 1024.0)),
         Case::new("a row that begins with parts of -inf, bf16", move |q| empty_parts::<bf16>(q, op, 1.0 / 128.0)),
     ]);
+    if op.log {
+        cases.extend([
+            Case::new("finite elements have finite logarithms, f32", move |q| finite::<f32>(q, op, f32::MAX, 5e-6)),
+            Case::new("finite elements have finite logarithms, f16", move |q| {
+                finite::<f16>(q, op, f16::MAX.to_f32(), 1.0 / 1024.0)
+            }),
+            Case::new("finite elements have finite logarithms, bf16", move |q| {
+                finite::<bf16>(q, op, bf16::MAX.to_f32(), 1.0 / 128.0)
+            }),
+        ]);
+    }
     cases.push(masked_case::<f32>(op, "keep mask, last axis", &[6, 5, 17], 2, 5e-6));
     cases.push(masked_case::<f32>(op, "keep mask, last axis, aligned", &[6, 5, 20], 2, 5e-6));
     cases.push(masked_case::<f32>(op, "keep mask, last axis, long", &[2, 1, 1101], 2, 5e-6));
@@ -243,6 +254,42 @@ fn empty_parts<T: Real>(q: &Conditioned, op: Op, rtol: f64) -> Result<(), Failur
     x[..16_400].fill(f32::NEG_INFINITY);
     let want = model::along(&wide(&x), LEN, 1, op.model);
     Failure::unless_close(&want, &op.run::<T>(q, &[1, LEN], 1, &x, Mask::None)?, rtol, 1e-7)
+}
+
+/// Rows with the greatest and the least number of the type, and an element of -inf. The least number has the least finite
+/// logarithm, and its gradient passes through, where that of the element of -inf is 0.
+fn finite<T: Real>(q: &Conditioned, op: Op, most: f32, rtol: f64) -> Result<(), Failure> {
+    let rows = [4, 20, 33, 1101].map(|n| ([2, n], 1));
+    for (shape, axis) in rows.into_iter().chain([([20, 7], 0), ([300, 70], 0)]) {
+        let (len, inner) = axis_lengths(&shape, axis);
+        let count = shape[0] * shape[1];
+        let (mut x, g) = (values(15, count), values(16, count));
+        for (i, x) in x.iter_mut().enumerate() {
+            match i / inner % len {
+                0 => *x = most,
+                1 => *x = -most,
+                3 => *x = f32::NEG_INFINITY,
+                _ => {}
+            }
+        }
+        let y = model::along(&wide(&x), len, inner, op.model);
+        let least = |(&y, &x): (&f64, &f32)| if x.is_finite() { y.max(-f64::from(most)) } else { y };
+        let want: Vec<f64> = y.iter().zip(&x).map(least).collect();
+        let got = op.run::<T>(q, &shape, axis, &x, Mask::None)?;
+        Failure::unless_close(&want, &got, rtol, 1e-7)?;
+        let dx = op.run_backward::<T>(q, &shape, axis, &got, &g)?;
+        let other = |i: usize| i / inner % len == 1;
+        match (0..count).find(|&i| other(i) && dx[i] != T::from_f32(g[i]).to_f32()) {
+            Some(i) => {
+                return Err(Failure::Broken(format!(
+                    "{shape:?}: the gradient {} of element {i} became {}",
+                    g[i], dx[i]
+                )));
+            }
+            None => Failure::unless_close(&[0.0], &[dx[3 * inner]], 0.0, 0.0)?,
+        }
+    }
+    Ok(())
 }
 
 /// The model with elements left out; a row with nothing left gives zeros, or -inf for the logarithm.

@@ -7,7 +7,7 @@ use core_types::params::rows::{AxisParams, SoftmaxParams};
 
 use super::{
     Kind, MaskSlice, PART_STEPS,
-    softmax::{log_of_parts, log_sum_step},
+    softmax::{log_of_finite, log_of_parts, log_sum_step},
 };
 use crate::{
     linalg::{
@@ -205,7 +205,7 @@ impl<L: Floats> Kernel<L> for Forward<'_> {
         }
         match self.kind {
             Kind::Softmax => softmax(l, z, &greatest),
-            Kind::Log => log_softmax(l, z, &greatest),
+            Kind::Log => log_softmax(l, z, &greatest, self.x.lowest()),
         }
         for (column, (&m, any)) in greatest.iter().zip(any).enumerate() {
             if m == f32::NEG_INFINITY {
@@ -242,7 +242,7 @@ fn softmax<L: Floats>(l: L, z: &mut [Row], greatest: &Row) {
 }
 
 #[inline(always)]
-fn log_softmax<L: Floats>(l: L, z: &mut [Row], greatest: &Row) {
+fn log_softmax<L: Floats>(l: L, z: &mut [Row], greatest: &Row, lowest: f32) {
     let (mut rests, mut ties) = ([0.0f64; STRIP], [0.0f64; STRIP]);
     for part in z.chunks(PART_STEPS) {
         let (mut rests_of_part, mut ties_of_part) = ([0.0; STRIP], [0.0; STRIP]);
@@ -264,9 +264,9 @@ fn log_softmax<L: Floats>(l: L, z: &mut [Row], greatest: &Row) {
     }
     for row in z {
         for v in vectors::<L>() {
-            let x = l.sub(l.load(&row[v.clone()]), l.load(&greatest[v.clone()]));
-            let y = l.sub(x, l.load(&log_sums[v.clone()]));
-            l.store(&mut row[v], y);
+            let x = l.load(&row[v.clone()]);
+            let y = l.sub(l.sub(x, l.load(&greatest[v.clone()])), l.load(&log_sums[v.clone()]));
+            l.store(&mut row[v], log_of_finite(l, x, y, l.splat(lowest)));
         }
     }
 }

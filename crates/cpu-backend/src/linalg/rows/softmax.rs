@@ -70,7 +70,7 @@ impl<L: Floats> Kernel<L> for Forward<'_> {
                     (&masked[..], len, next, mask.iter().any(|&m| m != f32::NEG_INFINITY))
                 }
             };
-            self.kind.row(l, &values[..kept], next, &mut y[..kept], any);
+            self.kind.row(l, &values[..kept], next, &mut y[..kept], any, self.x.lowest());
             y[kept..].fill(self.kind.excluded());
             out.finish(l);
         }
@@ -79,9 +79,9 @@ impl<L: Floats> Kernel<L> for Forward<'_> {
 
 impl Kind {
     /// One row, followed by the row `next` if that is not empty. A row whose elements are all -inf is NaN if it has
-    /// `any` element that the mask does not leave out.
+    /// `any` element that the mask does not leave out. Finite logarithms are not below `lowest`.
     #[inline(always)]
-    fn row<L: Floats>(self, l: L, x: &[f32], next: &[f32], y: &mut [f32], any: bool) {
+    fn row<L: Floats>(self, l: L, x: &[f32], next: &[f32], y: &mut [f32], any: bool, lowest: f32) {
         let greatest = greatest(l, x, y);
         if greatest == f32::NEG_INFINITY {
             y.fill(if any { f32::NAN } else { self.excluded() });
@@ -94,7 +94,7 @@ impl Kind {
             }
             Self::Log => {
                 let log_sum = self::log_sum(l, x, next, greatest);
-                subtract(l, x, greatest, log_sum, y);
+                subtract(l, x, [greatest, log_sum, lowest], y);
             }
         }
     }
@@ -228,17 +228,24 @@ pub(super) fn log_of_parts(rest: f32, ties: f32) -> f32 {
     if log < f32::MIN_POSITIVE { 0.0 } else { log } // NaN stays
 }
 
-/// `y = (x - greatest) - log_sum`.
+/// `y = (x - greatest) - log_sum`, at least `lowest` for a finite x.
 #[inline(always)]
-fn subtract<L: Floats>(l: L, x: &[f32], greatest: f32, log_sum: f32, y: &mut [f32]) {
-    let (m, s) = (l.splat(greatest), l.splat(log_sum));
+fn subtract<L: Floats>(l: L, x: &[f32], [greatest, log_sum, lowest]: [f32; 3], y: &mut [f32]) {
+    let (m, s, lowest) = (l.splat(greatest), l.splat(log_sum), l.splat(lowest));
     let mut vectors = x.chunks_exact(L::N);
     let mut outs = y.chunks_exact_mut(L::N);
     for (x, y) in (&mut vectors).zip(&mut outs) {
-        l.store(y, l.sub(l.sub(l.load(x), m), s));
+        let x = l.load(x);
+        l.store(y, log_of_finite(l, x, l.sub(l.sub(x, m), s), lowest));
     }
-    let v = l.sub(l.sub(l.load_partial(vectors.remainder(), 0.0), m), s);
-    l.store_partial(outs.into_remainder(), v);
+    let x = l.load_partial(vectors.remainder(), 0.0);
+    l.store_partial(outs.into_remainder(), log_of_finite(l, x, l.sub(l.sub(x, m), s), lowest));
+}
+
+/// `y`, but `lowest` where y is less though x is finite: -inf means an element that is left out.
+#[inline(always)]
+pub(super) fn log_of_finite<L: Floats>(l: L, x: L::V, y: L::V, lowest: L::V) -> L::V {
+    l.select_gt(lowest, y, l.select_gt(l.splat(f32::MIN), x, y, lowest), y)
 }
 
 /// A sum below this leaves `g - sum` finite for every finite g: half a unit in the last place of `f32::MAX` is 2^103.
