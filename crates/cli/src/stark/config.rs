@@ -38,6 +38,20 @@ pub(crate) fn security(config: &PcsConfig) -> u32 {
 }
 
 impl ConfigArgs {
+    /// The options as they are written, with those that were left to their defaults.
+    pub(crate) fn options(&self) -> Vec<String> {
+        let &Self { blowup, queries, pow_bits, fold_step, last_layer, lifting } = self;
+        let always = [
+            ("blowup", blowup),
+            ("queries", queries),
+            ("pow-bits", pow_bits),
+            ("fold-step", fold_step),
+            ("last-layer", last_layer),
+        ];
+        let lifting = lifting.map(|lifting| ("lifting", lifting));
+        always.into_iter().chain(lifting).map(|(name, value)| format!("--{name} {value}")).collect()
+    }
+
     /// The parameters.
     pub(crate) const fn config(&self) -> PcsConfig {
         PcsConfig {

@@ -46,6 +46,15 @@ pub(crate) struct AirArgs {
 }
 
 impl AirArgs {
+    /// The options as they are written, with those that were left to their defaults.
+    pub(crate) fn options(&self) -> Vec<String> {
+        let Self { air, log_rows, columns, seed } = self;
+        let name = air.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned());
+        let columns = columns.map(|columns| format!("--columns {columns}"));
+        let always = [format!("--air {name}"), format!("--log-rows {log_rows}"), format!("--seed {seed}")];
+        always.into_iter().chain(columns).collect()
+    }
+
     /// Columns of wide Fibonacci.
     pub(crate) fn columns(&self) -> u32 {
         self.columns.unwrap_or(COLUMNS)

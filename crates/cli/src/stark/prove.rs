@@ -145,8 +145,9 @@ impl UseStatement for Making<'_> {
 
 /// Runs the command.
 pub(crate) fn run(args: &ProveArgs) -> Result<()> {
-    let arguments = format!("{:?}, {:?}, {:?}", args.air, args.config, args.trace_npy);
-    ranks::run(args.ranks, &arguments, |place| make(args, place))
+    let trace = args.trace_npy.as_ref().map(|path| format!("--trace-npy {}", path.display()));
+    let options: Vec<String> = args.air.options().into_iter().chain(args.config.options()).chain(trace).collect();
+    ranks::run(args.ranks, &options, |place| make(args, place))
 }
 
 /// Makes the proof and, unless another process does, writes the files.

@@ -41,8 +41,8 @@ pub(super) fn is_shared() -> bool {
 }
 
 /// Runs `make`: as a rank among others, if a launcher of MPI started more processes than this. If one of them fails, all do, and
-/// each says why. All have to have the same `arguments`.
-pub(super) fn run(args: RanksArgs, arguments: &str, make: impl FnOnce(Option<&Place>) -> Result<()>) -> Result<()> {
+/// each says why. All have to have the same `options`.
+pub(super) fn run(args: RanksArgs, options: &[String], make: impl FnOnce(Option<&Place>) -> Result<()>) -> Result<()> {
     let Some(launch) = runtime::launch().map_err(OpenError::from)?.filter(|launch| launch.ranks > 1) else {
         if args.patience.is_some() {
             let message = "`--patience` is for several processes that a launcher of MPI started";
@@ -53,7 +53,7 @@ pub(super) fn run(args: RanksArgs, arguments: &str, make: impl FnOnce(Option<&Pl
     let patience = args.patience.map_or(PATIENCE, |seconds| Duration::from_secs(seconds.into()));
     let name = || format!("rank {} of {}", launch.rank, launch.ranks);
     let mpi = join(launch, patience).with_context(name)?;
-    let same = compare(&mpi, arguments);
+    let same = compare(&mpi, options);
     let place = Place { launch, group: Arc::new(Staged::new(mpi)) };
     let made = same.map_err(anyhow::Error::from).and_then(|()| make(Some(&place)));
     made.with_context(name).map_err(|error| {
@@ -73,17 +73,36 @@ fn join(launch: Launch, patience: Duration) -> Result<Mpi> {
     Ok(mpi)
 }
 
-/// Fails on all ranks with the first that was started for another proof than rank 0.
-fn compare(ranks: &Mpi, arguments: &str) -> Result<(), CollectiveError> {
-    let words: Vec<u32> = arguments.chars().map(u32::from).collect();
-    let call = Call { name: "start", element: "arguments", lens: Vec::new() };
+/// Fails on all ranks with the first that was started for another proof than rank 0, and the options that differ.
+fn compare(ranks: &Mpi, options: &[String]) -> Result<(), CollectiveError> {
+    let words: Vec<u32> = options.join("\n").chars().map(u32::from).collect();
+    let call = Call { name: "start", element: "options", lens: Vec::new() };
     let came = ranks.exchange(&call, Message::Same(&words))?;
     let of = |rank: usize| if rank == ranks.rank() { &words[..] } else { &came[rank] };
-    match (1..ranks.ranks()).find(|&rank| of(rank) != of(0)) {
-        None => Ok(()),
-        Some(rank) => {
-            let said = |rank: usize| of(rank).iter().copied().filter_map(char::from_u32).collect();
-            Err(CollectiveError::Disagrees { rank, expected: said(0), got: said(rank) })
-        }
+    let Some(rank) = (1..ranks.ranks()).find(|&rank| of(rank) != of(0)) else { return Ok(()) };
+    let text = |rank: usize| -> String { of(rank).iter().copied().filter_map(char::from_u32).collect() };
+    let [expected, got] = differing([&text(0), &text(rank)]);
+    Err(CollectiveError::Disagrees { rank, expected, got })
+}
+
+/// The lines of each text that the other does not have, in one line.
+fn differing([a, b]: [&str; 2]) -> [String; 2] {
+    let without = |text: &str, other: &str| {
+        let lines: Vec<&str> = text.lines().filter(|line| !other.lines().any(|its| its == *line)).collect();
+        if lines.is_empty() { "no such option".to_owned() } else { lines.join(" ") }
+    };
+    [without(a, b), without(b, a)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_options_that_differ_are_named() {
+        let first = "--air plonk\n--seed 1\n--queries 80";
+        let named = |second| differing([first, second]);
+        assert_eq!(named("--air plonk\n--seed 2\n--queries 80"), ["--seed 1", "--seed 2"]);
+        assert_eq!(named("--air plonk\n--seed 1\n--queries 80\n--lifting 9"), ["no such option", "--lifting 9"]);
     }
 }
