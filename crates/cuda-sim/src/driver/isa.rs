@@ -90,9 +90,10 @@ mod tests {
     fn targets_run_on_the_devices_of_their_kind() {
         let runs = |name: &str, capability| Target::named(name).unwrap().runs_on(capability);
         assert!(runs("sm_80", (8, 0)) && runs("sm_80", (12, 0)) && !runs("sm_86", (8, 0)));
+        assert!(runs("sm_30", (8, 0)) && runs("compute_80", (8, 6)) && !runs("compute_86", (8, 0)));
         assert!(runs("sm_90a", (9, 0)) && !runs("sm_90a", (10, 0)));
         assert!(runs("sm_100f", (10, 3)) && !runs("sm_100f", (12, 0)) && !runs("sm_103f", (10, 0)));
-        for unknown in ["sm_81", "sm_", "sm_80b", "compute_80", "sm_8", "sm_99999999999"] {
+        for unknown in ["sm_81", "sm_", "sm_80b", "sm_20", "compute_", "80", "sm_8", "sm_99999999999"] {
             assert!(Target::named(unknown).is_none(), "{unknown}");
         }
     }

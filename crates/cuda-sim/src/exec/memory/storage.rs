@@ -4,7 +4,10 @@
 //!
 //! Unsafe functions here take a place for one word: it must be valid for the width of the word and aligned to it.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::{
+    ptr,
+    sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed},
+};
 
 /// Bytes with interior mutability plus one initialisation bit per byte.
 ///
@@ -13,16 +16,16 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, O
 pub(in crate::exec) struct Storage {
     base: *mut u8,
     len: u64,
-    /// Keeps the bytes alive; `None` for host memory that the caller mapped.
-    owner: Option<Box<[AtomicU64]>>,
+    /// Whether `base` came from a box of words; otherwise it is host memory that the caller mapped.
+    is_owned: bool,
     /// Bit `i` of byte `j` says that byte `8 j + i` was written.
     written: Box<[AtomicU8]>,
     /// Set once something wrote without keeping `written` up to date: every byte counts as written from then on.
     untracked: AtomicBool,
 }
 
-// SAFETY: `base` points into `owner`, or into host memory that `Storage::mapped`'s caller keeps valid; every access
-// through it is atomic.
+// SAFETY: `base` points to bytes that the value owns, or to host memory that `Storage::mapped`'s caller keeps valid; every
+// access through it is atomic.
 unsafe impl Send for Storage {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Storage {}
@@ -61,19 +64,27 @@ macro_rules! word {
 }
 word!(u8, AtomicU8; u16, AtomicU16; u32, AtomicU32; u64, AtomicU64);
 
-fn zeroed_words(count: usize) -> Box<[AtomicU64]> {
-    let words = Box::into_raw(vec![0_u64; count].into_boxed_slice());
-    // SAFETY: `AtomicU64` has the size and, on the 64-bit hosts this crate supports, the alignment of `u64`.
-    unsafe { Box::from_raw(words as *mut [AtomicU64]) }
+/// Bytes in whole words, zeroed.
+fn zeroed(len: u64) -> *mut [u64] {
+    Box::into_raw(vec![0_u64; len.div_ceil(8) as usize].into_boxed_slice())
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        if self.is_owned {
+            let words = ptr::slice_from_raw_parts_mut(self.base.cast::<u64>(), self.len.div_ceil(8) as usize);
+            // SAFETY: `zeroed` made the box of as many words, and nothing reaches it after this value.
+            drop(unsafe { Box::from_raw(words) });
+        }
+    }
 }
 
 impl Storage {
     /// `len` fresh bytes, none of them written yet.
     pub(super) fn fresh(len: u64) -> Self {
-        let owner = zeroed_words(len.div_ceil(8) as usize);
-        let base = owner.as_ptr().cast_mut().cast();
+        let base = zeroed(len).cast();
         let written = (0..len.div_ceil(8)).map(|_| AtomicU8::new(0)).collect();
-        Self { base, len, owner: Some(owner), written, untracked: AtomicBool::new(false) }
+        Self { base, len, is_owned: true, written, untracked: AtomicBool::new(false) }
     }
 
     /// `len` bytes of host memory at `base`; all of them count as written.
@@ -81,11 +92,11 @@ impl Storage {
     /// # Safety
     /// The range stays valid until the value is dropped, and nothing holds a Rust reference to it meanwhile.
     pub(super) unsafe fn mapped(base: *mut u8, len: u64) -> Self {
-        Self { base, len, owner: None, written: Box::new([]), untracked: AtomicBool::new(true) }
+        Self { base, len, is_owned: false, written: Box::new([]), untracked: AtomicBool::new(true) }
     }
 
     pub(super) fn is_mapped(&self) -> bool {
-        self.owner.is_none()
+        !self.is_owned
     }
 
     fn at(&self, offset: u64, bytes: u64) -> *mut u8 {
