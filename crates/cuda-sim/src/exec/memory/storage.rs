@@ -250,3 +250,62 @@ impl Storage {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn bytes_at_any_offset_are_those_of_a_plain_array() {
+        let (storage, mut model) = (Storage::fresh(29), [0u8; 29]);
+        for (offset, count) in (0..=29).flat_map(|offset| (0..=29 - offset).map(move |count| (offset, count))) {
+            let from: Vec<u8> = (0..count).map(|i| (31 * offset + 7 * count + i) as u8).collect();
+            storage.write(offset as u64, &from);
+            model[offset..offset + count].copy_from_slice(&from);
+            let mut got = [0; 29];
+            storage.read(0, &mut got);
+            assert_eq!(got, model, "{count} bytes from {offset}");
+            let mut part = vec![0; count];
+            storage.read(offset as u64, &mut part);
+            assert_eq!(part, from);
+        }
+        for at in 0..29 {
+            assert_eq!(storage.byte(at), model[at as usize]);
+        }
+        // SAFETY: both lie in the storage, at multiples of their width.
+        let (low, high) = unsafe { (storage.load::<u16>(6), storage.load::<u32>(24)) };
+        assert_eq!((low.to_le_bytes(), &high.to_le_bytes()[..]), ([model[6], model[7]], &model[24..28]));
+        storage.atomic32(24).store(5, Relaxed);
+        storage.atomic64(8).fetch_add(1 << 63, Relaxed);
+        assert_eq!((storage.byte(24), storage.byte(15)), (5, model[15] ^ 0x80));
+    }
+
+    #[test]
+    fn memory_of_the_host_is_the_callers() {
+        let mut words = [1u64, 2, 3];
+        // SAFETY: the array outlives the storage, and nothing else names it meanwhile.
+        let storage = unsafe { Storage::mapped(words.as_mut_ptr().cast(), 24) };
+        storage.write(7, &[9, 9]);
+        assert!(storage.is_mapped() && storage.first_unwritten(0, 24).is_none());
+        drop(storage);
+        assert_eq!(words, [1 | 9 << 56, 9, 3]);
+    }
+
+    #[test]
+    fn threads_that_race_find_words_that_were_stored() {
+        let storage = &Storage::fresh(8);
+        thread::scope(|scope| {
+            for value in [0x1111_1111_1111_1111u64, 0x2222_2222_2222_2222] {
+                // SAFETY: the word lies in the storage, at its start.
+                scope.spawn(move || (0..50).for_each(|_| unsafe { storage.store(0, value) }));
+            }
+            // SAFETY: as for the stores.
+            let word = || unsafe { storage.load::<u64>(0) };
+            assert!(
+                (0..50).map(|_| word()).all(|word| matches!(word >> 60, 0..3) && word % 0x1111_1111_1111_1111 == 0)
+            );
+        });
+    }
+}
