@@ -122,8 +122,8 @@ impl LdePlan {
 
     /// The values of every polynomial on the plan's domain, in stored order. The coefficients are kept.
     ///
-    /// They are in new memory, and on a processor its first use can take nearly as long as the transform. Who extends again and
-    /// again keeps a buffer for [`extend_into`](Self::extend_into).
+    /// Allocates the result. The first use of new pages takes as long as the transform on a processor; the queue reuses freed
+    /// buffers, so repeated calls do not pay it. [`extend_into`](Self::extend_into) writes into a given buffer.
     ///
     /// # Errors
     /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] after.
