@@ -1,89 +1,56 @@
 //! Traces from NumPy files.
 
-use std::{
-    fs::File,
-    io::{self, BufReader, ErrorKind, Read},
-    path::Path,
-};
+use std::path::Path;
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow};
 use core_types::field::P;
-use npyz::{DType, Deserialize, NpyFile, Order, TypeChar};
+use nn_ops::io::{FromNpy, NpyArray, read_npy};
 use stark::{Columns, M31};
 
-use crate::text::shown;
+use crate::{files, text::shown};
 
-/// The most bytes of a header that is read: it is held whole.
-const MOST_HEADER: u32 = 1 << 16;
+/// A field element that is stored as an integer.
+#[derive(Clone, Copy)]
+struct Word(M31);
 
-/// The columns of a trace of `2^log_rows` rows in an array `[rows][columns]` of integers below 2^31 - 1, each in the order of its rows.
+impl FromNpy for Word {
+    const NAME: &'static str = "0..=2147483646";
+    const TAKES_FLOATS: bool = false;
+
+    fn from_integer(value: i128) -> Option<Self> {
+        u32::try_from(value).ok().filter(|&word| word < P).map(|word| Self(M31::from_u32(word)))
+    }
+
+    fn from_f32(_: f32) -> Option<Self> {
+        None
+    }
+
+    fn from_f64(_: f64) -> Option<Self> {
+        None
+    }
+}
+
+/// Reads the columns of a trace of `2^log_rows` rows from an array `[rows][columns]` of integers below 2^31 - 1, each in row order.
 pub(crate) fn read(path: &Path, log_rows: u32, columns: usize) -> Result<Columns> {
     let said = || format!("reading {}", shown(&path.to_string_lossy()));
-    let source = File::open(path).map(BufReader::new).with_context(said)?;
-    // Its messages repeat what stands in the file.
-    let told = |error: io::Error| anyhow!(shown(&error.to_string()));
-    let mut source = checked_header(source).map_err(told).with_context(said)?;
-    let file = NpyFile::new(&mut source).map_err(told).with_context(said)?;
+    let bytes = files::read(path).with_context(said)?;
+    let NpyArray { shape, data } =
+        read_npy::<Word>(&bytes).map_err(|error| anyhow!(shown(&error.to_string()))).with_context(said)?;
+    drop(bytes);
     let rows = 1usize << log_rows;
-    if file.shape() != [rows as u64, columns as u64] {
-        let got = shown(&format!("{:?}", file.shape()));
+    if shape != [rows, columns] {
+        let got = shown(&format!("{shape:?}"));
         return Err(anyhow!("the array has shape {got}, expected [{rows}, {columns}]")).with_context(said);
     }
-    let trace = filled(file, rows, columns).with_context(said)?;
-    match source.read(&mut [0]).with_context(said)? {
-        0 => Ok(trace),
-        _ => Err(anyhow!("the file goes on after its array")).with_context(said),
-    }
-}
-
-/// The file from its beginning, if its header is one that can be held.
-fn checked_header(mut source: impl Read) -> io::Result<impl Read> {
-    let mut start = [0; 12];
-    source.read_exact(&mut start)?;
-    // Later versions have a length of four bytes.
-    let [.., major, _, a, b, c, d] = start;
-    let length = u32::from_le_bytes([a, b, c, d]);
-    if major > 1 && length > MOST_HEADER {
-        let message = format!("expected a header of at most {MOST_HEADER} bytes, got {length}");
-        return Err(io::Error::new(ErrorKind::InvalidData, message));
-    }
-    Ok(io::Cursor::new(start).chain(source))
-}
-
-fn filled(file: NpyFile<impl Read>, rows: usize, columns: usize) -> Result<Columns> {
-    let DType::Plain(kind) = file.dtype() else { bail!("expected an array of integers") };
-    match (kind.type_char(), kind.size_field()) {
-        (TypeChar::Uint, 4) => of_type::<u32>(file, rows, columns),
-        (TypeChar::Uint, 8) => of_type::<u64>(file, rows, columns),
-        (TypeChar::Int, 4) => of_type::<i32>(file, rows, columns),
-        (TypeChar::Int, 8) => of_type::<i64>(file, rows, columns),
-        _ => bail!("expected integers of 32 or 64 bits, got {}", shown(&kind.to_string())),
-    }
-}
-
-fn of_type<T: Deserialize + Copy + Into<i128>>(
-    file: NpyFile<impl Read>,
-    rows: usize,
-    columns: usize,
-) -> Result<Columns> {
-    let by_column = file.order() == Order::Fortran;
-    let mut trace = vec![vec![M31::ZERO; rows]; columns];
-    for (place, word) in file.data::<T>()?.enumerate() {
-        let word: i128 = word?.into();
-        let (row, column) = if by_column { (place % rows, place / rows) } else { (place / columns, place % columns) };
-        let Some(word) = u32::try_from(word).ok().filter(|&word| word < P) else {
-            bail!("{word} in row {row} and column {column} is not in 0..=2147483646");
-        };
-        trace[column][row] = M31::from_u32(word);
-    }
-    Ok(trace)
+    let column = |place: usize| data.iter().skip(place).step_by(columns).map(|&Word(element)| element).collect();
+    Ok((0..columns).map(column).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
 
-    use npyz::WriterBuilder as _;
+    use npyz::{Order, WriterBuilder as _};
 
     use super::*;
 
@@ -109,10 +76,14 @@ mod tests {
 
     #[test]
     fn other_shapes_and_words_outside_the_field_are_named() {
-        let file = written(&[0, 1, 2, (1 << 31) - 1], &[2, 2], Order::C);
-        let refused = |log_rows, columns| format!("{:#}", read(file.path(), log_rows, columns).unwrap_err());
-        assert!(refused(2, 1).contains("shape [2, 2], expected [4, 1]"), "{}", refused(2, 1));
-        assert!(refused(1, 2).contains("2147483647 in row 1 and column 1"), "{}", refused(1, 2));
+        let refused = |words: &[i64], shape: &[u64]| {
+            let file = written(words, shape, Order::C);
+            format!("{:#}", read(file.path(), 1, 2).unwrap_err())
+        };
+        let said = refused(&[0, 1, 2, 3], &[4, 1]);
+        assert!(said.contains("shape [4, 1], expected [2, 2]"), "{said}");
+        let said = refused(&[0, 1, 2, (1 << 31) - 1], &[2, 2]);
+        assert!(said.contains("element 3: expected a value of 0..=2147483646, got 2147483647"), "{said}");
     }
 
     #[test]
@@ -121,7 +92,7 @@ mod tests {
         assert!(read(file.path(), 1, 2).is_ok());
         let whole = fs::read(file.path()).unwrap();
         fs::write(file.path(), [&whole[..], b"."].concat()).unwrap();
-        assert!(format!("{:#}", read(file.path(), 1, 2).unwrap_err()).contains("goes on after its array"));
+        assert!(format!("{:#}", read(file.path(), 1, 2).unwrap_err()).contains("has 33 data bytes, expected 32"));
     }
 
     #[test]
@@ -137,11 +108,13 @@ mod tests {
             let text = format!("{{'descr': '<i8', 'fortran_order': False, 'shape': {shape}, }}");
             refused(1, &(text.len() as u16).to_le_bytes(), &text)
         };
-        assert!(with(&format!("({})", "1, ".repeat(20_000))).contains("more characters"));
-        assert!(with("(2, \u{1b}[31m)").contains("could not parse"));
-        assert!(with("(2, 2)").contains("fill whole buffer"));
+        assert!(with(&format!("({})", "1, ".repeat(20_000))).contains("expected"));
+        assert!(with("(2, \u{1b}[31m)").contains("npy header at byte"));
+        assert!(with("(2, 2)").contains("npy file is truncated"));
         with(&"(".repeat(30_000));
-        assert!(refused(2, &[0xff; 4], "").contains("expected a header of at most 65536 bytes, got 4294967295"));
-        assert!(refused(1, &[], "").contains("fill whole buffer"));
+        assert!(
+            refused(2, &[0xff; 4], "").contains("npy file is truncated: expected at least 4294967307 bytes, got 12")
+        );
+        assert!(refused(1, &[], "").contains("npy file is truncated"));
     }
 }

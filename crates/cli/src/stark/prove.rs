@@ -2,6 +2,7 @@
 
 use std::{
     fmt::Write as _,
+    fs,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -250,8 +251,10 @@ fn write(
 /// The trace in a file, of the size that the arguments name.
 fn from_file(path: &Path, args: &AirArgs, budget: &Budget) -> Result<Trace> {
     let (log_rows, columns) = (args.log_rows, args.columns());
-    // All columns, and one that is put into its stored order.
-    check_memory((4 * (u64::from(columns) + 1)) << log_rows, budget).context("reading the trace")?;
+    // The file and its elements, then those and the columns; later all columns, and one that is put into its stored order.
+    let file = fs::metadata(path).map_or(0, |file| file.len());
+    let elements = (4 * (u64::from(columns) + 1)) << log_rows;
+    check_memory(elements.saturating_add(file.max(elements)), budget).context("reading the trace")?;
     let air = WideFibonacci::new(log_rows, columns)?;
     let trees = [vec![], npy::read(path, log_rows, columns as usize)?];
     let trace = HostTrace { columns: &trees, preprocessed: &[], challenges: &[], claimed_sum: QM31::ZERO };
