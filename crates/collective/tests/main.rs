@@ -85,7 +85,7 @@ fn all_to_all_transposes_parts() {
 }
 
 #[test]
-fn broadcast_brings_what_the_root_has() {
+fn broadcast_copies_the_roots_range_and_only_the_root_sends() {
     for (ranks, root) in [(1, 0), (3, 0), (3, 2), (4, 1)] {
         on_ranks(Local::group(ranks), |rank| {
             let q = cpu().unwrap();
@@ -95,6 +95,8 @@ fn broadcast_brings_what_the_root_has() {
             rank.barrier(&q).unwrap();
             let said = QM31::from_coordinates([1, 2, 3, root as u32].map(M31::from_u32));
             assert_eq!(q.download(&buffer).unwrap(), [own, said, said, own]);
+            let sent = |to: usize| if rank.rank() == root && to != root { 2 * 16 } else { 0 };
+            assert_eq!(rank.sent_bytes(), (0..ranks).map(sent).collect::<Vec<_>>());
         });
     }
 }
