@@ -95,7 +95,7 @@ impl Driver {
         }
     }
 
-    /// The copies whose pinned sources hold what they held when the copies were enqueued.
+    /// The pending copies whose pinned sources have not changed since they were enqueued.
     pub(super) fn unchanged_sources(&self) -> Vec<TaskId> {
         let is_unchanged = |task: &Task| match (&task.work, task.source) {
             (Work::Copy(copy), Some((digest, _))) => copy.source_digest() == Some(digest),
@@ -108,8 +108,8 @@ impl Driver {
             .collect()
     }
 
-    /// Notes what a host function, a task that is known as `who`, has changed of the sources of copies that wait. A change before a
-    /// copy that nothing orders after the function is reported.
+    /// Compares the sources of the pending copies `unchanged` after host function `who` ran: updates the digest of a copy that is
+    /// ordered after the function, and reports a changed source of any other.
     pub(super) fn renew_sources(&mut self, (line, number): Who, text: &str, unchanged: &[TaskId]) {
         for &id in unchanged {
             let Some(task) = self.queue.get_mut(id) else { continue };

@@ -119,7 +119,7 @@ impl Driver {
         }
         let source = copy.host_source()?;
         let block = pinned(&source)?;
-        // What is there now is not what the copy will find, and may be written while it is read here.
+        // Pending work may still write the source, perhaps while the digest reads it.
         if self.queue.pending().any(|task| writes_host(&task.work, &source, &block)) {
             return None;
         }

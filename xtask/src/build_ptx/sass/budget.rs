@@ -1,4 +1,4 @@
-//! `ci/clocks.toml`: the clocks that each kernel may take by the model.
+//! `ci/clocks.toml`: the budget of each kernel in modelled clocks.
 
 use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
@@ -11,18 +11,18 @@ use crate::{build_ptx::report, step::skip, tally::Tally};
 const FILE: &str = "ci/clocks.toml";
 
 const HEAD: &str = "\
-# Clocks that one warp of a kernel may take by the model of docs/kernels.md on sm_90: every instruction once, and a turn of the
-# innermost loop with most. `cargo xtask build-ptx` adds kernels and lowers budgets; to raise one is a decision.
+# Clock budgets of one warp on sm_90, by the model of docs/kernels.md: the whole body, then one iteration of the longest innermost
+# loop. `cargo xtask build-ptx` adds kernels and lowers budgets; to raise one is a decision.
 ";
 
-/// What a budget may be exceeded by before a check fails.
+/// The share by which clocks may exceed their budget.
 const TOLERANCE: f64 = 0.03;
 
 /// The committed budgets.
 #[derive(Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 struct Budgets {
-    /// The version of ptxas that they hold for; others print other code.
+    /// The version of ptxas; other versions generate other code.
     assembler: String,
     /// The body and the loop of each kernel.
     clocks: BTreeMap<String, [u32; 2]>,

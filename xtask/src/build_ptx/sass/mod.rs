@@ -1,4 +1,4 @@
-//! `cargo xtask sass`: machine code of the kernels by pipe, loop and register bank, and the budgets of its clocks.
+//! `cargo xtask sass`: modelled clocks of the kernels' machine code by pipe and loop, and their budgets.
 
 mod banks;
 mod budget;
@@ -36,7 +36,7 @@ const NO_DISASSEMBLER: &str = "nvdisasm is neither below target/ptxas (ci/instal
 #[derive(Clone, Debug)]
 pub(super) struct Disassembler(PathBuf);
 
-/// What a warp of a kernel costs, by the model.
+/// Modelled clocks of one warp of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Kernel {
     pub(super) name: String,
@@ -60,7 +60,7 @@ impl Disassembler {
         Ok(Listing::read(&String::from_utf8_lossy(&output.stdout)))
     }
 
-    /// The costs of the kernels in `cubin`.
+    /// The modelled clocks of the kernels in `cubin`.
     pub(super) fn kernels(&self, cubin: &Path) -> Result<Vec<Kernel>> {
         Ok(self.read(cubin)?.iter().map(Kernel::of).collect())
     }
@@ -99,7 +99,7 @@ pub(crate) fn run(sh: &Shell, name: Option<&str>) -> Result<Tally> {
     Ok(Tally::default())
 }
 
-/// What is printed, by kernel.
+/// Printed text by kernel.
 #[derive(Default)]
 struct Texts(BTreeMap<String, String>);
 
@@ -109,7 +109,7 @@ impl AddAssign for Texts {
     }
 }
 
-/// The lines of a kernel: what it needs, then the body and each innermost loop by pipe.
+/// The lines of a kernel: registers and spills, then body and innermost loops by pipe.
 fn describe(listing: &Listing, usages: &[Usage]) -> String {
     let mut text = listing.kernel.clone();
     if let Some(usage) = usages.iter().find(|usage| usage.kernel == listing.kernel) {

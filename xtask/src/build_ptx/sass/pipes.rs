@@ -2,7 +2,7 @@
 
 use super::{banks, listing::Instruction};
 
-/// Clocks by pipe. Instructions that no pipe is known for are counted as issued alone.
+/// Clocks by pipe. An instruction of an unlisted pipe counts in `issue` and `banks` alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Clocks {
     /// One for each instruction.
@@ -13,7 +13,7 @@ pub(super) struct Clocks {
     pub(super) alu: u32,
     /// Multiplications of integers and all arithmetic of f32 and f16.
     pub(super) fma: u32,
-    /// Accesses to memory and exchanges within the warp, of which the four schedulers share one pipe.
+    /// Memory accesses and shuffles, on a pipe that the four schedulers share.
     pub(super) memory: u32,
     /// Conversions and approximate functions.
     pub(super) special: u32,
