@@ -5,6 +5,7 @@ mod circles;
 mod facts;
 mod ops;
 mod packages;
+mod phrases;
 mod rules;
 pub(crate) mod source;
 mod text;
@@ -43,7 +44,9 @@ impl fmt::Display for Finding {
 /// Checks every rule in the repository at `root`; findings come sorted by path and line.
 pub(crate) fn check(root: &Path) -> Result<Vec<Finding>> {
     let mut findings = check_manifests(root)?;
-    findings.extend(check_files(root)?);
+    let files = source::read(root, "")?;
+    findings.extend(check_files(root, &files));
+    phrases::check(root, &files, &mut findings)?;
     findings.sort();
     Ok(findings)
 }
@@ -54,13 +57,13 @@ fn check_manifests(root: &Path) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-fn check_files(root: &Path) -> Result<Vec<Finding>> {
-    let (files, mut findings) = (source::read(root, "")?, Vec::new());
-    rules::check(&files, &mut findings);
-    circles::check(&files, &mut findings);
-    ops::check(&files, &mut findings);
-    text::check(root, &files, &mut findings);
+fn check_files(root: &Path, files: &[source::File]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    rules::check(files, &mut findings);
+    circles::check(files, &mut findings);
+    ops::check(files, &mut findings);
+    text::check(root, files, &mut findings);
     findings.sort();
     findings.dedup();
-    Ok(findings)
+    findings
 }

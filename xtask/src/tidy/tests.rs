@@ -6,14 +6,19 @@ use tempfile::TempDir;
 use walkdir::WalkDir;
 
 use super::{
-    Finding, check_files, check_manifests,
+    Finding, check_manifests,
     facts::{Fact, What},
-    visit,
+    source, visit,
 };
 
 /// The repository this crate stands in.
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// The findings in all files of a copy.
+fn check_files(copy: &Path) -> anyhow::Result<Vec<Finding>> {
+    Ok(super::check_files(copy, &source::read(copy, "")?))
 }
 
 /// A copy of the files at and below `paths`: each rule reads the files of one crate, or manifests.
