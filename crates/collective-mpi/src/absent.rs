@@ -12,7 +12,7 @@ use crate::JoinError;
 pub enum Mpi {}
 
 impl Mpi {
-    /// Makes this process the rank that MPI says it is. Here there is no MPI.
+    /// Joins as the rank that MPI assigns. This build has no MPI.
     ///
     /// # Errors
     /// [`JoinError::NotBuilt`].

@@ -26,10 +26,10 @@ use crate::{JoinError, flight::Flight, group::Group, wire::Notice};
 /// How long a rank that ends waits for the others to end: they may be computing, and have not seen why.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(5);
 
-/// How long the thread sleeps where nothing is under way.
+/// How long the thread sleeps when idle.
 pub(crate) const IDLE: Duration = Duration::from_millis(5);
 
-/// The tag of notices; those of calls are others.
+/// The tag of notices; calls use other tags.
 const NOTICE: Tag = 0;
 
 /// Which rank this process is.
@@ -46,7 +46,7 @@ pub(crate) struct Order {
     pub(crate) reply: Sender<Result<Vec<Vec<u32>>, CollectiveError>>,
 }
 
-/// What is sent in an exchange.
+/// Words to send in an exchange.
 pub(crate) enum Words {
     /// To every rank the same.
     Same(Vec<u32>),
@@ -63,7 +63,9 @@ impl Words {
     }
 }
 
-/// Begins MPI, says which rank this is, and serves until no more orders can come; ends MPI if all ranks have come to their end.
+/// Starts MPI, reports this process's rank, and serves orders until none can follow.
+///
+/// Ends MPI if all ranks have ended.
 pub(crate) fn run(
     found: &SyncSender<Result<Place, JoinError>>,
     orders: Receiver<Order>,
@@ -72,7 +74,7 @@ pub(crate) fn run(
     ending: Sender<Infallible>,
 ) {
     let begun = begin();
-    // Who asked is there, or its patience has ended, and that of others will.
+    // The caller still waits, or its patience has run out; then the other ranks' patience will run out too.
     let (Ok(()) | Err(_)) = found.send(begun.as_ref().map(|(_, place)| *place).map_err(JoinError::clone));
     let Ok((universe, place)) = begun else { return };
     let world = universe.world();
@@ -112,7 +114,7 @@ fn begin() -> Result<(Universe, Place), JoinError> {
     Ok((universe, place))
 }
 
-/// What the thread knows.
+/// State of the thread.
 pub(crate) struct Agent<'w> {
     pub(crate) world: &'w SimpleCommunicator,
     pub(crate) place: Place,
@@ -123,7 +125,7 @@ pub(crate) struct Agent<'w> {
     pub(crate) completed: u64,
     /// For each rank that said goodbye, how many exchanges it completed.
     pub(crate) left: Vec<Option<u64>>,
-    /// Under way to others.
+    /// Notices still being sent to others.
     notices: Vec<Request<'static, [u32], StaticScope>>,
     /// Whether this rank said goodbye.
     is_leaving: bool,
@@ -166,8 +168,9 @@ impl Agent<'_> {
         }
     }
 
-    /// Tells all others, those that said goodbye too: they wait for that of this rank. There are two notices at most, so that their
-    /// memory may be kept for ever: it is MPI's until they have come, and a rank that hangs may never take them.
+    /// Sends a notice to all others, including ranks that have left: they wait for this rank's
+    /// notices. A rank sends at most two notices, so their memory may be leaked: MPI owns it until
+    /// they arrive, and a rank that hangs may never receive them.
     fn tell(&mut self, notice: &Notice) {
         let words: &'static [u32] = notice.encode().leak();
         for rank in self.others() {
@@ -176,8 +179,9 @@ impl Agent<'_> {
         }
     }
 
-    /// Says goodbye and waits for that of all others, but not for ever; `flight` goes on meanwhile. Returns whether all
-    /// ranks have come to their end.
+    /// Announces that this rank leaves and waits for the others to leave, for a limited time.
+    ///
+    /// `flight` progresses meanwhile. Returns whether all ranks have ended.
     pub(crate) fn leave(&mut self, mut flight: Option<&mut Flight<'_, '_>>) -> bool {
         self.listen();
         if !mem::replace(&mut self.is_leaving, true) {
@@ -194,12 +198,14 @@ impl Agent<'_> {
         self.all_left()
     }
 
-    /// Whether all others have said goodbye and heard that of this rank.
+    /// Whether all others have left and received this rank's notices.
     fn all_left(&self) -> bool {
         self.notices.is_empty() && self.others().all(|rank| self.left[rank].is_some())
     }
 
-    /// Ends what others wait for, where something is under way that never comes. The process ends with this thread in it.
+    /// Lets the process end without MPI, since a pending message never completes.
+    ///
+    /// The process ends with this thread in it.
     pub(crate) fn hang(&mut self) -> ! {
         self.ending = None;
         loop {
@@ -208,7 +214,7 @@ impl Agent<'_> {
     }
 }
 
-/// What a rank said that this program does not say.
+/// The error for a message that this version does not define.
 pub(crate) fn unreadable(rank: usize) -> CollectiveError {
     CollectiveError::Transport(format!("rank {rank} says what no rank of this version does"))
 }

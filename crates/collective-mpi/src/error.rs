@@ -21,7 +21,7 @@ pub enum JoinError {
     /// The thread that talks to MPI could not be started.
     #[error("the thread that talks to MPI did not start: {reason}")]
     Thread {
-        /// What the system or MPI said.
+        /// The error text of the system or MPI.
         reason: String,
     },
 }

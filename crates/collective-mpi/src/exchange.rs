@@ -18,7 +18,8 @@ use crate::{
     wire::Arrival,
 };
 
-/// How much longer a rank waits that waits for several: one of them may wait itself, for one alone, and then says for which.
+/// Extra time that a rank waits if it waits for several ranks: one of them may itself wait for a
+/// single rank, and then names it.
 const GRACE: Duration = Duration::from_secs(1);
 /// That a rank has come to a call.
 const ARRIVAL: Tag = 1;
@@ -152,7 +153,8 @@ impl Agent<'_> {
         self.group.failure_of(self.completed).unwrap_or(why)
     }
 
-    /// Waits for what a failed exchange left under way, whose memory MPI holds; others may have to fail before they take it.
+    /// Waits for the pending messages of a failed exchange, whose memory MPI holds; others may have
+    /// to fail before they receive them.
     fn settle(&mut self, flight: &mut Flight<'_, '_>) {
         while !flight.is_done() {
             flight.poll();
@@ -184,7 +186,7 @@ fn disagreement(arrivals: &[Arrival]) -> Option<CollectiveError> {
     Some(CollectiveError::Disagrees { rank, expected, got })
 }
 
-/// Room for so many words from each rank.
+/// Zeroed buffers for the given number of words from each rank.
 fn rooms(lens: &[u64]) -> Result<Vec<Vec<u32>>, CollectiveError> {
     let room = |&words: &u64| {
         let len = usize::try_from(words).ok()?;

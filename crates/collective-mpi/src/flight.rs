@@ -1,4 +1,4 @@
-//! Messages under way.
+//! Messages in flight.
 
 use core::mem;
 use std::{
@@ -37,7 +37,7 @@ impl<'a, 's> Flight<'a, 's> {
         self.under_way.extend(sends.map(|send| (rank, send)));
     }
 
-    /// Begins to receive words from a rank, as many as there is room for.
+    /// Begins to receive words from a rank, `room.len()` in all.
     pub(crate) fn receive(&mut self, rank: usize, room: &'a mut [u32]) {
         let process = self.world.process_at_rank(rank as i32);
         let pieces = room.chunks_mut(PIECE);
@@ -61,13 +61,13 @@ impl<'a, 's> Flight<'a, 's> {
         self.under_way.iter().map(|(rank, _)| *rank)
     }
 
-    /// Whether no message is under way.
+    /// Whether no message is in flight.
     pub(crate) fn is_done(&self) -> bool {
         self.under_way.is_empty()
     }
 }
 
-/// How a thread waits for what it has to ask for: the longer nothing comes, the more of the processor it leaves to others.
+/// A poll loop's pause: the longer nothing arrives, the more CPU time it leaves to others.
 pub(crate) struct Pause {
     since: Instant,
 }

@@ -1,4 +1,4 @@
-//! What a rank knows of its group.
+//! The state of a rank's group.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -13,15 +13,15 @@ pub(crate) struct Group {
 #[derive(Clone, Debug)]
 struct Failure {
     why: CollectiveError,
-    /// How many exchanges were completed before by the rank that it began on: others complete as many.
+    /// Exchanges that the failing rank had completed; the others complete the same number.
     after: u64,
-    /// Whether the other ranks know.
+    /// Whether the other ranks were notified.
     told: bool,
 }
 
 impl Group {
     fn lock(&self) -> MutexGuard<'_, Option<Failure>> {
-        // What a panic left behind is whole.
+        // A panic leaves the state consistent.
         self.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -30,7 +30,7 @@ impl Group {
         self.lock().get_or_insert(Failure { why, after: 0, told: false });
     }
 
-    /// Another rank said that the group has failed after so many exchanges.
+    /// Records another rank's notice that the group failed after `after` exchanges.
     pub(crate) fn has_failed(&self, why: CollectiveError, after: u64) {
         let mut failure = self.lock();
         if failure.as_ref().is_none_or(|known| after < known.after) {
@@ -38,7 +38,7 @@ impl Group {
         }
     }
 
-    /// Why the exchange fails before which so many were completed.
+    /// The failure of exchange number `exchange`, counted from 0, if it fails.
     pub(crate) fn failure_of(&self, exchange: u64) -> Option<CollectiveError> {
         self.lock().as_ref().filter(|failure| failure.after <= exchange).map(|failure| failure.why.clone())
     }

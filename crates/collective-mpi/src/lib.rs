@@ -19,8 +19,8 @@
 //!
 //! # Features
 //!
-//! `mpi`, off by default, brings MPI by crate `mpi`. Without it, [`Mpi::join`] fails with [`JoinError::NotBuilt`], and nothing else
-//! is different.
+//! `mpi`, off by default, adds MPI by crate `mpi`. Without it, [`Mpi::join`] fails with
+//! [`JoinError::NotBuilt`], and nothing else is different.
 #![forbid(unsafe_code)]
 
 #[cfg(not(feature = "mpi"))]

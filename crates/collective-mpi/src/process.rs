@@ -18,12 +18,15 @@ use crate::{
     group::Group,
 };
 
-/// A rank that is a process. A thread of its own talks to MPI, so that others are heard while this rank computes, and what waits
-/// can end.
+/// A rank that is a process.
 ///
-/// When it is dropped it tells all other ranks that it is gone, waits up to five seconds until they have ended too, and then ends
-/// MPI, which waits for all. A process that has not heard of all, or has words of a failed exchange under way that another never takes,
-/// ends without it, and `mpirun` ends the others.
+/// A dedicated thread makes all MPI calls, so that notices of others are received while this rank
+/// computes, and waits can end.
+///
+/// When dropped, it notifies all other ranks that it has left, waits up to five seconds until they
+/// have ended too, and then ends MPI, which waits for all. A process that has not received every
+/// rank's notice, or has pending words of a failed exchange that another rank never receives, ends
+/// without ending MPI, and `mpirun` ends the others.
 pub struct Mpi {
     place: Place,
     group: Arc<Group>,
@@ -34,11 +37,14 @@ pub struct Mpi {
 }
 
 impl Mpi {
-    /// Makes this process the rank that MPI says it is, together with all others that were started. A rank that does not come to a
-    /// call is waited for as long as `patience`, and a second more by those that wait for others too.
+    /// Joins as the rank that MPI assigns, together with all other started processes.
+    ///
+    /// A call waits for a missing rank as long as `patience`, and a second longer if it waits for
+    /// several ranks.
     ///
     /// # Errors
-    /// See [`JoinError`]: a process joins once, and needs all others. Where MPI itself cannot begin, it says so and ends the process.
+    /// See [`JoinError`]: a process joins once, and needs all others. If MPI itself cannot start,
+    /// it reports that and ends the process.
     pub fn join(patience: Duration) -> Result<Self, JoinError> {
         let group = Arc::new(Group::default());
         let (orders, received) = mpsc::channel();
@@ -93,7 +99,7 @@ impl Transport for Mpi {
 impl Drop for Mpi {
     /// Others that wait for this rank, or will, fail.
     fn drop(&mut self) {
-        // The thread takes it as its end, and says goodbye.
+        // The thread takes this as its end, and announces that it leaves.
         self.orders = None;
         let ended = self.ended.get_mut().unwrap_or_else(PoisonError::into_inner);
         // It comes with the thread's end; ending MPI takes the others' goodbyes and some time more.

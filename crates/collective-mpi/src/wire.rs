@@ -5,7 +5,7 @@
 use backend_api::CollectiveError;
 use collective::Call;
 
-/// A rank has come to a call: what it tells each other rank before it sends anything.
+/// The arrival of a rank at a call, sent to each other rank before any words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Arrival {
     /// How many words it will send.

@@ -28,7 +28,9 @@ impl Call {
         Ok(Self::new::<T>("all-gather", shares.iter().map(ExactSizeIterator::len).collect()))
     }
 
-    /// [`all_to_all`](backend_api::Collective::all_to_all) of views of so many elements of type `T`, and the length of a part.
+    /// An [`all_to_all`](backend_api::Collective::all_to_all), and the length of a part.
+    ///
+    /// `src` and `dst` are the lengths of its views, in elements of type `T`.
     ///
     /// # Errors
     /// [`CollectiveError::Parts`] if the views are not of one length, a multiple of the number of ranks.

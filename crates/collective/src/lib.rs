@@ -1,8 +1,8 @@
 //! Queues of several devices that exchange what they have.
 //!
-//! [`Staged`] makes a [`Collective`](backend_api::Collective) of any [`Transport`] that carries messages between hosts or threads:
-//! what is sent is read from the queue and what is received is written to it. [`Local`] is the transport between threads of one
-//! process.
+//! [`Staged`] makes a [`Collective`](backend_api::Collective) of any [`Transport`] that carries
+//! messages between hosts or threads: sent data is read from the queue, and received data is
+//! written to it. [`Local`] is the transport between threads of one process.
 //!
 //! ```
 //! use std::thread;

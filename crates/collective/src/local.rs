@@ -10,7 +10,7 @@ use backend_api::CollectiveError;
 
 use crate::{Call, Message, Staged, Transport};
 
-/// How long ranks wait for one that does not come, if nobody says otherwise: ten minutes.
+/// Default time that ranks wait for a missing rank: ten minutes.
 pub const PATIENCE: Duration = Duration::from_mins(10);
 
 /// A rank that is a thread of this process, or is used by one.
@@ -27,7 +27,7 @@ struct Group {
 }
 
 struct State {
-    /// For each rank what it came with to the exchange at hand.
+    /// For each rank its post in the current exchange.
     posts: Vec<Option<Post>>,
     /// Which ranks took what came for them.
     taken: Vec<bool>,
@@ -43,7 +43,7 @@ struct Post {
 }
 
 impl Local {
-    /// The places of so many ranks, one for each thread.
+    /// A group of `ranks` ranks, one for each thread.
     #[must_use]
     pub fn group(ranks: usize) -> Vec<Staged<Self>> {
         Self::patient_group(ranks, PATIENCE)
@@ -73,7 +73,7 @@ impl Local {
 
 impl Group {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // What a panic left behind is whole.
+        // A panic leaves the state consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

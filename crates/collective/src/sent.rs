@@ -1,8 +1,8 @@
-//! What a rank has sent.
+//! Counts of the bytes that a rank has sent.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that a rank has sent to each rank, as [`Ranks::sent_bytes`](backend_api::Ranks::sent_bytes) says; none to itself.
+/// Bytes sent to each rank: see [`Ranks::sent_bytes`](backend_api::Ranks::sent_bytes).
 #[derive(Debug)]
 pub struct Sent {
     own: usize,
@@ -10,7 +10,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// None so far, by rank `own` of so many.
+    /// No bytes sent yet, by rank `own` of `ranks`.
     #[must_use]
     pub fn new(own: usize, ranks: usize) -> Self {
         Self { own, bytes: (0..ranks).map(|_| AtomicU64::new(0)).collect() }

@@ -9,8 +9,9 @@ use backend_api::{
 
 use crate::{Call, Message, Sent, Transport};
 
-/// A [`Collective`] over what carries messages between hosts or threads: a rank reads from its queue what it sends, and writes to it
-/// what it receives.
+/// A [`Collective`] over a transport of messages between hosts or threads.
+///
+/// A rank reads the data it sends from its queue, and writes the data it receives to its queue.
 #[derive(Debug)]
 pub struct Staged<T> {
     transport: T,
@@ -36,7 +37,7 @@ impl<T: Transport> Staged<T> {
         Ok(received)
     }
 
-    /// What a device that fails does to the group.
+    /// Passes the result on, and gives up the group if the device failed.
     fn or_end<V>(&self, done: Result<V, BackendError>) -> Result<V, CollectiveError> {
         done.map_err(|error| {
             self.give_up();

@@ -6,7 +6,7 @@ use backend_api::CollectiveError;
 
 use crate::Call;
 
-/// What a rank sends in one exchange. Nothing is sent to itself.
+/// The message of a rank in one exchange. Nothing is sent to itself.
 #[derive(Clone, Copy, Debug)]
 pub enum Message<'a> {
     /// The same words to every other rank.
@@ -43,7 +43,7 @@ pub trait Transport: Send + Sync {
     /// ranks have come to the exchange with the same `call`.
     ///
     /// # Errors
-    /// As [`CollectiveError`] says.
+    /// See [`CollectiveError`].
     fn exchange(&self, call: &Call, message: Message<'_>) -> Result<Vec<Self::Received>, CollectiveError>;
 
     /// Why exchanges fail from now on, as far as this rank has been told. Does not wait. A transport that learns of failures only by an

@@ -1,4 +1,4 @@
-//! Ranks of one process bring each other what the definitions say, or end together.
+//! Ranks of one process exchange data by the definitions, or fail together.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
 use core::{ops::Range, time::Duration};
@@ -116,7 +116,7 @@ fn wrong_arguments_are_named_before_anything_is_sent() {
     assert_eq!(rank.broadcast(&q, 2, &mut four, 0..4), Err(CollectiveError::Root { ranks: 2, got: 2 }));
 }
 
-/// What the calls of ranks return when rank `odd` does something else.
+/// The errors of all ranks' calls if rank `odd` makes a different one.
 fn ended(odd: usize, act: impl Fn(&Rank) + Sync) -> Vec<Option<CollectiveError>> {
     on_ranks(Local::group(4), |rank| {
         let q = cpu().unwrap();
@@ -145,7 +145,7 @@ fn a_rank_that_ends_stalls_or_gives_up_ends_all_with_its_name() {
             rank.all_gather(&q, &mut buffer, &shares(&lens)).unwrap_err()
         });
         let (usual, other) = ("all-gather of u32 (2 to 2, 8 in all)", "all-gather of u32 (1 to 2, 8 in all)");
-        // Rank 0 is what the others are compared with.
+        // Rank 0 is the reference for all others.
         let disagrees = if odd == 0 { (1, other, usual) } else { (odd, usual, other) };
         let (rank, expected, got) = disagrees;
         let disagrees = CollectiveError::Disagrees { rank, expected: expected.to_owned(), got: got.to_owned() };

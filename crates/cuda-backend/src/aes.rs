@@ -6,8 +6,9 @@
 /// Both give the same shares. Dealing keys is not affected: `cmp_gen` and `dcf_gen` use the table either way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AesKernel {
-    /// Lookups in a table in shared memory, at addresses that depend on secrets. Each lane reads a bank of its own, so
-    /// the time does not.
+    /// Lookups in a table in shared memory, at addresses that depend on secrets.
+    ///
+    /// Each lane reads a separate bank, so the time does not depend on them.
     #[default]
     Table,
     /// A Boolean circuit on bit planes: no address and no branch depends on a secret.

@@ -1,4 +1,4 @@
-//! What the queues of a device hand to the driver.
+//! Counts of the submissions of a device's queues to the driver.
 
 use backend_api::{Counted, Submissions};
 

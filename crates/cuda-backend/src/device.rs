@@ -29,7 +29,7 @@ pub struct MemoryUsage {
     pub peak_bytes: u64,
     /// Bytes of device memory that the pool holds, in use or not.
     pub held_bytes: u64,
-    /// Bytes of the device that nobody holds.
+    /// Free bytes of the device.
     pub free_bytes: u64,
     /// Allocations that succeeded only after unused memory was given back.
     pub reclaims: u64,
@@ -128,7 +128,7 @@ impl DeviceCtx {
     /// How much of its memory is in use.
     ///
     /// # Errors
-    /// What the driver reports.
+    /// The driver's error.
     pub fn memory(&self) -> Result<MemoryUsage, BackendError> {
         let (free_bytes, _) = ffi::memory_info(&self.context)?;
         Ok(MemoryUsage {
@@ -176,7 +176,7 @@ impl DeviceCtx {
         &self.context
     }
 
-    /// What is known of the ways from other devices to this one.
+    /// The links from other devices to this one.
     pub(crate) fn links(&self) -> MutexGuard<'_, Links> {
         lock(&self.links)
     }

@@ -37,7 +37,7 @@ pub struct DeviceInfo {
     pub cache_bytes: u64,
     /// Whether the driver pools device memory in the order of streams.
     pub memory_pools: bool,
-    /// Whether it runs all blocks of a launch at once where that is asked for.
+    /// Whether it supports cooperative launches, which run all blocks at once.
     pub cooperative_launches: bool,
 }
 

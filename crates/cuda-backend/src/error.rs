@@ -11,7 +11,7 @@ pub(crate) enum Fault {
     Refused {
         /// The driver function.
         call: &'static str,
-        /// What it returned.
+        /// The returned status.
         status: Status,
     },
     /// The device is lost, now or since an earlier call.

@@ -17,10 +17,10 @@ use crate::{
     track::Track,
 };
 
-/// The least budget that is worth opening: one tile of the largest op beside its result.
+/// Minimum budget: one tile of the largest op and its result.
 pub const MIN_BUDGET_BYTES: u64 = 64 << 10;
 
-/// Pinned host memory that copies go through, if nothing else is asked for.
+/// Default size of the pinned host memory for copies.
 const PINNED_BYTES: u64 = 256 << 20;
 
 /// The driver functions without which nothing runs.
@@ -99,7 +99,7 @@ const OPTIONAL: &[&str] = &[
 pub struct CudaConfig {
     /// Number of the device.
     pub device: u32,
-    /// Bytes that buffers may hold at once; `None` for nine tenths of what is free.
+    /// Bytes that buffers may hold at once; `None` for nine tenths of the free memory.
     pub budget_bytes: Option<u64>,
     /// Where kernels come from.
     pub kernels: KernelSource,
@@ -152,7 +152,7 @@ pub enum OpenError {
         "there is no CUDA device {index}; the driver shows {count}, numbered from 0: CUDA_VISIBLE_DEVICES may hide others"
     )]
     NoSuchDevice {
-        /// The number asked for.
+        /// The requested number.
         index: u32,
         /// How many there are.
         count: u32,
@@ -219,7 +219,7 @@ pub fn driver() -> Result<DriverInfo, OpenError> {
 /// The devices that the driver shows, usable or not.
 ///
 /// # Errors
-/// Why there is no driver to ask, or what it reported.
+/// The reason there is no driver, or the driver's error.
 pub fn devices() -> Result<Vec<DeviceInfo>, OpenError> {
     (0..initialise()?).map(|index| Ok(DeviceInfo::query(index, device(index)?)?)).collect()
 }

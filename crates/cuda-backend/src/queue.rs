@@ -61,11 +61,14 @@ impl CudaQueue {
         &self.inner.track
     }
 
-    /// Compiles the modules whose names begin with `prefix` now instead of at the first launch of one of their kernels,
-    /// each on a thread of its own, and returns the outcome for each. The empty prefix names all.
+    /// Compiles the modules whose names begin with `prefix`, each on a separate thread.
+    ///
+    /// Otherwise a module is compiled at the first launch of one of its kernels. The empty prefix
+    /// selects all modules. Returns the outcome of each.
     ///
     /// # Errors
-    /// What the driver reports if the queue records. Each module has its own error; the others can be used.
+    /// The driver's error if the queue records. Each module has its own error; the others can be
+    /// used.
     pub fn compile(&self, prefix: &str) -> Result<Vec<ModuleOutcome>, BackendError> {
         let _relaxed = self.track().relax()?;
         let device = self.device();

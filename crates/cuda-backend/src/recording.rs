@@ -1,4 +1,4 @@
-//! A recording under way: the streams that take part, and the memory that the recorded work will need.
+//! A running recording: its streams, and the memory that the recorded work will need.
 
 use std::{
     collections::HashMap,
@@ -16,9 +16,10 @@ use crate::{
     sync::lock,
 };
 
-/// One recording: the streams that take part, and what the recorded work uses.
+/// One recording: its streams, and the memory and kernels of the recorded work.
 ///
-/// It ends in a turn of its own, so that a [`permit`](Self::permit) holds for the rest of the turn that it was given in.
+/// It ends in a separate turn, so that a [`permit`](Self::permit) holds for the rest of the turn
+/// that it was given in.
 #[derive(Debug)]
 pub(crate) struct Recording {
     device: Arc<DeviceCtx>,
@@ -46,7 +47,7 @@ struct Kept {
     access: Access,
 }
 
-/// What a recording uses, to be kept while it can run.
+/// The memory and kernels of a recording, to be kept while it can run.
 #[derive(Debug)]
 pub(crate) struct Used {
     /// Each block, and whether the recording writes it.
@@ -55,7 +56,7 @@ pub(crate) struct Used {
     pub(crate) pieces: Vec<Piece>,
     /// The kernels, in the order of their launches.
     pub(crate) kernels: Vec<Arc<Kernel>>,
-    /// Whether something was asked for that no recording can do.
+    /// Whether a call was made that no recording supports.
     pub(crate) refused: bool,
 }
 
@@ -111,13 +112,17 @@ impl Recording {
         kept.uses.admit(stream, at, access, self.device.events(), turn)
     }
 
-    /// Notes that `block` was taken for this recording. What is in other blocks when it begins, each replay may read again.
+    /// Notes that `block` was taken for this recording.
+    ///
+    /// Each replay may read the initial content of any other block.
     pub(crate) fn took(&self, block: &Arc<Block>) {
         lock(&self.state).taken.insert(Arc::as_ptr(block).addr(), Arc::downgrade(block));
     }
 
-    /// The smallest block of at least `bytes` bytes, and of at most twice as many, that was taken for this recording and that only
-    /// the recording keeps: the work that used it comes before whatever will.
+    /// The smallest fitting block that was taken for this recording and has no other owner.
+    ///
+    /// It has between `bytes` and `2 * bytes` bytes. The work that used it comes before any work
+    /// that will.
     pub(crate) fn reuse(&self, bytes: u64) -> Option<Arc<Block>> {
         let state = lock(&self.state);
         let taken = state.blocks.iter().filter(|(address, _)| state.taken.contains_key(address));
@@ -152,7 +157,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Hands over what the work uses, once the recording has ended.
+    /// Hands over the memory and kernels of the work, once the recording has ended.
     pub(crate) fn hand_over(&self) -> Used {
         let ended = State { ended: true, ..State::default() };
         let State { blocks, pieces, kernels, refused, .. } = std::mem::replace(&mut *lock(&self.state), ended);

@@ -21,7 +21,9 @@ pub(crate) struct Track {
     recording: Option<Arc<Recording>>,
 }
 
-/// A numbered submission, ordered after what it must not overtake. Held until the driver has taken the work.
+/// A numbered submission, ordered after the uses it must not overtake.
+///
+/// Held until the driver has taken the work.
 #[derive(Debug)]
 #[must_use = "the work is submitted while this is held"]
 pub(crate) struct Admitted<'a> {
@@ -31,7 +33,7 @@ pub(crate) struct Admitted<'a> {
 }
 
 impl Track {
-    /// A track that runs what is submitted to it.
+    /// A track that runs submitted work at once, without recording.
     pub(crate) fn new(device: &Arc<DeviceCtx>) -> Result<Self, Fault> {
         Ok(Self { device: Arc::clone(device), stream: Stream::new(device.context())?, recording: None })
     }
@@ -89,10 +91,11 @@ impl Track {
         Ok(self.stream.order_after_all(&branch.stream, self.device.events(), &turn)?)
     }
 
-    /// Numbers the next submission and orders it after what it must not overtake.
+    /// Numbers the next submission and orders it after the uses it must not overtake.
     ///
     /// # Errors
-    /// [`BackendError::Unsupported`] if the track records for a recording that has ended, and what the driver answers.
+    /// [`BackendError::Unsupported`] if the track records for a recording that has ended, and the
+    /// driver's errors.
     pub(crate) fn admit(&self, op: &'static str, uses: &[(&Arc<Block>, Access)]) -> Result<Admitted<'_>, BackendError> {
         let turn = self.device.context().turn();
         if let Some(recording) = &self.recording {
@@ -142,7 +145,7 @@ impl Track {
         }
     }
 
-    /// Lets this thread make calls that a recording under way must not see.
+    /// Lets this thread make calls that a running recording must not see.
     pub(crate) fn relax(&self) -> Result<Option<Relaxed<'_>>, Fault> {
         self.recording.as_ref().map(|_| Relaxed::enter(self.device.context())).transpose()
     }

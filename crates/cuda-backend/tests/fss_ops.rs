@@ -47,7 +47,7 @@ fn dcf_params(count: u32, bits: u32, points: u32) -> DcfWindowParams {
     DcfWindowParams { keys, bits, party: 0, count, points, words: 3, width: 50, window: bits, reserved: 0 }
 }
 
-/// What a queue computes of a batch.
+/// The results of a queue for a batch.
 #[derive(Debug, Default, PartialEq)]
 struct Results {
     blocks: Vec<Vec<u128>>,
@@ -184,7 +184,7 @@ fn everything<Q: FssOps>(q: &Q, count: u32, bits: u32, points: u32) -> Result<Re
     Ok(results)
 }
 
-/// A machine as `spec` says, and a queue on its device.
+/// A machine by `spec`, and a queue on its device.
 fn machine(spec: &str) -> (Simulation, CudaQueue) {
     machine_with(spec, AesKernel::Table)
 }

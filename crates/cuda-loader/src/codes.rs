@@ -1,14 +1,14 @@
-//! Every result code this crate knows.
+//! Every result code known to this crate.
 
 use crate::Status;
 
-/// What is known of one result code.
+/// A known result code.
 pub(crate) struct Code {
     /// The code.
     pub(crate) value: i32,
     /// Its name in the driver API.
     pub(crate) name: &'static str,
-    /// What it means.
+    /// Its meaning, as one sentence.
     pub(crate) text: &'static str,
     /// Whether the enumeration of CUDA 11.4 has it.
     pub(crate) in_11_4: bool,

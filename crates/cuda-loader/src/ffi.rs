@@ -1,9 +1,10 @@
 //! Functions, types and constants of the driver, for callers that need what `cust` lacks.
 //!
-//! Every function calls the chosen driver; the crate documentation says which that is. Without a driver each function
-//! returns [`Status::STUB_LIBRARY`], and one that the driver lacks returns [`Status::NOT_SUPPORTED`] and is recorded
-//! for [`Driver::refused`](crate::Driver::refused). Signatures are those of the CUDA driver API, which states what each
-//! pointer must be.
+//! Every function calls the chosen driver; the crate documentation gives the order of choice.
+//! Without a driver each function returns [`Status::STUB_LIBRARY`]. A function that the driver
+//! lacks returns [`Status::NOT_SUPPORTED`] and is recorded for
+//! [`Driver::refused`](crate::Driver::refused). Signatures match the CUDA driver API, which
+//! documents the requirements on each pointer.
 
 use std::ffi::{c_char, c_void};
 

@@ -1,4 +1,4 @@
-//! What the generated lists expand to.
+//! Macros that expand the generated lists.
 
 /// Expands the list of typed functions to a caller for each, and the C symbols of those that `cust_raw` imports.
 ///

@@ -11,7 +11,7 @@ use libloading::Library;
 
 use crate::{Table, Unavailable};
 
-/// Names that the platform's loader knows the driver by, in the order they are tried.
+/// Names of the driver library for the platform's loader, in the order they are tried.
 const PLATFORM_NAMES: &[&str] = if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
 
 /// Where to look for the driver.

@@ -13,13 +13,13 @@ thread_local! {
 }
 
 impl Status {
-    /// Name of the code as the driver API spells it, if this crate knows the code.
+    /// Name of the code in the driver API's spelling; `None` for a code unknown to this crate.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         self.find().map(|code| code.name)
     }
 
-    /// One sentence that says what the code means, if this crate knows it.
+    /// Meaning of the code, as one sentence; `None` for a code unknown to this crate.
     #[must_use]
     pub fn text(self) -> Option<&'static str> {
         self.find().map(|code| code.text)

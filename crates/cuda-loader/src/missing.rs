@@ -1,4 +1,4 @@
-//! What a driver lacks of the functions that are called here.
+//! Functions called here that a driver lacks.
 
 use std::fmt;
 

@@ -44,14 +44,14 @@ pub struct AlreadyChosen(());
 /// Makes `table` the driver of this process, in place of a library.
 ///
 /// # Errors
-/// [`AlreadyChosen`] once any driver was chosen or asked for.
+/// [`AlreadyChosen`] once a driver was chosen, or a choice was attempted.
 pub fn install(table: Table) -> Result<(), AlreadyChosen> {
     let mut table = Some(table);
     CHOSEN.get_or_init(|| Chosen::adopt(Origin::Installed, table.take().unwrap_or_default()));
     if table.is_none() { Ok(()) } else { Err(AlreadyChosen(())) }
 }
 
-/// Chooses the driver that `source` names, unless one was chosen before, and says what was chosen.
+/// Chooses the driver that `source` names, unless one was chosen before; returns the choice.
 ///
 /// # Errors
 /// The reason why this process has no driver.

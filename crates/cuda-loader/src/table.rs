@@ -34,7 +34,7 @@ macro_rules! table {
         }
 
         impl Table {
-            /// A table of what `lookup` knows under each name.
+            /// A table of the functions that `lookup` finds by name.
             ///
             /// # Safety
             /// Whatever `lookup` returns for a name is a function with the driver API's signature of that name, valid
@@ -44,7 +44,7 @@ macro_rules! table {
             ) -> Self {
                 Self {
                     $(
-                        // SAFETY: by this function's contract the address is that of a function of this type.
+                        // SAFETY: by this function's contract this is the address of a function of this type.
                         $fwd: lookup(stringify!($fwd)).map(|address| unsafe {
                             std::mem::transmute::<
                                 std::ptr::NonNull<c_void>,

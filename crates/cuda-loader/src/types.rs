@@ -204,7 +204,7 @@ pub struct MemAccessDesc {
     pub flags: u32,
 }
 
-/// What a memory pool is made of.
+/// Properties of a memory pool.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct MemPoolProps {

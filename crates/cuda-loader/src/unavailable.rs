@@ -7,7 +7,7 @@ use crate::{DriverVersion, Status};
 /// Why this process has no driver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unavailable {
-    /// [`Source::None`](crate::Source::None) was asked for.
+    /// The choice was [`Source::None`](crate::Source::None).
     #[error("the CUDA driver is switched off")]
     Disabled,
     /// The platform has no driver library.
@@ -15,7 +15,7 @@ pub enum Unavailable {
     NotFound {
         /// The names tried.
         names: &'static [&'static str],
-        /// What the platform's loader said of each.
+        /// The loader's error for each name.
         reasons: Vec<String>,
     },
     /// A library file cannot be loaded.

@@ -11,8 +11,10 @@ const MANY: u32 = 4096;
 /// Words that fill a block only in part, so that the threads of its second warp diverge at the guards.
 const PART: u32 = 52;
 
-/// A kernel of [`GUARDED`](crate::GUARDED). It takes words 0, 1, 2, ..., as many zeros to be overwritten, and their number; a
-/// block has 64 threads, and there is a block for each 64 words begun.
+/// A kernel of [`GUARDED`](crate::GUARDED).
+///
+/// It takes words 0, 1, 2, ..., an equal number of zeros to be overwritten, and that number. A
+/// block has 64 threads, and the grid has a block for each 64 words begun.
 #[derive(Clone, Copy, Debug)]
 pub struct Canary {
     /// Its name.
@@ -45,13 +47,13 @@ impl Canary {
         (0..words).collect()
     }
 
-    /// What it has to make of so many words.
+    /// The expected result for `words` words.
     #[must_use]
     pub fn expected(&self, words: u32) -> Vec<u32> {
         (self.result)(words)
     }
 
-    /// Checks what it made of so many words against what is expected.
+    /// Compares the kernel's result for `words` words with the expected one.
     ///
     /// # Errors
     /// [`Wrong`] with the first wrong word.

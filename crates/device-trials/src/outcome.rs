@@ -1,4 +1,4 @@
-//! Results of a device held against those of the host.
+//! Results of a device compared with the host's.
 
 use core::{error::Error, fmt};
 
@@ -21,7 +21,7 @@ impl fmt::Display for Wrong {
 
 impl Error for Wrong {}
 
-/// Compares results with the host's; `place` says where the result of an index comes from.
+/// Compares results with the host's; `place` describes the origin of the result at an index.
 pub(crate) fn compare<T: Copy + PartialEq + fmt::LowerHex>(
     expected: &[T],
     got: &[T],

@@ -68,7 +68,7 @@ pub const FAMILIES: [Family; 9] = [
     family!(calls),
 ];
 
-/// A program and what it is run on.
+/// A program and its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
     /// Number of the program in its family.
@@ -77,7 +77,7 @@ pub struct Work {
     pub input: [u64; 3],
 }
 
-/// Which programs run beside each other in a warp.
+/// The assignment of programs to the lanes of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrangement {
     /// The lanes of a warp run one program, if there are a multiple of 32 inputs.

@@ -3,11 +3,11 @@
 /// A module of kernels for a device.
 #[derive(Clone, Copy, Debug)]
 pub struct Text {
-    /// Name of the module, with which those of its kernels begin.
+    /// Name of the module, a prefix of its kernels' names.
     pub name: &'static str,
     /// The PTX.
     pub ptx: &'static str,
-    /// What it holds, in the JSON of the manifests that ship.
+    /// Its manifest, in the JSON of the manifests that ship.
     pub manifest: &'static str,
 }
 

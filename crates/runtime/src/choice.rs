@@ -1,4 +1,4 @@
-//! The names by which backends are asked for.
+//! Names of the backends.
 
 use core::{fmt, str::FromStr};
 

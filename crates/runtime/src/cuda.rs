@@ -1,4 +1,4 @@
-//! The CUDA driver of this process, real or simulated, and what it shows.
+//! The CUDA driver of this process, real or simulated, and its facts.
 
 use std::{fmt::Debug, sync::OnceLock};
 
@@ -25,7 +25,7 @@ use cuda_sim::driver;
 
 use crate::{Choice, CudaLibrary, Domain, NcclLibrary, OpenError, Settings, Unavailable};
 
-/// What `doctor` says of CUDA on this machine.
+/// Facts on CUDA on this machine, for `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CudaFacts {
     /// The driver.
@@ -36,10 +36,12 @@ pub struct CudaFacts {
     pub devices: Vec<DeviceInfo>,
 }
 
-/// Facts on the driver that `settings` name. The driver of a process is chosen once: whoever asks first chooses.
+/// Facts on the driver that `settings` name.
+///
+/// The driver of a process is chosen once, by the first caller.
 ///
 /// # Errors
-/// Why there is no driver, or what it answered.
+/// The reason there is no driver, or the driver's error.
 pub fn cuda_facts(settings: &Settings) -> Result<CudaFacts, Unavailable> {
     match choose_driver(settings, Choice::Gpu) {
         Ok(()) | Err(Unavailable::OnlySimulated) => {}
@@ -51,20 +53,22 @@ pub fn cuda_facts(settings: &Settings) -> Result<CudaFacts, Unavailable> {
     Ok(CudaFacts { driver, simulated: is_simulated(), devices })
 }
 
-/// The NCCL that `settings` name. That of a process is chosen once: whoever asks first chooses. It is the simulated one where the driver
-/// is.
+/// Facts on the NCCL that `settings` name.
+///
+/// The NCCL of a process is chosen once, by the first caller. With the simulated driver it is the
+/// simulated NCCL.
 ///
 /// # Errors
-/// Why there is none.
+/// The reason there is none.
 pub fn nccl_facts(settings: &Settings) -> Result<NcclInfo, nccl::Unavailable> {
-    // A simulated driver brings its own; for any other answer there is a library or none.
+    // A simulated driver installs its own NCCL; in every other case a library is found or not.
     match choose_driver(settings, Choice::Gpu) {
         Ok(()) | Err(_) => open_nccl(settings)?,
     }
     cuda_backend::nccl()
 }
 
-/// Makes the NCCL that `settings` name that of this process.
+/// Makes the NCCL that `settings` name the NCCL of this process.
 pub(crate) fn open_nccl(settings: &Settings) -> Result<(), nccl::Unavailable> {
     let source = settings.nccl_library.as_ref().map_or(Source::Platform, |library| match library {
         NcclLibrary::Path(path) => Source::Path(path.clone()),
@@ -86,7 +90,7 @@ pub fn cuda_modules(settings: &Settings) -> Result<Vec<ModuleInfo>, Unavailable>
 /// times mean nothing. Opens all these devices; none if there are no two.
 ///
 /// # Errors
-/// Why there is no driver, or what it answered.
+/// The reason there is no driver, or the driver's error.
 pub fn cuda_links(settings: &Settings) -> Result<Vec<Link>, Unavailable> {
     let facts = cuda_facts(settings)?;
     let choice = if facts.simulated { Choice::Sim } else { Choice::Gpu };
@@ -103,8 +107,9 @@ pub fn cuda_links(settings: &Settings) -> Result<Vec<Link>, Unavailable> {
     found.map_err(|source| Unavailable::Gpu(Box::new(source.into())))
 }
 
-/// Opens the simulated device if `choice` is [`Choice::Sim`], or else the GPU, with kernels of the caller instead of those of
-/// the ops.
+/// Opens a device with the caller's kernels in place of the kernels of the ops.
+///
+/// The device is the simulated one if `choice` is [`Choice::Sim`], and the GPU otherwise.
 ///
 /// # Errors
 /// [`OpenError::Unavailable`] with the reason.
@@ -121,7 +126,7 @@ fn kernel_source(settings: &Settings) -> KernelSource {
 /// The memory usage of an opened device.
 ///
 /// # Errors
-/// What the driver reports.
+/// The driver's error.
 pub fn cuda_memory(queue: &CudaQueue) -> Result<MemoryUsage, BackendError> {
     queue.device().memory()
 }
@@ -132,8 +137,9 @@ pub fn refused_recording(queue: &CudaQueue) -> Option<String> {
     queue.device().refused_recording()
 }
 
-/// What the simulated driver has noticed so far and no result code shows: unordered accesses, and what a queue still
-/// held when it was dropped. Empty on any other driver.
+/// Findings of the simulated driver that no result code shows. Empty on any other driver.
+///
+/// They are unordered accesses, and resources that a queue still held when it was dropped.
 #[must_use]
 pub fn simulator_reports() -> Vec<String> {
     driver::reports().iter().map(ToString::to_string).collect()

@@ -7,6 +7,8 @@ pub enum Domain {
     Pfss,
     /// Circle-STARK transforms.
     Stark,
-    /// Neural-network operators. A GPU request falls back to the CPU when it opens, and says so.
+    /// Neural-network operators.
+    ///
+    /// A GPU request falls back to the CPU when it opens, and reports that.
     Nn,
 }

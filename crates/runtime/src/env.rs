@@ -1,4 +1,4 @@
-//! The environment: every variable, its value as a type, and what is wrong with it.
+//! The environment: every variable, its value as a type, and the errors of invalid values.
 
 use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::{Choice, Reach};
 pub struct Variable {
     /// Its name.
     pub name: &'static str,
-    /// What it accepts and does, in one line.
+    /// Its accepted values and its effect, in one line.
     pub help: &'static str,
 }
 
@@ -67,7 +67,9 @@ const PTX_DIR: Variable =
 const SIMULATED: Variable =
     Variable { name: "TREFOIL_SIM", help: "machine to simulate, such as `devices=2;schedule=lazy;checks=sanitize`" };
 
-/// The most threads that may be asked for: more than a machine has help nobody, and the system runs out of them.
+/// Largest accepted number of threads.
+///
+/// More threads than a machine has do not help, and the system runs out of them.
 const MOST_THREADS: usize = 1024;
 
 /// Every variable that Trefoil reads.
@@ -91,14 +93,16 @@ pub const VARIABLES: [Variable; 17] = [
     SIMULATED,
 ];
 
-/// What the names of variables of Trefoil begin with.
+/// Prefixes of the names of Trefoil's variables.
 const PREFIXES: [&str; 3] = ["TREFOIL_", "SUF_PFSS_", "RSI_ML_"];
 
 /// Variables of the workspace's tasks, which programs that they start inherit.
 const OF_TASKS: [&str; 2] = ["TREFOIL_PTX_CARGO", "TREFOIL_PTX_RUSTC"];
 
-/// Names of set environment variables that begin as those of Trefoil do but are none of [`VARIABLES`], sorted: misspelt
-/// ones, which would have no effect. [`Settings::from_env`] reports them as warnings of crate `tracing`.
+/// Names of set environment variables that look like Trefoil's but are unknown, sorted.
+///
+/// They begin like Trefoil's variables but are not in [`VARIABLES`]: they are misspelt and have no
+/// effect. [`Settings::from_env`] reports them as warnings of crate `tracing`.
 #[must_use]
 pub fn unknown_variables() -> Vec<String> {
     let set = std::env::vars_os().filter(|(_, value)| !value.is_empty());
@@ -127,7 +131,7 @@ pub enum CudaLibrary {
     None,
 }
 
-/// Where NCCL comes from, unless it is where the platform has it. A simulated driver brings its own.
+/// The NCCL to use in place of the platform's. A simulated driver has its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NcclLibrary {
     /// The library at this path.
@@ -153,7 +157,7 @@ pub enum SettingsError {
         variable: &'static str,
         /// Its value.
         value: String,
-        /// What it accepts.
+        /// The accepted values.
         expected: &'static str,
     },
     /// Not one of the accepted values.
@@ -163,7 +167,7 @@ pub enum SettingsError {
         variable: &'static str,
         /// Its value.
         value: String,
-        /// What it accepts.
+        /// The accepted values.
         expected: &'static str,
     },
     /// Not valid Unicode.
@@ -184,8 +188,10 @@ pub enum SettingsError {
     Simulator(SpecError),
 }
 
-/// What the environment asks for, parsed and checked. `None` where a variable is unset or empty. Without the feature
-/// `cuda`, variables that only its backends read are ignored.
+/// The settings of the environment, parsed and checked.
+///
+/// A setting is `None` if its variable is unset or empty. Without the feature `cuda`, variables
+/// that only its backends read are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// `TREFOIL_BACKEND`.

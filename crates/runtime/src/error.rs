@@ -32,7 +32,7 @@ pub enum Unavailable {
         op: &'static str,
         /// The known result.
         expected: String,
-        /// What the device gave.
+        /// The device's result.
         got: String,
     },
 }
@@ -47,7 +47,7 @@ pub enum OpenError {
     /// The requested backend cannot be opened and nothing may stand in for it.
     #[error("backend `{requested}` was requested: {reason}")]
     Unavailable {
-        /// What was asked for.
+        /// The requested backend.
         requested: Choice,
         /// Why it cannot be had.
         reason: Unavailable,

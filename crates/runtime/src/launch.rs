@@ -1,15 +1,15 @@
-//! What a launcher of MPI tells the processes that it starts.
+//! The rank of this process, from the environment variables of an MPI launcher.
 
 use crate::SettingsError;
 
-/// The place of a process among those that a launcher of MPI started together.
+/// The place of a process in the group that an MPI launcher started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// The number of the process, below `ranks`.
     pub rank: usize,
     /// How many processes there are.
     pub ranks: usize,
-    /// Its number among those on its machine, if the launcher says it.
+    /// Its number among the processes on its machine, if the launcher sets it.
     pub local_rank: Option<u32>,
 }
 
@@ -41,7 +41,7 @@ const LAUNCHERS: [Launcher; 5] = [
     Launcher { ranks: "PMI_SIZE", rank: "PMI_RANK", local_rank: "SLURM_LOCALID", mark: None },
 ];
 
-/// The place that a launcher of MPI gave this process, as the environment says; `None` if there was none.
+/// Reads this process's place from the variables of an MPI launcher; `None` without one.
 ///
 /// # Errors
 /// [`SettingsError`] for the first variable whose value no launcher sets.

@@ -24,7 +24,7 @@
 //!
 //! # Features
 //!
-//! `cuda`, off by default, brings the backends `gpu` and `sim`. Without it, asking for one of them fails as on a
+//! `cuda`, off by default, adds the backends `gpu` and `sim`. Without it, requesting one of them fails as on a
 //! machine without a GPU, with [`Unavailable::NotBuilt`]. With it, `cust` looks for a CUDA toolkit at build time; on a
 //! machine without one, `CUDA_LIBRARY_PATH=FOLDER` with the folder `link` of crate `cuda-loader` satisfies it, and the
 //! driver is still looked for at run time.

@@ -11,7 +11,7 @@ use crate::{CudaFacts, CudaLibrary, cuda, cuda_facts};
 /// Which backend was opened, and why another was not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendStatus {
-    /// What was asked for, after all rules of precedence.
+    /// The requested backend, after all rules of precedence.
     pub requested: Choice,
     /// What was opened.
     pub active: Choice,
@@ -77,8 +77,9 @@ pub fn open_for(domain: Domain, explicit: Option<Choice>) -> Result<(AnyQueue, B
 
 /// [`open_for`] with given settings instead of the process environment.
 ///
-/// `Choice::Auto` may become the CPU. `Choice::Gpu` becomes the CPU only for [`Domain::Nn`] when `RSI_ML_BACKEND` asked
-/// for it and `RSI_ML_BACKEND_STRICT` is not set. Both are decided here, once, and recorded in the status.
+/// `Choice::Auto` may become the CPU. `Choice::Gpu` becomes the CPU only for [`Domain::Nn`] when
+/// `RSI_ML_BACKEND` requested it and `RSI_ML_BACKEND_STRICT` is not set. Both are decided here,
+/// once, and recorded in the status.
 ///
 /// # Errors
 /// [`OpenError::Unavailable`] with the reason if the backend cannot be opened and no stand-in is allowed;

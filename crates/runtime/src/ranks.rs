@@ -15,12 +15,12 @@ pub enum RanksError {
     /// A setting cannot be used.
     #[error("environment: {0}")]
     Settings(#[from] SettingsError),
-    /// The way that was asked for cannot be had, and nothing stands in for it.
+    /// The requested transport is unavailable. There is no fallback.
     #[error("ranks that reach each other by `{requested}` were requested: {reason}")]
     Unavailable {
-        /// What was asked for.
+        /// The requested transport.
         requested: Reach,
-        /// Why it cannot be had.
+        /// The reason it is unavailable.
         reason: NoReach,
     },
     /// The devices do not reach each other.
@@ -49,12 +49,14 @@ pub enum NoReach {
     Nccl(Box<NcclError>),
 }
 
-/// The places of queues in one group, of each queue one, in their order: each belongs to a thread of its own, with its queue. They reach
-/// each other as the environment asks, `TREFOIL_COLLECTIVE`: unless it says otherwise, queues on GPUs copy from each other, and where
-/// one is on the processor, all passes through host memory.
+/// Makes one group of ranks, one for each queue, in the order of the queues.
+///
+/// Each rank belongs to a separate thread, together with its queue. `TREFOIL_COLLECTIVE` selects
+/// the transport. By default queues on GPUs copy from each other; if any queue is on the CPU, all
+/// data passes through host memory.
 ///
 /// # Errors
-/// [`RanksError`]; nothing stands in for a way that was asked for and cannot be had.
+/// [`RanksError`]; there is no fallback for a requested transport that is unavailable.
 pub fn ranks(queues: &[AnyQueue]) -> Result<Vec<AnyRank>, RanksError> {
     ranks_with(&Settings::from_env()?, queues)
 }

@@ -1,4 +1,4 @@
-//! The names by which the ways between ranks are asked for.
+//! Names of the transports between ranks.
 
 use core::fmt;
 

@@ -22,9 +22,9 @@ pub struct ReplayCounts {
 
 /// A sequence of ops that is run often on a few shapes: recorded at the second use of a shape, replayed from then on.
 ///
-/// Each key has a workspace `S` of its own, so recorded ops find their buffers where they were: inputs are copied into
-/// it and results are read from it. The ops must use no other buffer. The least recently used entry makes room for a
-/// new one.
+/// Each key has a separate workspace `S`, so recorded ops find their buffers at the same addresses:
+/// inputs are copied into it and results are read from it. The ops must use no other buffer. The
+/// least recently used entry makes room for a new one.
 ///
 /// Results do not depend on whether ops were replayed.
 #[derive(Debug)]

@@ -49,7 +49,7 @@ fn all_to_all_transposes_parts() {
         let rank = Staged::new(mpi);
         let (q, own, ranks, part) = (cpu().unwrap(), rank.rank(), rank.ranks(), 37);
         let value = |from: usize, to: usize, index: usize| (10_000 * from + 1000 * to + index) as u32;
-        // As fast as each can: what is of one round is never taken for what is of another.
+        // Each rank runs at full speed: words of one round are never taken for words of another.
         for round in 0..50 {
             let parts = |of: &dyn Fn(usize, usize) -> u32| -> Vec<u32> {
                 let pairs = (0..ranks).flat_map(|other| (0..part).map(move |index| (other, index)));

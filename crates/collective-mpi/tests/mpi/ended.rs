@@ -16,7 +16,7 @@ use crate::start::{LONG, joined, mpirun, on_ranks, tell, text, told};
 /// The rank that does something else than the others.
 const ODD: usize = 2;
 
-/// What the next call of a rank fails with, and the one after it.
+/// The error of the next call of a rank, and of the one after it.
 fn failure(rank: &Staged<Mpi>) -> CollectiveError {
     let q = cpu().unwrap();
     let first = rank.barrier(&q).unwrap_err();
@@ -76,7 +76,8 @@ fn a_rank_that_gives_up_amid_exchanges_is_named() {
         });
         return tell(NAME, mpi.rank());
     }
-    // A rank may have words under way that another, which failed before, never takes: it ends without MPI, and `mpirun` says so.
+    // A rank may have pending words that another, which failed before, never receives: it ends
+    // without MPI, and `mpirun` reports that.
     let (output, told) = told(NAME, 4);
     assert_eq!(told, [0, 1, 2, 3], "{}", text(&output));
 }

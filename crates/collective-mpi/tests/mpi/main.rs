@@ -1,4 +1,5 @@
-//! Ranks that are processes, started by `mpirun`: they bring each other what the definitions say, or end together.
+//! Ranks that `mpirun` starts as processes: they exchange data by the definitions, or fail
+//! together.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
 mod brought;

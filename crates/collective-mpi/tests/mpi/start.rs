@@ -35,13 +35,13 @@ pub(crate) fn joined(patience: Duration) -> Option<Mpi> {
     Some(mpi)
 }
 
-/// Where the ranks of the test with this name say that they were told what ended them: what a process prints may be lost when `mpirun`
-/// ends it.
+/// Folder where the ranks of the test `name` record that they received the cause of the end: the
+/// output of a process may be lost when `mpirun` ends it.
 fn told_in(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name.replace(':', "_"))
 }
 
-/// Says that a rank was told.
+/// Records that a rank received the cause.
 pub(crate) fn tell(name: &str, rank: usize) {
     fs::write(told_in(name).join(rank.to_string()), []).unwrap();
 }
@@ -58,7 +58,7 @@ pub(crate) fn told(name: &str, ranks: usize) -> (Output, Vec<usize>) {
     (output, told)
 }
 
-/// Starts the test with this name as each of so many ranks, on this machine without any network, while no other test does.
+/// Starts the test `name` as `ranks` ranks, on this machine without network, one test at a time.
 pub(crate) fn mpirun(name: &str, ranks: usize) -> Output {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);

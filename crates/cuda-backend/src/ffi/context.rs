@@ -38,7 +38,7 @@ const REMEMBERED_LAUNCHES: usize = 64;
 const LOOKING: Duration = Duration::from_micros(200);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// Codes with which the driver refuses calls because a capture is under way.
+/// Codes with which the driver refuses calls during a capture.
 const CAPTURE_CODES: RangeInclusive<i32> = 900..=908;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -67,9 +67,9 @@ pub(crate) struct Context {
     lost: OnceLock<BackendError>,
     /// A wait ran out of time, so the release of the context may never return.
     hung: AtomicBool,
-    /// It counts as lost since what is on it cannot be relied upon, but its work goes on.
+    /// The device counts as lost since its memory is unreliable, but its work goes on.
     disowned: AtomicBool,
-    /// Calls that were refused because of a capture under way.
+    /// Calls refused because of a running capture.
     refused_captures: AtomicU64,
     counts: Counts,
     submission: Mutex<()>,
@@ -78,9 +78,9 @@ pub(crate) struct Context {
 
 /// The right to number work and to submit it.
 ///
-/// It is held from numbering until the driver has taken the work, so whoever holds it knows that all numbered work is
-/// submitted. One right serves all streams of a context: with one for each stream, two threads that submit uses of the
-/// same two blocks to two streams could deadlock.
+/// It is held from numbering until the driver has taken the work, so while one is held all earlier
+/// numbered work is submitted. One right serves all streams of a context: with one for each stream,
+/// two threads that submit uses of the same two blocks to two streams could deadlock.
 #[derive(Debug)]
 #[must_use = "the work is submitted while this is held"]
 pub(crate) struct Turn<'a> {
@@ -194,7 +194,7 @@ impl Context {
                 return Err(self.give_up(call, timeout));
             }
             if waited >= LOOKING {
-                // Short beside what was waited for already, so that no time that is measured grows by it.
+                // Short compared with the time already waited, so the sleeps barely lengthen measured times.
                 thread::sleep(LONGEST_SLEEP.min(waited / 64));
             }
         }
@@ -239,7 +239,7 @@ impl Context {
         Fault::Lost(lost.clone())
     }
 
-    /// Gives the device up as lost, since what is on it cannot be relied upon.
+    /// Gives the device up as lost, since its memory is unreliable.
     pub(crate) fn disown(&self, cause: String) {
         self.disowned.store(true, Ordering::Relaxed);
         self.lost.get_or_init(|| BackendError::DeviceLost { cause, in_flight: self.in_flight() });
@@ -316,9 +316,10 @@ fn current() -> Result<CUcontext, Status> {
     if asked == Status::SUCCESS { Ok(current) } else { Err(asked) }
 }
 
-/// Makes a call that decides which context the thread is left with, and repeats it if the driver refuses. Returns the
-/// first answer only if it says that the device is lost: any other refusal leaves a context current that does no harm
-/// to later calls here.
+/// Makes a call that changes the thread's current context; repeats it if the driver refuses.
+///
+/// Returns the first status only if it means that the device is lost: after any other refusal the
+/// thread keeps a current context, which does no harm to later calls here.
 fn leave(call: impl Fn() -> Status) -> Status {
     let first = call();
     if first != Status::SUCCESS {

@@ -35,12 +35,12 @@ impl Counts {
         }
     }
 
-    /// Counts a wait that asks and asks again, but not what it asks.
+    /// Counts a polling wait, but not its polls.
     pub(super) fn waits_by_asking(&self) {
         add(&self.waits);
     }
 
-    /// Counts one more question of such a wait.
+    /// Counts one more poll of such a wait.
     pub(super) fn asks(&self) {
         add(&self.calls);
     }

@@ -5,7 +5,7 @@ use cust::device::Device;
 
 use crate::error::Fault;
 
-/// One attribute of a device, by its number in the driver API: `cust` names only those of CUDA 8.
+/// Reads a device attribute by its driver API number; `cust` names only CUDA 8 ones.
 pub(crate) fn device_attribute(device: Device, attribute: u32) -> Result<u32, Fault> {
     let mut value = 0;
     // SAFETY: the call writes one integer.

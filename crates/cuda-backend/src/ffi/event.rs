@@ -71,8 +71,8 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: the event is alive and not used again; the driver keeps what it needs until the event has passed. Its
-        // refusal leaks an event, which is harmless.
+        // SAFETY: the event is alive and not used again; the driver keeps the state it needs until
+        // the event has passed. Its refusal leaks an event, which is harmless.
         let _refused = self.context.call("cuEventDestroy_v2", || unsafe { ffi::cuEventDestroy_v2(self.raw) });
     }
 }

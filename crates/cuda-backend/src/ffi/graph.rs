@@ -8,7 +8,7 @@ use cuda_loader::ffi::{self, CUgraph, CUgraphExec};
 use super::{Context, Stream};
 use crate::error::Fault;
 
-/// What a stream recorded.
+/// A recorded graph.
 #[derive(Debug)]
 pub(crate) struct Captured {
     context: Arc<Context>,
@@ -87,20 +87,21 @@ impl Executable {
     /// # Safety
     /// Everything the recording reads and writes is alive until the stream has run it.
     pub(crate) unsafe fn launch(&self, stream: &Stream) -> Result<(), Fault> {
-        // SAFETY: graph and stream are alive, and so is what the graph uses, by this function's contract.
+        // SAFETY: graph and stream are alive, and so is everything the graph uses, by this function's contract.
         self.context.call("cuGraphLaunch", || unsafe { ffi::cuGraphLaunch(self.raw, stream.raw()) })
     }
 }
 
 impl Drop for Executable {
     fn drop(&mut self) {
-        // SAFETY: the graph is alive and not used again; a run under way ends before the driver frees it.
+        // SAFETY: the graph is alive and not used again; a running launch ends before the driver frees it.
         let _refused = self.context.call("cuGraphExecDestroy", || unsafe { ffi::cuGraphExecDestroy(self.raw) });
     }
 }
 
-/// While it lives, this thread may make calls that would otherwise break a recording under way: they concern streams
-/// that do not record.
+/// A scope in which this thread may make calls that would break a running capture.
+///
+/// Those calls concern streams that do not record.
 #[derive(Debug)]
 pub(crate) struct Relaxed<'a> {
     context: &'a Context,

@@ -126,8 +126,8 @@ pub(crate) unsafe fn fill_bytes(stream: &Stream, address: u64, value: u8, bytes:
 /// Copies from host to device.
 ///
 /// # Safety
-/// `source` is `bytes` bytes of host memory and `address` as many of the device; both live and the host does not write
-/// there until the stream has run this.
+/// `source` is `bytes` bytes of host memory and `address` is `bytes` bytes of device memory; both
+/// live and the host does not write there until the stream has run this.
 pub(crate) unsafe fn copy_to_device(stream: &Stream, address: u64, source: *const u8, bytes: u64) -> Result<(), Fault> {
     stream.context().call("cuMemcpyHtoDAsync_v2", || {
         // SAFETY: both ranges live long enough, by this function's contract.
@@ -138,8 +138,8 @@ pub(crate) unsafe fn copy_to_device(stream: &Stream, address: u64, source: *cons
 /// Copies from device to host.
 ///
 /// # Safety
-/// `target` is `bytes` bytes of host memory and `address` as many of the device; both live and the host does not touch
-/// the former until the stream has run this.
+/// `target` is `bytes` bytes of host memory and `address` is `bytes` bytes of device memory; both
+/// live and the host does not touch the former until the stream has run this.
 pub(crate) unsafe fn copy_to_host(stream: &Stream, target: *mut u8, address: u64, bytes: u64) -> Result<(), Fault> {
     stream.context().call("cuMemcpyDtoHAsync_v2", || {
         // SAFETY: both ranges live long enough, by this function's contract.
@@ -200,7 +200,7 @@ impl HostMemory {
         })?;
         let refused = Fault::Refused { call: "cuMemHostAlloc", status: cuda_loader::Status::OUT_OF_MEMORY };
         let start = ptr::NonNull::new(start.cast::<u8>()).ok_or(refused)?;
-        // SAFETY: the driver gave `bytes` bytes from here, and nobody else has them.
+        // SAFETY: the driver allocated `bytes` bytes from here, and this value is their only owner.
         unsafe { start.as_ptr().write_bytes(0, bytes) };
         Ok(Self { context: Arc::clone(context), start, bytes })
     }

@@ -24,7 +24,7 @@ pub(crate) struct LoadedModule {
     raw: CUmodule,
 }
 
-/// Why PTX was not loaded, with what the compiler said.
+/// A failure to load PTX, with the compiler's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LoadFailure {
     pub(crate) fault: Fault,
@@ -37,7 +37,7 @@ pub(crate) struct Function {
     raw: CUfunction,
 }
 
-/// What the compiler made of a kernel.
+/// Properties of a compiled kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FunctionFacts {
     /// Threads that a block may have at most.
@@ -51,7 +51,7 @@ pub(crate) struct FunctionFacts {
 }
 
 impl LoadedModule {
-    /// Compiles and loads `ptx`. The text is what the compiler said.
+    /// Compiles and loads `ptx`. Returns the module with the compiler's log.
     pub(crate) fn load(context: &Arc<Context>, ptx: &CStr) -> Result<(Self, String), LoadFailure> {
         let (mut said, mut failed) = ([0u8; LOG_BYTES], [0u8; LOG_BYTES]);
         let mut options = [
@@ -80,7 +80,7 @@ impl LoadedModule {
         }
     }
 
-    /// The kernel `name` and what the compiler made of it; `None` if the module lacks it.
+    /// The kernel `name` and its properties; `None` if the module lacks it.
     pub(crate) fn function(&self, name: &str) -> Result<Option<(Function, FunctionFacts)>, Fault> {
         let Ok(name) = CString::new(name) else { return Ok(None) };
         let mut raw = CUfunction::NULL;
@@ -114,7 +114,7 @@ impl LoadedModule {
         self.set_attribute(function, ffi::function::PREFERRED_SHARED_MEMORY_CARVEOUT, percent)
     }
 
-    /// What [`prefer_shared`](Self::prefer_shared) asked for; `-1` for nothing.
+    /// The percentage set by [`prefer_shared`](Self::prefer_shared); `-1` if none.
     pub(crate) fn carveout(&self, function: Function) -> Result<i32, Fault> {
         self.attribute(function, ffi::function::PREFERRED_SHARED_MEMORY_CARVEOUT)
     }
@@ -159,7 +159,7 @@ impl LoadedModule {
     }
 }
 
-/// What the compiler wrote into a log.
+/// The text of a compiler log.
 fn text(log: &[u8]) -> String {
     let end = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
     String::from_utf8_lossy(&log[..end]).trim().to_owned()

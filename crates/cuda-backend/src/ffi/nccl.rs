@@ -8,19 +8,19 @@ use cuda_loader::nccl::{Comm, Config, Functions, Library, Status, UINT32, Unique
 use super::{Context, Stream};
 use crate::error::Fault;
 
-/// Words of what the ranks of a group find each other by.
+/// Length in words of the unique id by which the ranks of a group find each other.
 pub(crate) const NCCL_ID_WORDS: usize = size_of::<UniqueId>() / 4;
 
 /// What NCCL has to answer and do, or the device it works on.
 #[derive(Clone, Debug)]
 pub(crate) enum NcclFault {
-    /// A call was refused, or what it began failed.
+    /// A call was refused, or the operation that it began failed.
     Refused {
         /// The function.
         call: &'static str,
-        /// What it returned.
+        /// The returned status.
         status: Status,
-        /// What the library says of it.
+        /// The library's text for it.
         text: String,
     },
     /// The device failed.
@@ -61,7 +61,7 @@ pub(crate) struct Communicator {
     raw: Comm,
 }
 
-/// The answer of a call, with what the library says of a refusal.
+/// Turns the status of a call into a result, with the library's text for a refusal.
 fn judge(functions: &Functions, call: &'static str, status: Status) -> Result<(), NcclFault> {
     if [Status::SUCCESS, Status::IN_PROGRESS].contains(&status) {
         return Ok(());
@@ -84,12 +84,13 @@ fn text_at(text: *const std::ffi::c_char) -> String {
     if text.is_null() {
         return String::new();
     }
-    // SAFETY: the library returns C strings in memory of its own that is never freed, and ends them before what it writes over them.
+    // SAFETY: the library returns C strings in memory that it owns and never frees, and terminates
+    // them before it overwrites them.
     unsafe { std::ffi::CStr::from_ptr(text) }.to_string_lossy().trim().to_owned()
 }
 
 impl Communicator {
-    /// What the ranks of a new group find each other by.
+    /// A unique id, by which the ranks of a new group find each other.
     pub(crate) fn unique_id(context: &Context, library: &Library) -> Result<[u32; NCCL_ID_WORDS], NcclFault> {
         let mut id = UniqueId::default();
         // SAFETY: the call writes one record.
@@ -102,8 +103,10 @@ impl Communicator {
         Ok(words)
     }
 
-    /// Begins to join `rank` of `ranks`, which all begin with one `id`. It is made once [`is_ready`](Self::is_ready) says so; where the
-    /// library knows no other way, this waits for all ranks.
+    /// Begins to join as `rank` of `ranks`, which all use one `id`.
+    ///
+    /// The communicator is made once [`is_ready`](Self::is_ready) returns true. With a library that
+    /// only has the blocking call, this waits for all ranks.
     pub(crate) fn join(
         context: &Arc<Context>,
         library: &'static Library,
@@ -141,7 +144,7 @@ impl Communicator {
     /// Whether all that was called has been done. Later calls have to wait for it.
     ///
     /// # Errors
-    /// What failed since, beside the calls.
+    /// An asynchronous failure since, in addition to the calls' own.
     pub(crate) fn is_ready(&self) -> Result<bool, NcclFault> {
         let mut state = Status::SUCCESS;
         // SAFETY: the communicator is alive, and the call writes one code.
@@ -160,7 +163,7 @@ impl Communicator {
             judge(functions, "ncclGroupStart", start())?;
             let called = calls();
             let ended = judge(functions, "ncclGroupEnd", end());
-            // The call that failed says more than the end of its group.
+            // The failed call is more specific than the end of its group.
             called.and(ended)
         })?
     }
@@ -168,7 +171,7 @@ impl Communicator {
     /// Sends words to a rank.
     ///
     /// # Safety
-    /// `address` is that of `words` words of the device, which live until the stream has run this.
+    /// `address` points to `words` words of the device, which live until the stream has run this.
     pub(crate) unsafe fn send(&self, address: u64, words: u64, to: usize, stream: &Stream) -> Result<(), NcclFault> {
         let functions = self.library.functions();
         // SAFETY: communicator and stream are alive; the rest is this function's contract.
@@ -197,7 +200,7 @@ impl Communicator {
         judge(functions, "ncclRecv", status)
     }
 
-    /// Brings words from rank `root` to the same place on all.
+    /// Copies words from rank `root` to the same place on all ranks.
     ///
     /// # Safety
     /// As of [`receive`](Self::receive).
@@ -215,7 +218,8 @@ impl Communicator {
         judge(functions, "ncclBroadcast", status)
     }
 
-    /// Brings to all ranks the words of each: those of rank `r` are words `r * words ..` at `address`.
+    /// Gathers the words of each rank on all ranks: rank `r` owns words `r * words ..` at
+    /// `address`.
     ///
     /// # Safety
     /// As of [`receive`](Self::receive), for the words of all ranks.
@@ -234,8 +238,10 @@ impl Communicator {
         judge(functions, "ncclAllGather", status)
     }
 
-    /// Begins to end it in peace: all its work is done. Where the library has a call for it, it has ended once
-    /// [`is_ready`](Self::is_ready) says so.
+    /// Begins to end the communicator, all of whose work is done.
+    ///
+    /// If the library has a call for it, the end is reached once [`is_ready`](Self::is_ready)
+    /// returns true.
     pub(crate) fn finalize(&self) -> Result<(), NcclFault> {
         let functions = self.library.functions();
         let Some(finalize) = functions.ncclCommFinalize else { return Ok(()) };
@@ -244,7 +250,7 @@ impl Communicator {
         judge(functions, "ncclCommFinalize", status)
     }
 
-    /// Gives back one that has ended. What the library refuses to give back is lost.
+    /// Destroys a communicator that has ended. If the library refuses, it leaks.
     pub(crate) fn destroy(mut self) {
         let mut raw = core::mem::replace(&mut self.raw, Comm::NULL);
         let destroy = || {
@@ -258,7 +264,7 @@ impl Communicator {
 }
 
 impl Drop for Communicator {
-    /// Ends operations that are under way as they are, and gives all back.
+    /// Aborts running operations, and frees the communicator.
     fn drop(&mut self) {
         if self.raw.is_null() {
             return;

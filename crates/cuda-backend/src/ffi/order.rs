@@ -1,4 +1,4 @@
-//! How the host waits for a stream, and how the work of one stream is made to come after that of another.
+//! Waits of the host for a stream, and ordering between the work of two streams.
 
 use core::sync::atomic::Ordering;
 
@@ -27,7 +27,7 @@ impl Stream {
 
     /// Waits until no work of the stream runs any more. `false` if that cannot be known. The caller holds no turn.
     pub(crate) fn is_settled(&self) -> bool {
-        // A wait that is refused says nothing of the work: another may.
+        // A refused wait proves nothing about the work: another wait may.
         self.synchronize().is_ok() || self.context().is_dead() || self.synchronize().is_ok()
     }
 

@@ -9,7 +9,7 @@ use cust::device::Device;
 use super::{Context, Stream};
 use crate::error::Fault;
 
-/// What the driver says of one device's access to the memory of another.
+/// The driver's facts on one device's access to the memory of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PeerFacts {
     /// Whether there can be access.
@@ -20,7 +20,7 @@ pub(crate) struct PeerFacts {
     pub(crate) native_atomics: bool,
 }
 
-/// What the driver says of the access of `reader`'s device to memory of `owner`'s.
+/// Queries the access of `reader`'s device to the memory of `owner`'s device.
 pub(crate) fn peer_facts(reader: &Context, owner: &Context) -> Result<PeerFacts, Fault> {
     let (from, to) = (device(reader, reader.ordinal())?, device(reader, owner.ordinal())?);
     let mut can = 0;
@@ -55,11 +55,11 @@ pub(crate) fn enable_access(reader: &Context, owner: &Context) -> Result<(), Fau
     }
 }
 
-/// Copies from the memory of another device to that of the stream's.
+/// Copies from the memory of another device to memory of the stream's device.
 ///
 /// # Safety
-/// `target` is `bytes` bytes of memory of the stream's device and `source` as many of `owner`'s; both live until the stream has
-/// run this.
+/// `target` is `bytes` bytes of memory of the stream's device and `source` is `bytes` bytes of
+/// memory of `owner`'s device; both live until the stream has run this.
 pub(crate) unsafe fn copy_from_peer(
     stream: &Stream,
     target: u64,

@@ -15,8 +15,8 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 /// An in-order stream of work that does not wait for the legacy stream.
 ///
-/// Its work is numbered. For every other stream, a stream knows up to which of that stream's numbers its own later work
-/// is already ordered, so that no event is spent on an order that holds anyway.
+/// Its work is numbered. For every other stream, a stream records the highest number after which
+/// its own later work is already ordered, so that no event is spent on an order that holds anyway.
 #[derive(Debug)]
 pub(crate) struct Stream {
     context: Arc<Context>,

@@ -20,12 +20,12 @@ pub enum ModuleError {
         /// Why it cannot.
         reason: String,
     },
-    /// The manifest is not what it should be, or the PTX is not the one it describes.
+    /// The manifest is invalid, or the PTX is not the one it describes.
     #[error("module `{module}`: {reason}")]
     Manifest {
         /// The module.
         module: String,
-        /// What is wrong.
+        /// The defect.
         reason: ManifestError,
     },
     /// The device is of a lower compute capability than the module is made for.
@@ -33,9 +33,9 @@ pub enum ModuleError {
     Capability {
         /// The module.
         module: String,
-        /// What the module needs.
+        /// The required compute capability.
         need: (u32, u32),
-        /// What the device has.
+        /// The device's compute capability.
         found: (u32, u32),
     },
     /// The driver did not compile or load the PTX.
@@ -43,9 +43,9 @@ pub enum ModuleError {
     Load {
         /// The module.
         module: String,
-        /// What the driver answered.
+        /// The driver's error.
         reason: BackendError,
-        /// What its compiler said; may be empty.
+        /// Log of the driver's compiler; may be empty.
         log: String,
     },
     /// The PTX lacks a kernel of the manifest.

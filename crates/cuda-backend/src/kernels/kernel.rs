@@ -18,7 +18,7 @@ const PLAIN_SHARED_BYTES: u32 = 48 << 10;
 /// Shared bytes of each block that the driver takes for itself.
 const RESERVED_SHARED_BYTES: u32 = 1 << 10;
 
-/// What the driver made of a kernel.
+/// Properties of a kernel that the driver compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelFacts {
     /// Its name.
@@ -69,7 +69,7 @@ impl Kernel {
         Ok(Self { function, facts, shared, name, entry: entry.clone(), module: Arc::clone(module) })
     }
 
-    /// What the driver made of it.
+    /// The properties of the compiled kernel.
     pub(super) fn facts(&self) -> Result<KernelFacts, Fault> {
         let threads = self.entry.block.iter().product();
         Ok(KernelFacts {
@@ -188,7 +188,7 @@ fn fit(entry: &Entry, facts: FunctionFacts, info: &DeviceInfo) -> Result<Shared,
     let dynamic = match entry.dynamic_shared {
         None => 0,
         Some(DynamicShared::Bytes(bytes)) => bytes,
-        // launches ask for what the device has
+        // launches request at most the device's limit
         Some(DynamicShared::UpTo { up_to }) => up_to.min(info.max_shared_bytes.saturating_sub(fixed)),
     };
     let shared = u64::from(dynamic) + u64::from(fixed);

@@ -15,7 +15,7 @@ const ADDRESS_BYTES: usize = 8;
 /// The most threads that a block may have on any device.
 const MAX_BLOCK_THREADS: u64 = 1024;
 
-/// What is wrong with a manifest, or with the PTX beside it.
+/// A defect of a manifest or its PTX.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ManifestError {
@@ -25,20 +25,20 @@ pub enum ManifestError {
     /// It belongs to another module.
     #[error("the manifest is of module `{0}`")]
     OtherModule(String),
-    /// What it says about a kernel is impossible.
+    /// The entry of a kernel is contradictory.
     #[error("the manifest contradicts itself at kernel `{kernel}`: {what}")]
     Kernel {
         /// The kernel.
         kernel: String,
-        /// What is impossible.
+        /// The contradiction.
         what: &'static str,
     },
     /// The PTX is not the one that the manifest describes.
     #[error("the PTX is not the one that was built: its SHA-256 is {found}, the manifest says {expected}")]
     Foreign {
-        /// What the manifest says.
+        /// The digest in the manifest.
         expected: String,
-        /// What the PTX has.
+        /// The digest of the PTX.
         found: String,
     },
     /// The PTX is made for another kind of device.
@@ -46,7 +46,7 @@ pub enum ManifestError {
     Target(String),
 }
 
-/// What the build of the kernels says about a module.
+/// The manifest of a module, written by the build of the kernels.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Manifest {
     module: String,
@@ -56,7 +56,7 @@ pub(super) struct Manifest {
     pub(super) kernels: Vec<Entry>,
 }
 
-/// What it says about a kernel.
+/// The manifest's entry for a kernel.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Entry {
     pub(super) name: String,
@@ -68,7 +68,7 @@ pub(super) struct Entry {
     pub(super) static_shared: u32,
 }
 
-/// What a kernel does with an argument.
+/// A kernel's use of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
@@ -81,7 +81,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What an argument of this kind is.
+    /// The kind in words, for errors.
     const fn words(self) -> &'static str {
         match self {
             Self::Value => "a value",
@@ -91,7 +91,7 @@ impl Kind {
     }
 }
 
-/// What a kernel calls a parameter, and where it lies among the packed ones.
+/// A kernel parameter: its name, type and position in the packed arguments.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Parameter {
     name: Box<str>,
@@ -125,8 +125,9 @@ impl Parameter {
     }
 }
 
-/// Whether memory with elements of the host's type `given` is what a kernel declares as memory of `declared`. A kernel
-/// has its own names for the half-precision types, and reads Booleans as bytes.
+/// Whether memory of the host's element type `given` fits a parameter declared as memory of
+/// `declared`. A kernel has its own names for the half-precision types, and reads Booleans as
+/// bytes.
 fn is_of(declared: &str, given: &str) -> bool {
     declared.eq_ignore_ascii_case(given) || (declared, given) == ("u8", "bool")
 }
@@ -137,7 +138,7 @@ fn is_of(declared: &str, given: &str) -> bool {
 pub(super) enum DynamicShared {
     /// Always this many bytes.
     Bytes(u32),
-    /// What the launch asks for, at most this many bytes.
+    /// The size that the launch requests, at most this many bytes.
     UpTo {
         /// The bytes.
         up_to: u32,

@@ -1,4 +1,4 @@
-//! The kernels: their text, what is known about them, and the loaded modules.
+//! The kernels: their text, their properties, and the loaded modules.
 
 mod error;
 mod info;

@@ -1,4 +1,4 @@
-//! A module of kernels: its text and what the driver made of it.
+//! A module of kernels: its text and its compiled form.
 
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use crate::{
     sync::lock,
 };
 
-/// A module, compiled and loaded when one of its kernels is first asked for.
+/// A module, compiled and loaded at the first request for one of its kernels.
 #[derive(Debug)]
 pub(super) struct Module {
     text: Arc<CheckedText>,
@@ -32,7 +32,7 @@ struct Compiled {
     log: String,
 }
 
-/// What the driver made of a module.
+/// Properties of a module that the driver compiled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModuleFacts {
     /// How long it took to compile and load the PTX, or to find it compiled in its cache.
@@ -59,12 +59,12 @@ impl Module {
         &self.text.name
     }
 
-    /// What its manifest says of each kernel.
+    /// The manifest's entries, one for each kernel.
     pub(super) fn entries(&self) -> &[Entry] {
         &self.text.manifest.kernels
     }
 
-    /// What it is made for, for reports.
+    /// Its target architecture and PTX version, for reports.
     pub(super) fn target(&self) -> String {
         format!("{} PTX {}", self.text.manifest.target, self.text.manifest.ptx_version)
     }
@@ -116,7 +116,7 @@ impl Module {
         Ok(Compiled { kernels, took, log })
     }
 
-    /// What the driver makes of its kernels.
+    /// Compiles the module if necessary, and returns its properties and its kernels'.
     pub(super) fn facts(&self, context: &Arc<Context>, info: &DeviceInfo) -> Result<ModuleFacts, ModuleError> {
         let compiled = self.load(context, info)?;
         let refused = |fault: Fault| ModuleError::Load {

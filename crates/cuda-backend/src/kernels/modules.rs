@@ -1,4 +1,4 @@
-//! The kernel modules of a device, each compiled when one of its kernels is first asked for.
+//! The kernel modules of a device, each compiled at the first request for one of its kernels.
 
 use std::{collections::HashMap, sync::Arc, thread};
 
@@ -10,8 +10,10 @@ use super::{
 };
 use crate::{DeviceInfo, ffi::Context};
 
-/// All modules of a device. Each is compiled and loaded when one of its kernels is first asked for; one that cannot be
-/// does not affect the others.
+/// All modules of a device.
+///
+/// Each is compiled and loaded at the first request for one of its kernels. A module that fails to
+/// load does not affect the others.
 #[derive(Debug)]
 pub(crate) struct Kernels {
     modules: Vec<Module>,
@@ -24,7 +26,7 @@ pub(crate) struct Kernels {
 pub struct ModuleOutcome {
     /// Name of the module.
     pub module: String,
-    /// What the driver made of it, or why it cannot be used.
+    /// The properties of the compiled module, or the reason it cannot be used.
     pub outcome: Result<ModuleFacts, ModuleError>,
 }
 
@@ -45,7 +47,7 @@ impl Kernels {
         Ok(Self { modules, places })
     }
 
-    /// What the modules are made for, for reports.
+    /// Target architecture and PTX version of the modules, for reports.
     pub(crate) fn target(&self) -> String {
         self.modules.first().map_or_else(|| "no kernels".to_owned(), Module::target)
     }
@@ -63,7 +65,9 @@ impl Kernels {
         kernel.ok_or_else(unknown)
     }
 
-    /// Compiles and loads, each on a thread of its own, the modules whose names begin with `prefix`; what came of each.
+    /// Compiles and loads the modules whose names begin with `prefix`, each on a separate thread.
+    ///
+    /// Returns the outcome of each.
     pub(crate) fn load_all(&self, context: &Arc<Context>, info: &DeviceInfo, prefix: &str) -> Vec<ModuleOutcome> {
         let wanted = self.modules.iter().filter(|module| module.name().starts_with(prefix));
         thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! The programs that a device has compiled, each a module of its own or some, by a digest of what it is made of.
+//! The compiled programs of a device, each of one or more modules, by a digest of its source.
 
 use std::{
     collections::VecDeque,
@@ -13,7 +13,7 @@ use crate::{DeviceInfo, ffi::Context, sync::lock};
 /// The most modules that are held. The programs that were not used for longest make room for another.
 const MOST: usize = 512;
 
-/// A digest of what a program is made of.
+/// A digest of a program's source.
 pub(crate) type ProgramDigest = [u8; 32];
 
 /// The modules of a program's parts; none if it is too long to be compiled.
@@ -99,7 +99,7 @@ impl Programs {
         Ok(modules)
     }
 
-    /// What is held.
+    /// The programs that are held, and the count of compilations.
     pub(crate) fn facts(&self) -> ProgramFacts {
         let state = lock(&self.state);
         let (held, compiled) = (state.held.len(), state.compiled);

@@ -82,9 +82,9 @@ pub(crate) fn evaluate_compiled(
     let launch = launch.input("vanishing_inverses", vanishing_inverses).input("values", op.values);
     let launch = launch.input("challenges", op.challenges).input("powers", op.powers);
     let launch = launch.output("sums", &op.sums).value("params", op.params);
-    // SAFETY: `AirEvaluate::check` has held the views to their lengths, and steps to what there is. The kernel is made of
-    // these steps, and has a thread for each position. Blocks begin at multiples of 512 bytes, so that elements of 16 bytes lie at
-    // multiples of that.
+    // SAFETY: `AirEvaluate::check` verified all lengths, and that the opcodes and operands of the
+    // steps are in range. The kernel is made of these steps, and has a thread for each position.
+    // Blocks begin at multiples of 512 bytes, so that elements of 16 bytes lie at multiples of 16.
     unsafe { launch.launch() }
 }
 
@@ -97,13 +97,13 @@ pub(crate) fn fractions_compiled(
     let launch = launch.cover(1 << op.params.log_size).input("masks", masks).input("values", op.values);
     let launch = launch.input("challenges", op.challenges).output("fractions", &op.fractions);
     let launch = launch.value("params", op.params);
-    // SAFETY: `AirFractions::check` has held the views to their lengths, and steps to what there is. The kernel is made of
-    // these steps, and has a thread for each position. Blocks begin at multiples of 512 bytes, so that elements of 16 bytes lie at
-    // multiples of that.
+    // SAFETY: `AirFractions::check` verified all lengths, and that the opcodes and operands of the
+    // steps are in range. The kernel is made of these steps, and has a thread for each position.
+    // Blocks begin at multiples of 512 bytes, so that elements of 16 bytes lie at multiples of 16.
     unsafe { launch.launch() }
 }
 
-/// `registers` are those of all threads, for programs that are not narrow.
+/// `registers` holds the registers of all threads, for programs that are not narrow.
 pub(crate) fn evaluate(
     queue: &CudaQueue,
     op: &AirEvaluate<'_, CudaQueue>,
@@ -119,12 +119,12 @@ pub(crate) fn evaluate(
         None => launch,
     };
     let launch = program.sizes(launch.output("sums", &op.sums));
-    // SAFETY: `AirEvaluate::check` has held the views to their lengths, and steps to what there is; there is a word for
-    // each register of each thread.
+    // SAFETY: `AirEvaluate::check` verified all lengths, and that the opcodes and operands of the
+    // steps are in range; there is a word for each register of each thread.
     unsafe { launch.launch() }
 }
 
-/// `registers` are those of all threads, for programs that are not narrow.
+/// `registers` holds the registers of all threads, for programs that are not narrow.
 pub(crate) fn fractions(
     queue: &CudaQueue,
     op: &AirFractions<'_, CudaQueue>,
@@ -138,12 +138,12 @@ pub(crate) fn fractions(
         None => launch,
     };
     let launch = program.sizes(launch.output("fractions", &op.fractions));
-    // SAFETY: `AirFractions::check` has held the views to their lengths, and steps to what there is; there is a word
-    // for each register of each thread.
+    // SAFETY: `AirFractions::check` verified all lengths, and that the opcodes and operands of the
+    // steps are in range; there is a word for each register of each thread.
     unsafe { launch.launch() }
 }
 
-/// `registers` are those of all threads, for programs that are not narrow.
+/// `registers` holds the registers of all threads, for programs that are not narrow.
 pub(crate) fn columns(
     queue: &CudaQueue,
     op: &AirColumns<'_, CudaQueue>,
@@ -158,15 +158,15 @@ pub(crate) fn columns(
     };
     let launch = launch.output("columns", &op.columns).output("counters", &op.counters);
     let launch = program.sizes(launch.value("outputs", op.outputs));
-    // SAFETY: `AirColumns::check` has held the views to their lengths, and steps to what there is; there is a word for
-    // each register of each thread.
+    // SAFETY: `AirColumns::check` verified all lengths, and that the opcodes and operands of the
+    // steps are in range; there is a word for each register of each thread.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn counter_columns(queue: &CudaQueue, op: &CounterColumns<'_, CudaQueue>) -> Result<(), BackendError> {
     let launch = cover(queue.kernel("air_counter_columns")?, op.counters.len() as u64);
     let launch = launch.input("counters", op.counters).output("columns", &op.columns).value("params", op.params);
-    // SAFETY: `CounterColumns::check` has held the views to their lengths.
+    // SAFETY: `CounterColumns::check` verified all lengths.
     unsafe { launch.launch() }
 }
 
@@ -174,14 +174,14 @@ pub(crate) fn gather_column(queue: &CudaQueue, op: &GatherColumn<'_, CudaQueue>)
     let launch = cover(queue.kernel("air_gather_column")?, 1 << op.params.log_rows);
     let launch = launch.input("keys", op.keys).input("table", op.table).output("column", &op.column);
     let launch = launch.value("params", op.params);
-    // SAFETY: `GatherColumn::check` has held the views to their lengths, and keys beyond the table read nothing.
+    // SAFETY: `GatherColumn::check` verified all lengths; keys beyond the table read nothing.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn row_numbers(queue: &CudaQueue, op: &RowNumbers<'_, CudaQueue>) -> Result<(), BackendError> {
     let launch = cover(queue.kernel("air_row_numbers")?, 1 << op.params.log_rows);
     let launch = launch.output("column", &op.column).value("params", op.params);
-    // SAFETY: `RowNumbers::check` has held the view to its length.
+    // SAFETY: `RowNumbers::check` verified the length of the view.
     unsafe { launch.launch() }
 }
 
@@ -193,7 +193,7 @@ pub(crate) fn logup_terms(
 ) -> Result<(), BackendError> {
     let launch = cover(queue.kernel("air_logup_terms")?, 1 << p.log_rows);
     let launch = launch.input("fractions", fractions).output("columns", columns).value("params", p);
-    // SAFETY: `LogUpColumns::check` has held the views to their lengths.
+    // SAFETY: `LogUpColumns::check` verified all lengths.
     unsafe { launch.launch() }
 }
 
@@ -205,7 +205,8 @@ pub(crate) fn logup_sums(
 ) -> Result<(), BackendError> {
     let launch = queue.kernel("air_logup_sums")?.grid([p.parts().into(), 1, 1]);
     let launch = launch.input("column", column).output("parts", parts).value("params", p);
-    // SAFETY: the op gives the last column, and an element for each part of as many runs as there may be.
+    // SAFETY: the op passes the last column, and `parts` has an element for each part of the
+    // maximum number of runs.
     unsafe { launch.launch() }
 }
 
@@ -217,7 +218,8 @@ pub(crate) fn logup_totals(
 ) -> Result<(), BackendError> {
     let launch = queue.kernel("air_logup_totals")?.grid([1, 1, 1]);
     let launch = launch.output("parts", parts).output("sums", sums).value("params", p);
-    // SAFETY: the op gives an element for each part of as many runs as there may be; its check has held `sums` to two.
+    // SAFETY: the op allocates `parts` for each part of the maximum number of runs; its check
+    // verified that there are two `sums`.
     unsafe { launch.launch() }
 }
 
@@ -230,20 +232,21 @@ pub(crate) fn logup_rows(
 ) -> Result<(), BackendError> {
     let launch = queue.kernel("air_logup_rows")?.grid([p.parts().into(), 1, 1]);
     let launch = launch.output("column", column).input("parts", parts).input("sums", sums).value("params", p);
-    // SAFETY: the op gives the last column, an element for each part of as many runs as there may be, and the two sums.
+    // SAFETY: the op passes the last column, `parts` for each part of the maximum number of runs,
+    // and the two sums.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn add_lifted(queue: &CudaQueue, op: &SecureAddLifted<'_, CudaQueue>) -> Result<(), BackendError> {
     let launch = cover(queue.kernel("air_add_lifted")?, 4 << op.params.log_large);
     let launch = launch.input("small", op.small).output("large", &op.large).value("params", op.params);
-    // SAFETY: `SecureAddLifted::check` has held the views to their lengths.
+    // SAFETY: `SecureAddLifted::check` verified all lengths.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn powers(queue: &CudaQueue, op: &SecurePowers<'_, CudaQueue>) -> Result<(), BackendError> {
     let launch = cover(queue.kernel("air_powers")?, op.params.count.into());
     let launch = launch.input("base", op.base).output("powers", &op.powers).value("params", op.params);
-    // SAFETY: `SecurePowers::check` has held the views to their lengths.
+    // SAFETY: `SecurePowers::check` verified all lengths.
     unsafe { launch.launch() }
 }

@@ -114,8 +114,8 @@ impl<'a> Launch<'a> {
     /// Submits the launch.
     ///
     /// # Errors
-    /// [`BackendError::Kernel`] if arguments, grid or shared memory do not fit the kernel, [`BackendError::MixedBackend`]
-    /// if a view is of another device, and what the driver reports.
+    /// [`BackendError::Kernel`] if arguments, grid or shared memory do not fit the kernel,
+    /// [`BackendError::MixedBackend`] if a view is of another device, and the driver's errors.
     ///
     /// # Safety
     /// The arguments have the meaning that the kernel gives its parameters, and each view has every element that the kernel
@@ -225,7 +225,8 @@ pub(crate) fn replay(track: &Track, graph: &CudaGraph) -> Result<(), BackendErro
         track.launched(&admitted, kernel);
     }
     graph.runs_on(track.stream());
-    // SAFETY: what the graph uses is kept by it, and blocks are given back only after the use that was just noted.
+    // SAFETY: the graph keeps everything it uses, and blocks are given back only after the use that
+    // was just noted.
     unsafe { graph.executable().launch(track.stream()) }?;
     Ok(())
 }

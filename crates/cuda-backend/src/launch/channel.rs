@@ -7,14 +7,15 @@ use backend_api::{
 
 use crate::{CudaMut, CudaQueue, CudaRef};
 
-/// A search has a warp for each so many of the nonces that it takes on average, up to what the device holds at once.
+/// Expected nonces of a search for each of its warps, which the device's capacity limits.
 const NONCES_PER_WARP: u64 = 16;
 
 pub(crate) fn mix_digests(queue: &CudaQueue, op: &ChannelMixDigests<'_, CudaQueue>) -> Result<(), BackendError> {
     let launch = queue.kernel("channel_mix_digests")?.input("said", op.said);
     let launch = launch.output("channel", &op.channel).output("drawn", &op.drawn);
     let launch = launch.value("count", &(op.said.len() as u64)).value("draws", &(op.drawn.len() as u64));
-    // SAFETY: `ChannelMixDigests::check` has held the transcript to one element; the others are as long as is said.
+    // SAFETY: `ChannelMixDigests::check` verified that the transcript has one element; `count` and
+    // `draws` are the lengths of the others.
     unsafe { launch.launch() }
 }
 
@@ -22,7 +23,8 @@ pub(crate) fn mix_felts(queue: &CudaQueue, op: &ChannelMixFelts<'_, CudaQueue>) 
     let launch = queue.kernel("channel_mix_felts")?.input("said", op.said);
     let launch = launch.output("channel", &op.channel).output("drawn", &op.drawn);
     let launch = launch.value("count", &(op.said.len() as u64)).value("draws", &(op.drawn.len() as u64));
-    // SAFETY: `ChannelMixFelts::check` has held the transcript to one element; the others are as long as is said.
+    // SAFETY: `ChannelMixFelts::check` verified that the transcript has one element; `count` and
+    // `draws` are the lengths of the others.
     unsafe { launch.launch() }
 }
 
@@ -30,21 +32,23 @@ pub(crate) fn mix_words(queue: &CudaQueue, op: &ChannelMixWords<'_, CudaQueue>) 
     let launch = queue.kernel("channel_mix_words")?.input("said", op.said);
     let launch = launch.output("channel", &op.channel).output("drawn", &op.drawn);
     let launch = launch.value("count", &(op.said.len() as u64)).value("draws", &(op.drawn.len() as u64));
-    // SAFETY: `ChannelMixWords::check` has held the transcript to one element; the others are as long as is said.
+    // SAFETY: `ChannelMixWords::check` verified that the transcript has one element; `count` and
+    // `draws` are the lengths of the others.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn draw(queue: &CudaQueue, op: &ChannelDraw<'_, CudaQueue>) -> Result<(), BackendError> {
     let launch = queue.kernel("channel_draw")?.output("channel", &op.channel).output("drawn", &op.drawn);
     let launch = launch.value("draws", &(op.drawn.len() as u64));
-    // SAFETY: `ChannelDraw::check` has held the transcript to one element; challenges are as many as is said.
+    // SAFETY: `ChannelDraw::check` verified that the transcript has one element; `draws` is the
+    // number of challenges.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn queries(queue: &CudaQueue, op: &ChannelQueries<'_, CudaQueue>) -> Result<(), BackendError> {
     let launch = queue.kernel("channel_queries")?.output("channel", &op.channel);
     let launch = launch.output("positions", &op.positions).value("params", op.params);
-    // SAFETY: `ChannelQueries::check` has held the views to their lengths.
+    // SAFETY: `ChannelQueries::check` verified all lengths.
     unsafe { launch.launch() }
 }
 
@@ -59,13 +63,14 @@ pub(crate) fn grind(
     let blocks = warps.div_ceil(u64::from(launch.block()[0] / 32)).min(launch.at_once());
     let launch = launch.grid([blocks, 1, 1]).input("channel", op.channel);
     let launch = launch.output("search", search).value("params", op.params);
-    // SAFETY: `ChannelGrind::check` has held the transcript to one element; the search has the two words that it needs.
+    // SAFETY: `ChannelGrind::check` verified that the transcript has one element; the search has
+    // the two words that it needs.
     unsafe { launch.launch() }
 }
 
 /// `search` is what [`grind`] has left of it.
 pub(crate) fn nonce(queue: &CudaQueue, search: CudaRef<'_, u64>, nonce: &CudaMut<'_, u32>) -> Result<(), BackendError> {
     let launch = queue.kernel("channel_nonce")?.input("search", search).output("nonce", nonce);
-    // SAFETY: `ChannelGrind::check` has held the nonce to two words; the search has two.
+    // SAFETY: `ChannelGrind::check` verified that the nonce has two words; the search has two.
     unsafe { launch.launch() }
 }

@@ -13,7 +13,7 @@ use crate::{CudaMut, CudaQueue, CudaRef, Launch};
 
 const LOG_TILE: u32 = CircleTileParams::LOG_TILE;
 
-/// Blocks along x of a kernel that strides over what a smaller grid leaves.
+/// Maximum blocks along x of a kernel with a grid-stride loop.
 const MOST_STRIDING: u64 = 1 << 16;
 
 /// Elements that a thread of an inverting kernel takes.
@@ -62,7 +62,7 @@ pub(crate) fn twiddles(
 ) -> Result<(), BackendError> {
     let launch = striding(queue.kernel("circle_twiddles")?, 1 << (p.log_size - 1));
     let launch = launch.output("twiddles", twiddles).output("inverse_twiddles", inverse_twiddles).value("params", p);
-    // SAFETY: the op has checked that both views have half as many factors as the domain has points.
+    // SAFETY: the op has checked that the length of both views is half the number of points of the domain.
     unsafe { launch.launch() }
 }
 
@@ -74,8 +74,8 @@ pub(crate) fn small_interpolate(
 ) -> Result<(), BackendError> {
     let launch = striding(queue.kernel("circle_small_interpolate")?, p.columns.into());
     let launch = launch.output("columns", columns).input("twiddles", twiddles).value("params", p);
-    // SAFETY: the op has checked that `columns` are `p.columns` of two or four words, and `twiddles` the factors of a domain of
-    // at least so many points.
+    // SAFETY: the op has checked that `columns` are `p.columns` of two or four words, and that
+    // `twiddles` are of a domain with at least one point per word of a column.
     unsafe { launch.launch() }
 }
 
@@ -132,8 +132,8 @@ pub(crate) fn tile_interpolate(
         .output("columns", columns)
         .input("twiddles", twiddles)
         .value("params", p);
-    // SAFETY: the op has checked that `columns` are `p.words` words and `twiddles` the factors of a domain of at least as many
-    // points as a column has words.
+    // SAFETY: the op has checked that `columns` are `p.words` words and that `twiddles` are of a
+    // domain with at least one point per word of a column.
     unsafe { launch.launch() }
 }
 
@@ -164,8 +164,8 @@ pub(crate) fn tile_extend(
         .output("values", values)
         .input("twiddles", twiddles)
         .value("params", p);
-    // SAFETY: the op has checked that `values` are `p.words` words, `coefficients` as many columns of `2^p.log_source`, and
-    // `twiddles` the factors of the domain.
+    // SAFETY: the op has checked that `values` are `p.words` words, `coefficients` the same number
+    // of columns of `2^p.log_source`, and `twiddles` the twiddles of the domain.
     unsafe { launch.launch() }
 }
 
@@ -179,8 +179,9 @@ pub(crate) fn tile_restrict(
     let launch = tiles(queue.kernel("circle_tile_restrict")?, p);
     let launch = launch.input("coefficients", coefficients).output("values", values);
     let launch = launch.input("twiddles", twiddles).input("weights", weights).value("params", p);
-    // SAFETY: the op has checked that `values` are `p.words` words, `coefficients` as many columns of `2^p.log_source`, and
-    // `twiddles` the factors of the domain. It gives a weight for each part of a column.
+    // SAFETY: the op has checked that `values` are `p.words` words, `coefficients` the same number
+    // of columns of `2^p.log_source`, and `twiddles` the twiddles of the domain. It gives a weight
+    // for each part of a column.
     unsafe { launch.launch() }
 }
 
@@ -194,8 +195,8 @@ pub(crate) fn strip_interpolate(
     let names = ["circle_strip_interpolate", "circle_wide_strip_interpolate"];
     let launch =
         strips(queue, names, p, count)?.output("columns", columns).input("twiddles", twiddles).value("params", p);
-    // SAFETY: the op has checked that `columns` are `count` of `2^p.log_size` and `twiddles` the factors of a domain of at least
-    // so many points.
+    // SAFETY: the op has checked that `columns` are `count` of `2^p.log_size` words, and that
+    // `twiddles` are of a domain of at least `2^p.log_size` points.
     unsafe { launch.launch() }
 }
 
@@ -213,8 +214,9 @@ pub(crate) fn strip_evaluate(
         .output("columns", columns)
         .input("twiddles", twiddles)
         .value("params", p);
-    // SAFETY: the op has checked that `columns` are `count` of the domain's size, `source` the same view or as many columns
-    // of `2^p.log_region`, and `twiddles` the factors of the domain; a block reads its strip before it writes it.
+    // SAFETY: the op has checked that `columns` are `count` of the domain's size, `source` the same
+    // view or `count` columns of `2^p.log_region`, and `twiddles` the twiddles of the domain; a
+    // block reads its strip before it writes it.
     unsafe { launch.launch() }
 }
 
@@ -229,8 +231,9 @@ pub(crate) fn strip_restrict(
     let launch = strips(queue, ["circle_strip_restrict", "circle_wide_strip_restrict"], p, count)?;
     let launch = launch.input("coefficients", coefficients).output("values", values);
     let launch = launch.input("twiddles", twiddles).input("weights", weights).value("params", p);
-    // SAFETY: the op has checked that `values` are `count` columns of `2^p.log_size`, `coefficients` as many of
-    // `2^p.log_source`, and `twiddles` the factors of the domain. It gives a weight for each part of a column.
+    // SAFETY: the op has checked that `values` are `count` columns of `2^p.log_size`,
+    // `coefficients` are `count` of `2^p.log_source`, and `twiddles` the twiddles of the domain. It
+    // gives a weight for each part of a column.
     unsafe { launch.launch() }
 }
 
@@ -247,8 +250,9 @@ pub(crate) fn strip_lde(
     let launch = launch.output("columns", columns).output("values", values);
     let launch = launch.input("inverse_twiddles", inverse_twiddles).input("twiddles", twiddles);
     let launch = launch.value("inverse", inverse).value("params", p);
-    // SAFETY: the op has checked that `columns` are `count` of `2^inverse.log_size`, `values` as many of `2^p.log_size`, and
-    // the factors those of the two domains; a thread reads back only the coefficients that it wrote itself.
+    // SAFETY: the op has checked that `columns` are `count` of `2^inverse.log_size`, `values` are
+    // `count` of `2^p.log_size`, and that the twiddles belong to the two domains; a thread reads
+    // back only the coefficients that it wrote itself.
     unsafe { launch.launch() }
 }
 
@@ -265,7 +269,9 @@ pub(crate) fn point_factors(
     unsafe { launch.launch() }
 }
 
-/// `sums` are the values of all samples where a range is a column, and otherwise those of these samples, `[samples][ranges]`.
+/// Partial sums of polynomials at sampled points, `[samples][ranges]`.
+///
+/// If a range is a whole column, `sums` holds the final values of all samples instead.
 pub(crate) fn point_ranges(
     queue: &CudaQueue,
     p: &CirclePointRangeParams,

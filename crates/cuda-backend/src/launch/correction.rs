@@ -11,7 +11,8 @@ use crate::{CudaMut, CudaQueue, CudaRef};
 
 /// Trainings that a block takes at a time.
 const TRAININGS: u64 = 4;
-/// Blocks up to which each takes trainings once; beyond them a block takes several turns, for each of which it has the weights.
+/// Maximum blocks for one turn each. With more trainings, a block takes several turns with the same
+/// weights.
 const SINGLE: u64 = 32;
 const TURNS: u64 = 4;
 /// Columns of codes that a block takes.
@@ -32,7 +33,7 @@ pub(crate) fn features(queue: &CudaQueue, op: &TrainingFeatures<'_, CudaQueue>) 
     let (batch, blocks) = (op.batch as u64, over_trainings(&launch, op.batch as u64));
     let launch = records(launch.grid([blocks, 1, 1]).value("batch", &batch), &op.records);
     let launch = launch.output("features", &op.features);
-    // SAFETY: `TrainingFeatures::check` has held the views to their lengths.
+    // SAFETY: `TrainingFeatures::check` verified all lengths.
     unsafe { launch.launch() }
 }
 
@@ -44,7 +45,7 @@ pub(crate) fn encode(queue: &CudaQueue, op: &EncodeStates<'_, CudaQueue>) -> Res
     let launch = launch.grid([blocks, op.params.outputs.div_ceil(COLUMNS), 1]).value("p", op.params);
     let launch = records(launch, &op.records).input("weights", op.weights).input("bias", op.bias);
     let launch = launch.output_if("features", op.features.as_ref()).output("codes", &op.codes);
-    // SAFETY: `EncodeStates::check` has held the views to their lengths; the op has checked that there are codes.
+    // SAFETY: `EncodeStates::check` verified all lengths; the op has checked that there are codes.
     unsafe { launch.launch() }
 }
 
@@ -52,12 +53,13 @@ pub(crate) fn store(queue: &CudaQueue, op: &StoreStates<'_, CudaQueue>) -> Resul
     let launch = queue.kernel("correction_store")?.value("p", op.params).input("features", op.features);
     let launch = launch.input("outcomes", op.outcomes).output("states", &op.states).output("norms", &op.norms);
     let launch = launch.output("known", &op.known).output("stored", &op.stored);
-    // SAFETY: `StoreStates::check` has held the views to their lengths, and the states to as many as there are places.
+    // SAFETY: `StoreStates::check` verified all lengths, and that the states fit the ring.
     unsafe { launch.launch() }
 }
 
-/// Finds the most similar states of parts of `part_len`, of which there are `parts`: `words` hold `op.params.count` for each part of
-/// each query. Neither count nor queries are zero.
+/// Finds the most similar states of each of `parts` parts of `part_len` states.
+///
+/// `words` hold `op.params.count` for each part of each query. Neither count nor queries are zero.
 pub(crate) fn similar(
     queue: &CudaQueue,
     op: &SimilarStates<'_, CudaQueue>,
@@ -68,7 +70,8 @@ pub(crate) fn similar(
     let launch = launch.value("p", op.params).value("part_len", &part_len).input("states", op.states);
     let launch = launch.input("norms", op.norms).input("stored", op.stored).input("queries", op.queries);
     let launch = launch.output("words", words);
-    // SAFETY: `SimilarStates::check` has held the views to their lengths and the count to a warp; the op has made `words`.
+    // SAFETY: `SimilarStates::check` verified all lengths, and that the count fits a warp; the op
+    // has allocated `words`.
     unsafe { launch.launch() }
 }
 
@@ -82,7 +85,7 @@ pub(crate) fn similar_join(
     let launch = queue.kernel("correction_similar_join")?.grid([op.params.queries, 1, 1]);
     let launch = launch.value("p", op.params).value("parts", &parts).input("stored", op.stored);
     let launch = launch.input("words", words).output("places", &op.places).output("similarities", &op.similarities);
-    // SAFETY: `SimilarStates::check` has held the views to their lengths; the op has made `words` hold a list for each part.
+    // SAFETY: `SimilarStates::check` verified all lengths; the op has made `words` hold a list for each part.
     unsafe { launch.launch() }
 }
 
@@ -91,7 +94,7 @@ pub(crate) fn estimate(queue: &CudaQueue, op: &EstimateResiduals<'_, CudaQueue>)
     let launch = launch.value("p", op.params).input("known", op.known).input("places", op.places);
     let launch = launch.input("features", op.features).input("steps", op.steps).input("model", op.model);
     let launch = launch.output("history", &op.history).output("modelled", &op.modelled);
-    // SAFETY: `EstimateResiduals::check` has held the views to their lengths, and the coefficients to the features.
+    // SAFETY: `EstimateResiduals::check` verified all lengths, and that there are no more coefficients than features.
     unsafe { launch.launch() }
 }
 
@@ -106,6 +109,6 @@ pub(crate) fn apply(
     let launch = over_elements(queue.kernel("correction_apply")?, y.len()).value("p", params);
     let launch = launch.value("len", &(y.len() as u64)).input("predictions", predictions);
     let launch = launch.input("a", a).input("b", b).output("y", y);
-    // SAFETY: the op has held all views to one length, which is the kernel's.
+    // SAFETY: the op has checked that all views have one length, the kernel's.
     unsafe { launch.launch() }
 }

@@ -32,7 +32,8 @@ pub(crate) fn points(
     let count = points_at.len() as u32; // the op has checked that `u32` counts them
     let launch = cover(queue.kernel("deep_points")?, count.into());
     let launch = launch.input("points_at", points_at).input("parameter", parameter).output("points", points);
-    // SAFETY: `DeepPoints::check` has held `parameter` to one element and `points` to two for each of the list.
+    // SAFETY: `DeepPoints::check` verified that `parameter` is one element and that `points` are
+    // two for each entry of the list.
     unsafe { launch.value("count", &count).launch() }
 }
 
@@ -51,7 +52,7 @@ pub(crate) fn lines(
         .input("powers", op.powers)
         .output("factors", &op.factors)
         .output("lines", &op.lines);
-    // SAFETY: `DeepLines::check` has held the views to their lengths, and terms and batches to what there is.
+    // SAFETY: `DeepLines::check` verified all lengths, and that the indices of terms and batches are in range.
     unsafe { launch.launch() }
 }
 
@@ -75,8 +76,8 @@ pub(crate) fn numerators(
         .output("numerators", numerators)
         .value("params", params)
         .value("most", &most);
-    // SAFETY: `DeepNumerators::check` has held the views to their lengths, batches to terms that there are, and the columns of
-    // those to `values`.
+    // SAFETY: `DeepNumerators::check` verified all lengths, that the batches' terms are in range,
+    // and that the columns of these terms lie in `values`.
     unsafe { launch.launch() }
 }
 
@@ -95,7 +96,7 @@ pub(crate) fn quotients(
         .input("numerators", op.numerators)
         .output("quotients", &op.quotients);
     let launch = launch.value("params", op.params).value("count", &count);
-    // SAFETY: `DeepQuotients::check` has held the views to their lengths and batches to points that there are.
+    // SAFETY: `DeepQuotients::check` verified all lengths, and that the batches' points are in range.
     unsafe { launch.launch() }
 }
 
@@ -116,7 +117,7 @@ pub(crate) fn fold(
         .input("values", values)
         .output("folded", folded)
         .value("params", params);
-    // SAFETY: `FriFold::check` has held the views to their lengths; the op gives scratch of theirs in between.
+    // SAFETY: `FriFold::check` verified all lengths; the op gives scratch of theirs in between.
     unsafe { launch.launch() }
 }
 
@@ -134,6 +135,6 @@ pub(crate) fn last_layer(
         .output("coefficients", &op.coefficients)
         .output("excess", &op.excess)
         .value("params", op.params);
-    // SAFETY: `FriLastLayer::check` has held the views to their lengths.
+    // SAFETY: `FriLastLayer::check` verified all lengths.
     unsafe { launch.launch() }
 }

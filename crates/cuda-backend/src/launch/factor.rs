@@ -35,7 +35,7 @@ pub(crate) fn peak(queue: &CudaQueue, op: &MatrixPeak<'_, CudaQueue>) -> Result<
     let len = op.a.len() as u64;
     let launch = strided(queue.kernel("factor_peak")?, len).input("a", op.a);
     let launch = launch.value("len", &len).output("peak", &op.peak);
-    // SAFETY: `MatrixPeak::check` has held the peak to one word; the elements are as many as is said.
+    // SAFETY: `MatrixPeak::check` verified that the peak is one word; `len` is the number of elements.
     unsafe { launch.launch() }
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn sketch(queue: &CudaQueue, op: &SignSketch<'_, CudaQueue>) -> Resul
     let len = op.omega.len() as u64;
     let launch = strided(queue.kernel("factor_sketch")?, len.div_ceil(4)).value("seed", &op.params.seed);
     let launch = launch.value("len", &len).input("peak", op.peak).output("omega", &op.omega);
-    // SAFETY: `SignSketch::check` has held the peak to one word; the signs are as many as is said.
+    // SAFETY: `SignSketch::check` verified that the peak is one word; `len` is the number of signs.
     unsafe { launch.launch() }
 }
 
@@ -58,8 +58,8 @@ pub(crate) fn gram(
     let grid = [op.params.rows.div_ceil(part_rows.into()), tiles * (tiles + 1) / 2, 1];
     let launch = queue.kernel("factor_gram")?.grid(grid).value("p", op.params);
     let launch = launch.value("part_rows", &part_rows).input("x", op.x).output("parts", parts);
-    // SAFETY: `TallGram::check` has held X to its shape and that to fewer than 2^31 rows and at most 96 columns; the op
-    // has made `parts` hold a square for each part.
+    // SAFETY: `TallGram::check` verified the shape of X, fewer than 2^31 rows and at most 96
+    // columns; the op has made `parts` hold a square for each part.
     unsafe { launch.launch() }
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn product(queue: &CudaQueue, op: &TallProduct<'_, CudaQueue>) -> Res
     let grid = [op.params.rows.div_ceil(TILE), op.params.cols.div_ceil(TILE), 1];
     let launch = queue.kernel("factor_product")?.grid(grid).value("p", op.params);
     let launch = launch.input("x", op.x).input("c", op.c).output("y", &op.y);
-    // SAFETY: `TallProduct::check` has held the views to their shapes and rows below 2^31.
+    // SAFETY: `TallProduct::check` verified all shapes, and that there are fewer than 2^31 rows.
     unsafe { launch.launch() }
 }
 
@@ -90,8 +90,9 @@ pub(crate) fn inverse(queue: &CudaQueue, op: &CholInverse<'_, CudaQueue>) -> Res
     let launch = queue.kernel("factor_inverse")?.dynamic_shared(shared(INVERSE_BYTES, side.into()));
     let launch = launch.value("side", &side).input("gram", op.gram).input_if("peak", op.peak);
     let launch = launch.output("inverse", &op.inverse);
-    // SAFETY: `CholInverse::check` has held both matrices to `side` rows and columns, at most 96, and the peak to one
-    // word; the block has the shared memory that the kernel asks for.
+    // SAFETY: `CholInverse::check` verified that both matrices have `side` rows and columns, at
+    // most 96, and that the peak is one word; the block has the shared memory that the kernel
+    // needs.
     unsafe { launch.launch() }
 }
 
@@ -100,8 +101,8 @@ pub(crate) fn jacobi(queue: &CudaQueue, op: &JacobiEigen<'_, CudaQueue>) -> Resu
     let launch = launch.value("p", op.params).input("gram", op.gram).input_if("peak", op.peak);
     let launch = launch.output("vectors", &op.vectors).output("inverse", &op.inverse);
     let launch = launch.output("sigma", &op.sigma).output("rank", &op.rank);
-    // SAFETY: `JacobiEigen::check` has held the views to their shapes, those to at most 96 rows, and single words to
-    // one; the block has the shared memory that the kernel asks for.
+    // SAFETY: `JacobiEigen::check` verified all shapes, at most 96 rows, and that the scalars are
+    // single words; the block has the shared memory that the kernel needs.
     unsafe { launch.launch() }
 }
 
@@ -113,15 +114,16 @@ pub(crate) fn complete(
 ) -> Result<(), BackendError> {
     let launch = queue.kernel("factor_complete")?.value("p", op.params).input("rank", op.rank);
     let launch = launch.output("products", products).output("x", &op.x);
-    // SAFETY: `CompleteColumns::check` has held X to its shape, with no more columns than rows and rows below 2^31, and
-    // the rank to one word; the op has made `products` as long as a row.
+    // SAFETY: `CompleteColumns::check` verified the shape of X, with no more columns than rows and
+    // fewer than 2^31 rows, and that the rank is one word; the op has made `products` as long as a
+    // row.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn orient(queue: &CudaQueue, op: &OrientColumns<'_, CudaQueue>) -> Result<(), BackendError> {
     let launch = queue.kernel("factor_orient")?.grid([op.params.cols, 1, 1]).value("p", op.params);
     let launch = launch.output("u", &op.u).output("v", &op.v);
-    // SAFETY: `OrientColumns::check` has held both to their shapes and rows below 2^31.
+    // SAFETY: `OrientColumns::check` verified both shapes, and that there are fewer than 2^31 rows.
     unsafe { launch.launch() }
 }
 
@@ -129,7 +131,7 @@ pub(crate) fn scale(queue: &CudaQueue, op: &ScaleColumns<'_, CudaQueue>) -> Resu
     let launch = strided(queue.kernel("factor_scale")?, op.y.len() as u64).value("p", &op.params.matrix);
     let launch = launch.value("alpha", &op.params.alpha).input("x", op.x).input("factors", op.factors);
     let launch = launch.output("y", &op.y);
-    // SAFETY: `ScaleColumns::check` has held x and y to the shape and the factors to its columns; without a column
-    // there is no block.
+    // SAFETY: `ScaleColumns::check` verified that x and y have the shape and that there is a factor
+    // for each column; without a column there is no block.
     unsafe { launch.launch() }
 }

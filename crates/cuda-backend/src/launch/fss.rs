@@ -1,9 +1,9 @@
 //! Launches of the function-secret-sharing kernels.
 //!
-//! Evaluation and generation give each thread of the grid one key, or a quarter of one, at a time; kernels stride over
-//! what a smaller grid leaves. For each kernel that evaluates keys there is one that does so with bitsliced AES, with
-//! the same results; the one for payload keys walks to each point from the root, even where points are clustered. Truth
-//! tables need no AES.
+//! Evaluation and generation give each thread of the grid one key, or a quarter of one, at a time;
+//! kernels use a grid-stride loop. For each kernel that evaluates keys there is one that does so
+//! with bitsliced AES, with the same results; the one for payload keys walks to each point from the
+//! root, even where points are clustered. Truth tables need no AES.
 
 use backend_api::{
     BackendError, BufferMut,
@@ -47,9 +47,10 @@ fn keys_made(launch: Launch<'_>, count: u32) -> Launch<'_> {
     launch.grid([count.div_ceil(keys.max(1)).into(), 1, 1])
 }
 
-/// One thread per `keys` keys along x; along y, as many parts of the points as it takes to give every multiprocessor a block.
-/// More would not be faster: the lookups of one block keep shared memory busy, and each part walks to its windows
-/// again.
+/// A grid of one thread per `keys` keys along x, and of parts of the points along y.
+///
+/// There are enough parts to give every multiprocessor a block. More would not be faster: the
+/// lookups of one block keep shared memory busy, and each part walks to its windows again.
 ///
 /// Returns the number of parts with the launch.
 fn keys_with_points<'a>(
@@ -95,7 +96,7 @@ pub(crate) fn cmp_eval_window(queue: &CudaQueue, op: &CmpEvalWindow<'_, CudaQueu
     let window = window_of_parts(p.window, (p.bits, CMP_TABLE_BITS), p.points, parts);
     let launch = cmp_keys(launch.value("params", &CmpWindowParams { window, ..*p }), &op.keys);
     let launch = launch.input("x_hat", op.x_hat).input("offsets", op.offsets).output("shares", &op.shares);
-    // SAFETY: `CmpEvalWindow::check` has held the views to their lengths.
+    // SAFETY: `CmpEvalWindow::check` verified all lengths.
     unsafe { launch.launch() }
 }
 
@@ -114,7 +115,7 @@ pub(crate) fn cmp_eval_all(queue: &CudaQueue, op: &CmpEvalAll<'_, CudaQueue>) ->
     let parts = (launch.at_once() / u64::from(tiles.max(1))).clamp(1, most.into());
     let launch = launch.grid([tiles.into(), parts, 1]).value("params", p);
     let launch = cmp_keys(launch, &op.keys).output("units", &op.units);
-    // SAFETY: `CmpEvalAll::check` has held the views to their lengths.
+    // SAFETY: `CmpEvalAll::check` verified all lengths.
     unsafe { launch.launch() }
 }
 
@@ -126,7 +127,7 @@ pub(crate) fn cmp_gen(queue: &CudaQueue, op: &CmpGen<'_, CudaQueue>) -> Result<(
         .input("roots", op.roots)
         .output("corrections", &op.corrections)
         .output("leaves", &op.leaves);
-    // SAFETY: `CmpGen::check` has held the views to their lengths.
+    // SAFETY: `CmpGen::check` verified all lengths.
     unsafe { launch.launch() }
 }
 
@@ -143,7 +144,7 @@ pub(crate) fn dcf_eval_window(queue: &CudaQueue, op: &DcfEvalWindow<'_, CudaQueu
     };
     let launch =
         dcf_keys(launch, &op.keys).input("x_hat", op.x_hat).input("offsets", op.offsets).output("shares", &op.shares);
-    // SAFETY: `DcfEvalWindow::check` has held the views to their lengths.
+    // SAFETY: `DcfEvalWindow::check` verified all lengths.
     unsafe { launch.launch() }
 }
 
@@ -152,7 +153,7 @@ pub(crate) fn dcf_gen(queue: &CudaQueue, op: &DcfGen<'_, CudaQueue>) -> Result<(
     let launch = keys_made(queue.kernel("fss_dcf_gen")?, p.count).value("params", p);
     let launch = launch.input("alphas", op.alphas).input("betas", op.betas).input("roots", op.roots);
     let launch = launch.output("corrections", &op.corrections).output("values", &op.values).output("last", &op.last);
-    // SAFETY: `DcfGen::check` has held the views to their lengths.
+    // SAFETY: `DcfGen::check` verified all lengths.
     unsafe { launch.launch() }
 }
 
@@ -161,13 +162,13 @@ pub(crate) fn pack_bits(queue: &CudaQueue, op: &PackBits<'_, CudaQueue>) -> Resu
     let launch = queue.kernel("fss_pack_bits")?.cover(op.words.len());
     let launch =
         launch.value("params", op.params).input("elements", op.elements).output("words", &op.words).value("len", &len);
-    // SAFETY: `PackBits::check` has held the views to their lengths; the kernel is told the number of words.
+    // SAFETY: `PackBits::check` verified all lengths; the kernel receives the number of words.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn unpack_bits(queue: &CudaQueue, op: &UnpackBits<'_, CudaQueue>) -> Result<(), BackendError> {
     let launch = queue.kernel("fss_unpack_bits")?.cover(op.elements.len());
     let launch = launch.value("params", op.params).input("words", op.words).output("elements", &op.elements);
-    // SAFETY: `UnpackBits::check` has held the views to their lengths.
+    // SAFETY: `UnpackBits::check` verified all lengths.
     unsafe { launch.launch() }
 }

@@ -14,7 +14,8 @@ use crate::{CudaMut, CudaQueue, CudaRef};
 /// Most levels of a launch: the lowest has a node for each thread of a block.
 pub(crate) const TREE_LEVELS: u32 = 9;
 
-/// A stage of `op` from `states`, which the stage before wrote. `columns` are those of `op`, in device memory.
+/// A stage of `op` from `states`, which the stage before wrote. `columns` are `op`'s, in device
+/// memory.
 pub(crate) fn leaves(
     queue: &CudaQueue,
     op: &MerkleLeaves<'_, CudaQueue>,
@@ -26,8 +27,9 @@ pub(crate) fn leaves(
     let launch = queue.kernel("merkle_leaves")?.cover(1 << stage.log_rows).value("params", stage);
     let launch = launch.input("columns", columns).input("values", op.values);
     let launch = launch.input_if("states", states).output("leaves", rows);
-    // SAFETY: `MerkleLeaves::check` has held the columns to the view of the values. The op gives a stage columns that are no
-    // larger than it, the digests of the stage before, and room for its own.
+    // SAFETY: `MerkleLeaves::check` verified that the columns lie in the view of the values. The op
+    // gives a stage columns that are no larger than it, the digests of the stage before, and room
+    // for its own.
     unsafe { launch.launch() }
 }
 
@@ -36,11 +38,11 @@ pub(crate) fn secure_leaves(queue: &CudaQueue, op: &MerkleSecureLeaves<'_, CudaQ
     let log_leaves = op.params.log_size - op.params.log_packed;
     let launch = queue.kernel(kernel)?.cover(1 << log_leaves);
     let launch = launch.input("values", op.values).output("leaves", &op.leaves).value("log_leaves", &log_leaves);
-    // SAFETY: `MerkleSecureLeaves::check` has held the views to their lengths, and leaves to one value or four.
+    // SAFETY: `MerkleSecureLeaves::check` verified all lengths, and that a leaf has one value or four.
     unsafe { launch.launch() }
 }
 
-/// `levels` levels above `first_level`, of which there are at least one and at most [`TREE_LEVELS`].
+/// Computes `levels` levels above `first_level`, between one and [`TREE_LEVELS`].
 pub(crate) fn tree(
     queue: &CudaQueue,
     op: &MerkleTree<'_, CudaQueue>,
@@ -50,8 +52,8 @@ pub(crate) fn tree(
     let blocks = 1 << (op.params.log_leaves - first_level - levels);
     let launch = queue.kernel("merkle_tree")?.grid([blocks, 1, 1]).value("params", op.params);
     let launch = launch.output("nodes", &op.nodes).value("first_level", &first_level).value("levels", &levels);
-    // SAFETY: `MerkleTree::check` has held the view to its length; the op asks for levels of the tree, no more than a block has
-    // threads for.
+    // SAFETY: `MerkleTree::check` verified the length of the view; the op requests levels of the
+    // tree, no more than a block has threads for.
     unsafe { launch.launch() }
 }
 
@@ -61,6 +63,6 @@ pub(crate) fn paths(queue: &CudaQueue, op: &MerklePaths<'_, CudaQueue>) -> Resul
     let blocks = words.div_ceil(launch.block()[0].into()).min(launch.at_once());
     let launch = launch.grid([blocks, 1, 1]).value("params", op.params);
     let launch = launch.input("nodes", op.nodes).input("positions", op.positions).output("paths", &op.paths);
-    // SAFETY: `MerklePaths::check` has held the views to their lengths; the kernel takes positions modulo their number.
+    // SAFETY: `MerklePaths::check` verified all lengths; the kernel takes positions modulo their number.
     unsafe { launch.launch() }
 }

@@ -1,7 +1,7 @@
 //! Kernel launches: the one call site, and one wrapper for each kernel that states what makes the launch sound.
 //!
-//! A wrapper takes the queue and the op, gives each parameter of the kernel its argument by name, and says in its
-//! `SAFETY` comment what has checked the lengths of the views:
+//! A wrapper takes the queue and the op, gives each parameter of the kernel its argument by name,
+//! and names in its `SAFETY` comment the check that verified the lengths of the views:
 //!
 //! ```text
 //! pub(crate) fn cmp_gen(queue: &CudaQueue, op: &CmpGen<'_, CudaQueue>) -> Result<(), BackendError> {

@@ -15,7 +15,7 @@ fn cover(launch: Launch<'_>, words: usize) -> Launch<'_> {
     launch.grid([blocks, 1, 1])
 }
 
-/// `columns` are those of `op`, in device memory.
+/// `columns` are `op`'s, in device memory.
 pub(crate) fn columns(
     queue: &CudaQueue,
     op: &OpenColumns<'_, CudaQueue>,
@@ -25,7 +25,7 @@ pub(crate) fn columns(
     let launch = launch.input("columns", columns).input("values", op.values).input("positions", op.positions);
     let launch = launch.output("opened", &op.opened).value("params", op.params);
     let launch = launch.value("count", &(columns.len() as u32)); // the op has checked that `u32` counts them
-    // SAFETY: `OpenColumns::check` has held the views to their lengths, and columns to the words that there are.
+    // SAFETY: `OpenColumns::check` verified all lengths, and that columns lie within the words.
     unsafe { launch.launch() }
 }
 
@@ -33,6 +33,6 @@ pub(crate) fn groups(queue: &CudaQueue, op: &OpenGroups<'_, CudaQueue>) -> Resul
     let launch = cover(queue.kernel("open_groups")?, 4 * op.opened.len());
     let launch = launch.input("values", op.values).input("positions", op.positions);
     let launch = launch.output("opened", &op.opened).value("params", op.params);
-    // SAFETY: `OpenGroups::check` has held the views to their lengths.
+    // SAFETY: `OpenGroups::check` verified all lengths.
     unsafe { launch.launch() }
 }

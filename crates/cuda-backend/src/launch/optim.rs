@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{CudaQueue, CudaRef};
 
-/// The family of gradients in f32: in f32 itself, that of any gradients.
+/// The kernel family for gradients in f32; the f32 kernel is the ordinary one.
 macro_rules! wide {
     ($prefix:literal) => {
         Family {
@@ -26,14 +26,15 @@ const SQUARES: Family = family!("optim_squares");
 const SCALE: Family = family!("optim_scale");
 const SGD: Family = family!("optim_sgd");
 const ADAM: Family = family!("optim_adam");
-/// With gradients in f32 beside a copy of another type.
+/// With gradients in f32 and a copy of another type.
 const SGD_WIDE: Family = wide!("optim_sgd");
 const ADAM_WIDE: Family = wide!("optim_adam");
 
 pub(crate) fn squares<T: Real>(queue: &CudaQueue, op: &SquareSums<'_, CudaQueue, T>) -> Result<(), BackendError> {
     let launch = queue.kernel(SQUARES.of::<T>())?.grid([op.sums.len() as u64, 1, 1]);
     let launch = launch.value("len", &(op.g.len() as u64)).input("g", op.g).output("sums", &op.sums);
-    // SAFETY: `SquareSums::check` has held the sums to the parts of the gradients, each of which has a block.
+    // SAFETY: `SquareSums::check` verified that there is a sum for each part of the gradients; each
+    // part has a block.
     unsafe { launch.launch() }
 }
 
@@ -41,14 +42,15 @@ pub(crate) fn squares<T: Real>(queue: &CudaQueue, op: &SquareSums<'_, CudaQueue,
 pub(crate) fn advance(queue: &CudaQueue, op: &AdvanceStep<'_, CudaQueue>, count: u32) -> Result<(), BackendError> {
     let launch = queue.kernel("optim_advance")?.value("p", op.params).value("count", &count);
     let launch = launch.input_if("sums", op.sums).output("state", &op.state);
-    // SAFETY: `AdvanceStep::check` has held the state to one record; the sums are as many as is said.
+    // SAFETY: `AdvanceStep::check` verified that the state is one record; `count` is the number of sums.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn scale<T: Real>(queue: &CudaQueue, op: &ScaleLoss<'_, CudaQueue, T>) -> Result<(), BackendError> {
     let launch = over_elements(queue.kernel(SCALE.of::<T>())?, op.y.len()).input("state", op.state);
     let launch = launch.value("len", &(op.y.len() as u64)).input("x", op.x).output("y", &op.y);
-    // SAFETY: `ScaleLoss::check` has held x and y to one length, which is the kernel's, and the state to one record.
+    // SAFETY: `ScaleLoss::check` verified that x and y have one length, the kernel's, and that the
+    // state is one record.
     unsafe { launch.launch() }
 }
 
@@ -58,7 +60,8 @@ pub(crate) fn sgd<T: Real>(queue: &CudaQueue, op: &SgdStep<'_, CudaQueue, T>) ->
     let launch = launch.input("state", op.state).value("len", &(op.w.len() as u64));
     let launch = gradients(launch, op.g, op.wide).output_if("v", op.v.as_ref());
     let launch = launch.output("w", &op.w).output_if("copy", op.copy.as_ref());
-    // SAFETY: `SgdStep::check` has held all views to one length, which is the kernel's, and the state to one record.
+    // SAFETY: `SgdStep::check` verified that all views have one length, the kernel's, and that the
+    // state is one record.
     unsafe { launch.launch() }
 }
 
@@ -68,7 +71,8 @@ pub(crate) fn adam<T: Real>(queue: &CudaQueue, op: &AdamStep<'_, CudaQueue, T>) 
     let launch = launch.input("state", op.state).value("len", &(op.w.len() as u64));
     let launch = gradients(launch, op.g, op.wide).output("m", &op.m).output("v", &op.v);
     let launch = launch.output("w", &op.w).output_if("copy", op.copy.as_ref());
-    // SAFETY: `AdamStep::check` has held all views to one length, which is the kernel's, and the state to one record.
+    // SAFETY: `AdamStep::check` verified that all views have one length, the kernel's, and that the
+    // state is one record.
     unsafe { launch.launch() }
 }
 

@@ -20,7 +20,7 @@ const ROLLOUT: Family = family!("recurrent_rssm_rollout");
 const ROWS: u64 = 4;
 /// Rows and columns of a tile of a matrix that is turned.
 const SIDE: u64 = 32;
-/// Threads of a block, each of which holds a feature of an input.
+/// Threads of a block, each holding a feature of an input.
 const THREADS: u64 = 256;
 /// Most states that fit the shared memory of a block.
 pub(crate) const MOST_STATES: u64 = (((96 << 10) / 4 - THREADS) / (3 * ROWS)) & !3;
@@ -50,12 +50,12 @@ pub(crate) fn gru_forward<T: Real>(
         .output("h_t", &op.h_t)
         .output_if("saved", op.saved.as_ref())
         .output_if("projected", projected);
-    // SAFETY: `GruForward::check` has held the views to their lengths; the op gives `projected` three times those of the states,
-    // of which there are at most `MOST_STATES` to a row.
+    // SAFETY: `GruForward::check` verified all lengths; the op makes `projected` three times as
+    // long as the last state. A row has at most `MOST_STATES` states.
     unsafe { launch.launch() }
 }
 
-/// The steps from `from` to `to`, of which a launch with the mean fed back takes one at most.
+/// Runs the steps from `from` to `to`. A launch with the mean fed back takes at most one step.
 pub(crate) fn rssm_rollout<T: Real>(
     queue: &CudaQueue,
     op: &RssmRollout<'_, CudaQueue, T>,
@@ -72,9 +72,9 @@ pub(crate) fn rssm_rollout<T: Real>(
         .input_if("back", op.back)
         .input_if("back_bias", op.back_bias)
         .output_if("features", features);
-    // SAFETY: `RssmRollout::check` has held the views to their lengths; the op gives `projected` three times those of the states,
-    // of which there are at most `MOST_STATES` to a row, and `features` an input of each row of each member if states are fed back; it
-    // launches the steps in their order.
+    // SAFETY: `RssmRollout::check` verified all lengths; the op makes `projected` three times as
+    // long as the last state, and `features` hold an input of each row of each member if states are
+    // fed back. A row has at most `MOST_STATES` states. The op launches the steps in their order.
     unsafe { launch.launch() }
 }
 
@@ -131,8 +131,8 @@ pub(crate) fn rssm_resident<T: Real>(
     let launch = with_rollout(launch.dynamic_shared(resident.shared_bytes).value("p", op.params), op)
         .output("exchanged", exchanged)
         .output("arrived", arrived);
-    // SAFETY: `RssmRollout::check` has held the views to their lengths; `Resident` states the grid and those of `exchanged` and
-    // `arrived`, and that all blocks run at once; the op has zeroed `arrived`.
+    // SAFETY: `RssmRollout::check` verified all lengths; `Resident` states the grid and the lengths
+    // of `exchanged` and `arrived`, and that all blocks run at once; the op has zeroed `arrived`.
     unsafe { launch.launch() }
 }
 
@@ -174,7 +174,8 @@ pub(crate) fn rssm_loss(queue: &CudaQueue, op: &RssmLoss<'_, CudaQueue>) -> Resu
         .output("slopes", &op.slopes)
         .output("combined", &op.combined)
         .output("d_states", &op.d_states);
-    // SAFETY: `RssmLoss::check` has held the views to their lengths; the op has held the numbers of rows and states to their bounds.
+    // SAFETY: `RssmLoss::check` verified all lengths; the op has checked the bounds of the numbers
+    // of rows and states.
     unsafe { launch.launch() }
 }
 
@@ -189,7 +190,7 @@ pub(crate) fn gru_backward(
     let hidden = p.hidden as u32; // at most `MOST_STATES`
     let launch = queue.kernel("recurrent_turn")?.grid([tiles(3 * p.hidden), tiles(p.hidden), p.members]);
     let launch = launch.value("hidden", &hidden).input("u", op.u).output("turned", turned);
-    // SAFETY: `GruBackward::check` has held `u` to its length, which is that of `turned`.
+    // SAFETY: `GruBackward::check` verified the length of `u`; `turned` has the same length.
     unsafe { launch.launch() }?;
     let launch = of_units(queue.kernel("recurrent_gru_backward")?, p)
         .value("p", p)
@@ -199,6 +200,6 @@ pub(crate) fn gru_backward(
         .input_if("d_h_t", op.d_h_t)
         .output("d_gates", &op.d_gates)
         .output("d_h0", &op.d_h0);
-    // SAFETY: `GruBackward::check` has held the views to their lengths; a row has at most `MOST_STATES` states.
+    // SAFETY: `GruBackward::check` verified all lengths; a row has at most `MOST_STATES` states.
     unsafe { launch.launch() }
 }

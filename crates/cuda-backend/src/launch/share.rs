@@ -16,7 +16,7 @@ fn cover(launch: Launch<'_>, elements: usize) -> Launch<'_> {
     launch.grid([blocks, 1, 1])
 }
 
-/// `terms` are those of `op`, in device memory.
+/// `terms` are `op`'s, in device memory.
 pub(crate) fn combine_bits(
     queue: &CudaQueue,
     op: &CombineBits<'_, CudaQueue>,
@@ -30,11 +30,11 @@ pub(crate) fn combine_bits(
         .input("rows", op.rows)
         .output("sums", &op.sums);
     let launch = launch.value("len", &(terms.len() as u32)); // the op has checked that `u32` counts them
-    // SAFETY: `CombineBits::check` has held the views to their lengths, and terms to rows that there are.
+    // SAFETY: `CombineBits::check` verified all lengths, and that the terms' rows are in range.
     unsafe { launch.launch() }
 }
 
-/// `terms` are those of `op`, in device memory.
+/// `terms` are `op`'s, in device memory.
 pub(crate) fn combine_words(
     queue: &CudaQueue,
     op: &CombineWords<'_, CudaQueue>,
@@ -50,6 +50,6 @@ pub(crate) fn combine_words(
         .input("rows", op.rows);
     let launch = launch.input("opened", op.opened).output("sums", &op.sums);
     let launch = launch.value("len", &(terms.len() as u32)).value("sums_of_element", &(shape.sums as u32)); // no more sums than terms
-    // SAFETY: `CombineWords::check` has held the views to their lengths, and terms to rows that there are.
+    // SAFETY: `CombineWords::check` verified all lengths, and that the terms' rows are in range.
     unsafe { launch.launch() }
 }

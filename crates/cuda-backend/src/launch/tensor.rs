@@ -35,7 +35,7 @@ pub(crate) fn map<T: Real>(
 ) -> Result<(), BackendError> {
     let launch = over_elements(queue.kernel(MAP.of::<T>())?, y.len());
     let launch = launch.value("p", p).value("len", &(y.len() as u64)).input("x", x).output("y", y);
-    // SAFETY: the op has held x and y to one length, which is the kernel's.
+    // SAFETY: the op has checked that x and y have one length, the kernel's.
     unsafe { launch.launch() }
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn select<T: Real>(queue: &CudaQueue, op: &Select<'_, CudaQueue, T>) 
     let launch = over_elements(queue.kernel(SELECT.of::<T>())?, op.y.len());
     let launch = launch.value("len", &(op.y.len() as u64)).input("mask", op.mask);
     let launch = launch.input("a", op.a).input("b", op.b).output("y", &op.y);
-    // SAFETY: `Select::check` has held the views to one length, which is the kernel's.
+    // SAFETY: `Select::check` verified that all views have one length, the kernel's.
     unsafe { launch.launch() }
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn fill<T: Real>(queue: &CudaQueue, value: f32, y: &CudaMut<'_, T>) -
     unsafe { launch.launch() }
 }
 
-/// Copies `len` elements, the number of those of the shape.
+/// Copies `len` elements, the number of elements of the shape.
 pub(crate) fn copy<T: Real>(
     queue: &CudaQueue,
     p: &CopyParams,
@@ -64,19 +64,19 @@ pub(crate) fn copy<T: Real>(
 ) -> Result<(), BackendError> {
     let launch = queue.kernel(COPY.of::<T>())?.cover(len as usize);
     let launch = launch.value("p", p).value("len", &len).input("x", x).output("y", y);
-    // SAFETY: the op has checked that the shape of `p` has `len` elements, none of its axes empty, that the strides stay inside
-    // x and y, and that those of y nest.
+    // SAFETY: the op has checked that the shape of `p` has `len` elements, none of its axes empty,
+    // that the strides stay inside x and y, and that y's strides nest.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn widen<T: Real>(queue: &CudaQueue, op: &Widen<'_, CudaQueue, T>) -> Result<(), BackendError> {
     let launch = over_elements(queue.kernel(WIDEN.of::<T>())?, op.y.len());
     let launch = launch.value("len", &(op.y.len() as u64)).input("x", op.x).output("y", &op.y);
-    // SAFETY: `Widen::check` has held the views to one length, which is the kernel's.
+    // SAFETY: `Widen::check` verified that all views have one length, the kernel's.
     unsafe { launch.launch() }
 }
 
-/// Converts values, those of a magnitude above `greatest` as `greatest`.
+/// Converts to a narrower type; values of a magnitude above `greatest` become `greatest`.
 pub(crate) fn narrow<T: Real>(
     queue: &CudaQueue,
     op: &Narrow<'_, CudaQueue, T>,
@@ -86,14 +86,14 @@ pub(crate) fn narrow<T: Real>(
     let launch = over_elements(queue.kernel(NARROW.of::<T>())?, op.y.len());
     let launch = launch.value("len", &(op.y.len() as u64)).value("beyond", &beyond).value("greatest", &greatest);
     let launch = launch.input("x", op.x).output("y", &op.y).output_if("found", op.found.as_ref());
-    // SAFETY: `Narrow::check` has held x and y to one length, which is the kernel's, and `found` to two words.
+    // SAFETY: `Narrow::check` verified that x and y have one length, the kernel's, and that `found` has two words.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn gather<T: Real>(queue: &CudaQueue, op: &Gather<'_, CudaQueue, T>) -> Result<(), BackendError> {
     let launch = over_elements(queue.kernel(GATHER.of::<T>())?, op.y.len());
     let launch = launch.value("p", op.params).input("table", op.table).input("indices", op.indices).output("y", &op.y);
-    // SAFETY: `Gather::check` has held the views to their lengths, and y has elements, so that rows have some.
+    // SAFETY: `Gather::check` verified all lengths; y is not empty, so no row is.
     unsafe { launch.launch() }
 }
 
@@ -102,11 +102,11 @@ pub(crate) fn scatter_add<T: Real>(queue: &CudaQueue, op: &ScatterAdd<'_, CudaQu
         over_elements(queue.kernel(SCATTER_ADD.of::<T>())?, op.params.count as usize * op.params.width as usize);
     let launch = launch.value("p", op.params).input("indices", op.indices).input("order", op.order);
     let launch = launch.input("g", op.g).output("table", &op.table);
-    // SAFETY: `ScatterAdd::check` has held the views to their lengths, and the table has elements, so that rows have some.
+    // SAFETY: `ScatterAdd::check` verified all lengths; the table is not empty, so no row is.
     unsafe { launch.launch() }
 }
 
-/// What is asked of an axis, as the kernels number it.
+/// The reduction of an axis, as the kernels number it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     Greatest,

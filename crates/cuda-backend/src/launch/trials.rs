@@ -15,8 +15,8 @@ const CANARY_WORDS: usize = 3;
 /// computes from the three words from `inputs[3 * i]` on.
 ///
 /// # Errors
-/// [`BackendError::Kernel`] if the name does not begin with `differential_` or there are too many programs,
-/// [`BackendError::Length`] if lengths contradict each other, and what the driver reports.
+/// [`BackendError::Kernel`] if the name does not begin with `differential_` or there are too many
+/// programs, [`BackendError::Length`] if lengths contradict each other, and the driver's errors.
 pub fn launch_programs(
     queue: &CudaQueue,
     kernel: &str,
@@ -34,12 +34,15 @@ pub fn launch_programs(
     unsafe { launch.launch() }
 }
 
-/// Runs the canary `kernel` on the words `from`, which it may overwrite `to` with. Those that add to `to` expect zeros there.
+/// Runs the canary `kernel` on the words `from` and writes its results to `to`.
+///
+/// The kernel may overwrite `to`. Kernels that add to `to` expect zeros there.
 ///
 /// # Errors
-/// [`BackendError::Kernel`] if the name does not begin with `canary_` or there are too many words, [`BackendError::Length`] if
-/// there are fewer than three, the lengths differ, or they are not what the kernel takes (`canary_shared` whole blocks of 64,
-/// `canary_checked` pairs), and what the driver answers.
+/// [`BackendError::Kernel`] if the name does not begin with `canary_` or there are too many words,
+/// [`BackendError::Length`] if there are fewer than three, the lengths differ, or the kernel does
+/// not accept them (`canary_shared` takes whole blocks of 64, `canary_checked` pairs), and the
+/// driver's errors.
 pub fn launch_canary(
     queue: &CudaQueue,
     kernel: &str,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Segments of address space cut into spans. Knows nothing about the memory at the addresses.
+/// Segments of address space cut into spans. Never accesses the memory at the addresses.
 #[derive(Debug)]
 pub(super) struct Arena {
     spans: BTreeMap<u64, Span>,

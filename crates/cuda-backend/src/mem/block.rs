@@ -75,13 +75,13 @@ pub(crate) struct Region<'a> {
 }
 
 impl<'a> Region<'a> {
-    /// Bytes `start .. start + bytes` of the block, or as many of them as it has.
+    /// Bytes `start .. start + bytes` of the block, clamped to its length.
     pub(crate) fn new(block: &'a Arc<Block>, start: u64, bytes: u64) -> Self {
         let start = start.min(block.bytes);
         Self { block, start, bytes: bytes.min(block.bytes - start) }
     }
 
-    /// Its bytes `start .. start + bytes`, or as many of them as it has.
+    /// Its bytes `start .. start + bytes`, clamped to its length.
     pub(crate) fn part(self, start: u64, bytes: u64) -> Self {
         let start = start.min(self.bytes);
         Self { block: self.block, start: self.start + start, bytes: bytes.min(self.bytes - start) }

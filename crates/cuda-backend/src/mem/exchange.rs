@@ -1,4 +1,4 @@
-//! What a rank brings others and gets from them by NCCL.
+//! The data that a rank sends and receives by NCCL.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ pub(crate) enum Leg<'a> {
     Receive { from: usize, to: Region<'a> },
     /// Words that all have as the root has them.
     Broadcast { root: usize, region: Region<'a> },
-    /// Words of all ranks, as many of each, of which this one has its own.
+    /// Words of all ranks, `words` of each; this rank's own are in place.
     AllGather { rank: usize, all: Region<'a>, words: u64 },
-    /// What a rank brings itself.
+    /// A copy of a rank to itself.
     Copy { from: Region<'a>, to: Region<'a> },
 }
 

@@ -22,8 +22,8 @@ const OP: &str = "copy between ranks";
 /// Copies to `target` from memory of the same context.
 ///
 /// # Safety
-/// From `source` on there are as many bytes of device memory, which live and which nobody writes until the track's stream has run
-/// this.
+/// From `source` on there are `target.bytes()` bytes of device memory, which stay alive and
+/// unwritten until the track's stream has run this.
 pub(crate) unsafe fn copy_within(track: &Track, target: Region<'_>, source: u64) -> Result<(), BackendError> {
     let _admitted = track.admit(OP, &[(target.block(), Access::Write)])?;
     // SAFETY: the region is alive until the stream has passed this use of it; the rest is this function's contract.
@@ -47,7 +47,7 @@ pub(crate) unsafe fn copy_between(
     Ok(())
 }
 
-/// What brings memory of a device to the host, for another device to take it from there.
+/// A stream that copies device memory to the host, for another device to fetch it there.
 #[derive(Debug)]
 pub(crate) struct Courier {
     /// Of the device that has the memory, for these copies alone.
@@ -113,8 +113,8 @@ unsafe fn pinned(
 ) -> Result<(), BackendError> {
     let from = &courier.stream;
     let submit = || {
-        // SAFETY: the source lives by this function's contract; nobody else has the piece, and it is given up until the second copy
-        // is done, which comes after the first.
+        // SAFETY: the source lives by this function's contract; the piece has no other user, and it
+        // is given up until the second copy is done, which comes after the first.
         unsafe { ffi::copy_to_host(from, piece.start(), source, target.bytes()) }?;
         courier.events.order(from, track.stream())?;
         let admitted = track.admit(OP, &[(target.block(), Access::Write)])?;

@@ -23,7 +23,7 @@ const CLASSES: usize = 15;
 /// Smaller pieces are cut from slabs of this many bytes.
 const SLAB_BYTES: usize = 64 << 10;
 
-/// What the pool of pinned host memory has done and what it holds.
+/// Counters and contents of the pool of pinned host memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PinnedCounts {
     /// Requests served from memory that was already pinned.
@@ -43,7 +43,7 @@ pub struct PinnedCounts {
     pub pageable_fallbacks: u64,
 }
 
-/// What a copy moves.
+/// The kind of data that a copy moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// Data that may stay in the backend's memory.
@@ -85,9 +85,9 @@ struct Memory {
     slab: Arc<Slab>,
     start: usize,
     class: usize,
-    /// Bytes from the start that were asked for.
+    /// Requested bytes, from the start.
     asked: usize,
-    /// What they were asked for.
+    /// The kind of data they were requested for.
     content: Content,
 }
 
@@ -97,7 +97,7 @@ impl Memory {
         self.slab.memory.start().wrapping_add(self.start)
     }
 
-    /// The bytes that were asked for.
+    /// The requested bytes.
     ///
     /// # Safety
     /// No copy uses them.
@@ -107,7 +107,7 @@ impl Memory {
         unsafe { core::slice::from_raw_parts_mut(self.start(), self.asked) }
     }
 
-    /// Zeroes what a copy of a secret has left.
+    /// Zeroes the bytes left by a copy of a secret.
     ///
     /// # Safety
     /// No copy uses the memory.
@@ -243,7 +243,7 @@ impl PinnedPool {
         Ok(shelf.idle.pop())
     }
 
-    /// Unpins what is idle in every class but `locked`, which the caller holds.
+    /// Unpins idle memory in every class but `locked`, which the caller holds.
     fn drop_idle(&self, locked: usize) {
         for (class, shelf) in self.classes.iter().enumerate() {
             if class != locked {
@@ -276,7 +276,7 @@ impl Drop for PinnedPool {
                     // SAFETY: its copy is done.
                     unsafe { memory.wipe() };
                 } else if self.context.lost().is_none() {
-                    // What a copy may still use is never given back.
+                    // Memory that a copy may still use is never given back.
                     core::mem::forget(memory);
                 }
             }
@@ -297,12 +297,12 @@ impl Piece {
         self.memory.as_ref().map_or(core::ptr::null_mut(), Memory::start)
     }
 
-    /// Never gives the memory out again: a copy may still use it, and nothing says when it is done.
+    /// Never gives the memory out again: a copy may still use it, and its end is unknown.
     pub(crate) fn abandon(mut self) {
         core::mem::forget(self.memory.take());
     }
 
-    /// Its bytes, as many as were asked for.
+    /// Its requested bytes.
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: no copy uses the memory while it is a `Piece`.
         self.memory.as_mut().map_or(&mut [], |memory| unsafe { memory.bytes_mut() })
@@ -320,7 +320,7 @@ impl Piece {
         match recorded {
             Ok(event) => Ok(InFlight { memory, event: Some(event), pool: Arc::clone(&self.pool) }),
             Err(fault) => {
-                // Nothing says when the copy is done: wait for it, or else never use the memory again.
+                // The end of the copy is unknown: wait for it, or else never use the memory again.
                 if stream.synchronize().is_ok() {
                     self.memory = memory;
                 } else {
@@ -379,8 +379,8 @@ mod tests {
     use super::{Content, Piece};
     use crate::{CudaConfig, CudaQueue, KernelSource, ffi, mem::Access};
 
-    /// What the pool prevents: under the lazy schedule a copy reads its source as late as it may, so a piece that went
-    /// straight back would hold other bytes by then.
+    /// The race that the pool prevents: under the lazy schedule a copy reads its source as late as
+    /// it may, so a piece that went straight back would hold other bytes by then.
     #[test]
     fn a_piece_that_is_not_retired_is_overwritten_before_its_copy() {
         let _session = cuda_sim::driver::simulate("schedule=lazy").unwrap();

@@ -70,7 +70,7 @@ impl DevicePool {
         }
     }
 
-    /// Gives memory that nobody uses back to the device.
+    /// Gives unused memory back to the device.
     pub(crate) fn reclaim(&self) -> Result<(), Fault> {
         match self {
             Self::Ordered(pool) => pool.trim(),
@@ -181,7 +181,8 @@ impl Caching {
 
 impl Drop for Caching {
     fn drop(&mut self) {
-        // A second try, should the driver refuse once; what it keeps refusing goes with the context.
+        // A second try, should the driver refuse once; memory that it still refuses to free goes
+        // with the context.
         if self.reclaim().is_err() {
             let _refused = self.reclaim();
         }

@@ -13,16 +13,16 @@ use bytemuck::checked;
 use super::{Access, Region};
 use crate::{CudaMut, CudaQueue, CudaRef, DeviceCtx, error::Fault, ffi};
 
-/// Elements on the host that a device was shown ([`Register`]).
+/// Elements on the host that are registered with a device ([`Register`]).
 ///
-/// No copy uses them while the owner may: the calls that copy wait. Where a wait failed, so that a copy may still be under
-/// way, the memory is never given back to the allocator.
+/// No copy uses them while the owner may: the calls that copy wait. If a wait failed, so that a
+/// copy may still be running, the memory is never given back to the allocator.
 pub struct CudaRegistered<T: Element> {
     device: Arc<DeviceCtx>,
     elements: Vec<T>,
-    /// Whether the driver was shown them: it takes no empty range.
+    /// Whether they are registered with the driver: it takes no empty range.
     shown: bool,
-    /// Whether a copy from them may still be under way.
+    /// Whether a copy from them may still be running.
     in_doubt: AtomicBool,
 }
 
@@ -58,7 +58,7 @@ impl<T: Element> CudaRegistered<T> {
         self.shown = false;
     }
 
-    /// Fails if they were shown to a device other than that of `queue`.
+    /// Fails if they were registered with another device than `queue`'s.
     fn own(&self, op: &'static str, queue: &CudaQueue) -> Result<(), BackendError> {
         if Arc::ptr_eq(&self.device, queue.device()) { Ok(()) } else { Err(BackendError::MixedBackend { op }) }
     }
@@ -145,13 +145,14 @@ impl Register for CudaQueue {
         self.own(OP, region)?;
         let target = host.elements.as_mut_ptr().cast::<u8>().wrapping_add(bytes.start);
         let copied = self.copy_and_wait(OP, region, Access::Read, || {
-            // SAFETY: `bytes` lies in the elements, which nobody else uses until the copy is done and which are given up if
-            // that is in doubt; the region is alive until the stream has passed this use of it.
+            // SAFETY: `bytes` lies in the elements, which have no other user until the copy is done
+            // and which are given up if that is in doubt; the region is alive until the stream has
+            // passed this use of it.
             unsafe { ffi::copy_to_host(self.track().stream(), target, region.address(), region.bytes()) }
         });
         copied.map_err(|error| error.note(|| host.abandon()))?;
-        // SAFETY: `bytes` lies in the elements, of which `host` is the only owner, and no copy uses them any more. They may not
-        // be values of `T` yet, and nobody has them as such.
+        // SAFETY: `bytes` lies in the elements, whose only owner is `host`, and no copy uses them
+        // any more. They may not be values of `T` yet, and no reference to them as `T` exists.
         let arrived = unsafe { core::slice::from_raw_parts_mut(target, bytes.len()) };
         match invalid_element::<T>(arrived) {
             None => Ok(()),
@@ -175,12 +176,13 @@ fn invalid_element<T: Element>(bytes: &[u8]) -> Option<usize> {
 enum CopyError {
     /// It was refused or is done: it does not run.
     Settled(BackendError),
-    /// It may still be under way.
+    /// It may still be running.
     InDoubt(Fault),
 }
 
 impl CopyError {
-    /// The error, after calling `doubt` to take care of the memory if the copy may still be under way.
+    /// The error, after calling `doubt` to take care of the memory if the copy may still be
+    /// running.
     fn note(self, doubt: impl FnOnce()) -> BackendError {
         match self {
             Self::Settled(error) => error,
@@ -211,7 +213,7 @@ impl CudaQueue {
             Err(lost) => return Err(CopyError::InDoubt(lost)),
         }
         let stream = self.track().stream();
-        // A wait that is refused says nothing of the copy: another may.
+        // A refused wait proves nothing about the copy: another wait may.
         stream.synchronize().map_err(|fault| match stream.synchronize() {
             Ok(()) => CopyError::Settled(fault.into()),
             Err(_) => CopyError::InDoubt(fault),

@@ -17,12 +17,14 @@ use crate::{device::DeviceCtx, error::Fault, ffi, track::Track};
 /// another.
 pub(super) const CHUNK_BYTES: usize = 4 << 20;
 
-/// Copies to the host that are under way at once.
+/// Maximum number of copies to the host in flight.
 const READS_AHEAD: usize = 2;
 
 impl Block {
-    /// Takes `bytes` bytes of device memory, of undefined content, for the work of `track`: within a recording what that took before and
-    /// nobody holds any more, if there is such memory.
+    /// Takes `bytes` bytes of device memory, of undefined content, for the work of `track`.
+    ///
+    /// Within a recording it prefers memory that the recording took before and that has no other
+    /// owner any more.
     pub(crate) fn take(device: &Arc<DeviceCtx>, track: &Track, bytes: u64) -> Result<Arc<Self>, BackendError> {
         let rounded = bytes.checked_next_multiple_of(GRANULE_BYTES).ok_or(BackendError::OutOfMemory { bytes })?;
         if let Some(block) = track.recording().and_then(|recording| recording.reuse(rounded)) {
@@ -146,7 +148,7 @@ pub(crate) fn download<T: Element>(
     arrivals.leave(0)
 }
 
-/// A copy to the host that is under way.
+/// A copy to the host in flight.
 struct Departed {
     copy: InFlight,
     at: u64,
@@ -172,7 +174,7 @@ struct Arrivals<'a, T> {
 }
 
 impl<T: Element> Arrivals<'_, T> {
-    /// Waits until at most `most` copies are under way.
+    /// Waits until at most `most` copies are in flight.
     fn leave(&mut self, most: usize) -> Result<(), BackendError> {
         while self.under_way.len() > most
             && let Some(Departed { copy, at }) = self.under_way.pop_front()
@@ -222,7 +224,7 @@ pub(crate) fn fill_zero(track: &Track, target: Region<'_>) -> Result<(), Backend
     Ok(())
 }
 
-/// Pinned memory for a copy of so many bytes; `None` if it must do without.
+/// Pinned memory for a copy of `bytes` bytes; `None` if it must do without.
 pub(super) fn acquire(
     device: &DeviceCtx,
     track: &Track,

@@ -7,7 +7,7 @@ use crate::{
     ffi::{Events, Stream, Turn},
 };
 
-/// What a submission does with a block.
+/// The access of a submission to a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
@@ -34,7 +34,7 @@ impl Uses {
         Self { write: Some(Use { stream: Arc::clone(home), at }), reads: Vec::new() }
     }
 
-    /// Orders number `at` of `stream` after what it must not overtake, and notes it.
+    /// Orders number `at` of `stream` after the uses it must not overtake, and notes it.
     pub(crate) fn admit(
         &mut self,
         stream: &Arc<Stream>,

@@ -1,4 +1,4 @@
-//! A rank's communicator, what it has under way, and how it ends.
+//! A rank's communicator, its pending exchanges, and its end.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, TryLockError},
@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_mins(10);
 const LOOKING: Duration = Duration::from_micros(200);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// What the threads of a rank share: the one that calls and the one that watches.
+/// State shared by the threads of a rank: the caller and the watcher.
 pub(super) struct Link<T> {
     pub(super) transport: T,
     pub(super) device: Arc<DeviceCtx>,
@@ -108,11 +108,11 @@ impl<T: Transport> Link<T> {
                 self.device.context().disown(cause);
             }
         }
-        // Dropped as it is, it aborts what is under way.
+        // Dropped without being finalized, it aborts pending operations.
         drop(comm);
     }
 
-    /// Ends the communicator if an exchange is under way and the group has failed, or NCCL says that it has.
+    /// Ends the communicator if an exchange is pending and the group or NCCL has failed.
     pub(super) fn look(&self) {
         // Whoever holds the state looks by itself.
         let state = match self.state.try_lock() {
@@ -191,7 +191,7 @@ fn within_grace(mut is_done: impl FnMut() -> Result<bool, Fault>) -> bool {
     }
 }
 
-/// Sleeps, short beside what was waited for already.
+/// Sleeps, for a short time compared with the time already waited.
 fn pause(waited: Duration) {
     if waited >= LOOKING {
         thread::sleep(LONGEST_SLEEP.min(waited / 64));

@@ -35,7 +35,8 @@ impl<T: Transport + 'static> NcclRank<T> {
     /// Joins the group of `transport`, with the device of `q`. All ranks have to, at the same time; no two of them on one device.
     ///
     /// # Errors
-    /// Why this machine has no NCCL, what it or the driver refused, or which rank did not come. A rank that fails ends all.
+    /// Why this machine has no NCCL, the refusal of NCCL or the driver, or the missing rank. A rank
+    /// that fails ends all.
     pub fn new(q: &CudaQueue, transport: T) -> Result<Self, NcclError> {
         let gave_up = CollectiveError::GaveUp { rank: transport.rank() };
         let joined = Self::communicator(q, &transport);
@@ -74,12 +75,12 @@ impl<T: Transport + 'static> NcclRank<T> {
             transport.fail(CollectiveError::GaveUp { rank: own });
             return Err(why.into());
         }
-        // Who is here knows that all are.
+        // This exchange returns once all ranks have a communicator.
         transport.exchange(&Call::new::<u32>("NCCL's communicators", vec![ranks]), Message::Same(&[]))?;
         Ok(comm)
     }
 
-    /// What a rank that fails does to the group.
+    /// Passes the result on; on an error ends the group and this rank's communicator.
     fn or_end<V, E: Into<CollectiveError>>(&self, done: Result<V, E>) -> Result<V, CollectiveError> {
         done.map_err(|error| {
             let error = error.into();
@@ -118,8 +119,10 @@ impl<T: Transport + 'static> NcclRank<T> {
 }
 
 impl NcclRank<Local> {
-    /// The places of queues in one group, of each queue one, in their order: each belongs to a thread of its own, with its queue. No two
-    /// queues may be on one device.
+    /// Makes one group of ranks, one for each queue, in the order of the queues.
+    ///
+    /// Each rank belongs to a separate thread, together with its queue. No two queues may be on one
+    /// device.
     ///
     /// # Errors
     /// As of [`new`](Self::new).
@@ -146,7 +149,7 @@ impl NcclRank<Local> {
         for made in made {
             match made {
                 Ok(rank) => ranks.push(rank),
-                // Others end because one failed: that one says why.
+                // Others end because one failed: its own error has the reason.
                 Err(NcclError::Collective(error @ (CollectiveError::GaveUp { .. } | CollectiveError::Gone { .. }))) => {
                     failure.get_or_insert(NcclError::Collective(error));
                 }

@@ -1,4 +1,4 @@
-//! The thread that looks after exchanges that are under way.
+//! The thread that watches pending exchanges.
 
 use std::{
     io,

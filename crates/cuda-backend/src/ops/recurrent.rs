@@ -103,6 +103,6 @@ fn admit(op: &'static str, p: &GruParams) -> Result<(), BackendError> {
 
 /// Room for what constant inputs add to the gates of every row.
 fn projected(q: &CudaQueue, p: &GruParams) -> Result<Option<CudaBuf<f32>>, BackendError> {
-    let gates = 3 * p.members * p.batch * p.hidden; // three times as many as the last state has
+    let gates = 3 * p.members * p.batch * p.hidden; // three times the length of the last state
     p.inputs.is_constant().then(|| q.alloc(gates as usize)).transpose()
 }

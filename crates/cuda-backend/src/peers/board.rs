@@ -1,4 +1,4 @@
-//! What the ranks of a group show each other between two meetings, and who still uses it.
+//! The memory that the ranks of a group offer each other between two meetings, and its readers.
 
 use core::{mem, time::Duration};
 use std::{
@@ -46,7 +46,7 @@ impl Drop for Point {
     }
 }
 
-/// What a rank lets others read: `bytes` bytes at `address` of its device, once `ready` has passed.
+/// Memory that others may read after `ready`: `bytes` bytes at `address` of the rank's device.
 #[derive(Debug)]
 pub(super) struct Offer {
     pub(super) ready: Point,
@@ -59,7 +59,7 @@ pub(super) struct Offer {
 pub(super) struct Board {
     patience: Duration,
     state: Mutex<State>,
-    /// Nobody reads any more.
+    /// Signalled when a reader ends.
     changed: Condvar,
 }
 
@@ -76,7 +76,7 @@ struct State {
 }
 
 impl Board {
-    /// Of so many ranks, which wait so long for the threads of others.
+    /// A board of `ranks` ranks, which wait up to `patience` for the threads of others.
     pub(super) fn new(ranks: usize, patience: Duration) -> Arc<Self> {
         let none = |_| None;
         let read = (0..ranks).map(|_| None).collect();
@@ -99,7 +99,7 @@ impl Board {
         Reading { board: self, offers: state.offers.clone(), streams, is_settled: false }
     }
 
-    /// Says how far `rank` is with its copies.
+    /// Records the point after the copies of `rank`.
     pub(super) fn has_read(&self, rank: usize, point: Point) {
         if let Some(own) = lock(&self.state).read.get_mut(rank) {
             *own = Some(Arc::new(point));
@@ -113,8 +113,10 @@ impl Board {
         others.filter_map(|(_, point)| point.clone()).collect()
     }
 
-    /// Takes down what `rank` offered, once nobody has it in its hands. `false` if somebody does not let go of it, or if copies of it may
-    /// still run that nobody waits for.
+    /// Withdraws the offer of `rank`, once no reader holds it.
+    ///
+    /// `false` if a reader does not release it in time, or if copies of it may still run that no
+    /// rank waits for.
     fn withdraw(&self, rank: usize) -> bool {
         let end = Instant::now() + self.patience;
         let mut state = lock(&self.state);
@@ -133,13 +135,15 @@ impl Board {
     }
 }
 
-/// What a rank offers, until it is dropped: then nobody reads it any more, or its memory is never given back.
+/// A rank's offer, until dropped.
+///
+/// Then it has no reader any more, or its memory is never given back.
 #[derive(Debug)]
 pub(super) struct Offered<'a> {
     board: &'a Board,
     rank: usize,
     blocks: Vec<Arc<Block>>,
-    /// What is to be waited for before anybody may write there again.
+    /// Points to wait for before the memory may be written again.
     read: Vec<Arc<Point>>,
 }
 

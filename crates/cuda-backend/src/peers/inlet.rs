@@ -27,7 +27,7 @@ enum Way {
 }
 
 impl Inlet {
-    /// The way from `owner` that `link` says.
+    /// The way from `owner` along the route of `link`.
     pub(super) fn new(owner: &CudaQueue, link: &Link) -> Result<Self, Fault> {
         let way = match link.route {
             Route::Device => Way::Device,
@@ -42,7 +42,7 @@ impl Inlet {
         self.owner.lost().is_some()
     }
 
-    /// The stream beside the reader's that the copies use, if there is one.
+    /// The courier's stream that the copies use besides the reader's, if there is one.
     pub(super) fn stream(&self) -> Option<&Arc<Stream>> {
         match &self.way {
             Way::Device | Way::Peer => None,
@@ -50,11 +50,13 @@ impl Inlet {
         }
     }
 
-    /// Copies to `target` what `offer` has from byte `start` on, in the order of `q`. Whoever has the offer in their hands keeps it until
-    /// the copies are done, or lets all know how far they are.
+    /// Copies the bytes of `offer` from `start` on to `target`, in the order of `q`.
+    ///
+    /// The holder of the offer keeps it until the copies are done, or publishes the point after
+    /// them.
     ///
     /// # Errors
-    /// What a device reports. Copies that were submitted before may still run.
+    /// The device's error. Copies that were submitted before may still run.
     pub(super) fn bring(
         &self,
         q: &CudaQueue,
@@ -70,8 +72,9 @@ impl Inlet {
         }
         offer.ready.hold_back(self.stream().unwrap_or(track.stream()))?;
         match &self.way {
-            // SAFETY: the offer has as many bytes from there on, in this context, and its rank neither frees nor writes them before the
-            // point where this rank has read them, or before this rank says that no copy runs any more.
+            // SAFETY: the offer has `target.bytes()` bytes from there on, in this context, and its
+            // rank neither frees nor writes them before the point where this rank has read them, or
+            // before this rank reports that no copy runs any more.
             Way::Device => unsafe { copy_within(track, target, source) },
             // SAFETY: as above; the bytes are of `owner`'s device.
             Way::Peer => unsafe { copy_between(track, target, &self.owner, source) },

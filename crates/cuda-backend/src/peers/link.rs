@@ -1,11 +1,11 @@
-//! What is known of the way from one device to another.
+//! Properties of the links between devices.
 
 use core::fmt;
 use std::collections::HashMap;
 
 use backend_api::BackendError;
 
-/// The way that bytes take from one device to another. Each direction has one of its own.
+/// The link from one device to another. Each direction is a separate link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// The device that has the bytes, by its number.

@@ -16,7 +16,7 @@ use crate::{
     ffi::{self, PeerFacts},
 };
 
-/// Words that are copied and compared: as many as the least budget has room for.
+/// Words that are copied and compared: they fill the minimum budget.
 const TRIED_WORDS: usize = (64 << 10) / 4;
 
 /// Bytes that are copied to measure a link.
@@ -24,13 +24,14 @@ const MEASURED_BYTES: usize = 64 << 20;
 
 /// The links between the devices of some queues, by pairs: from the first to each other, from the second to each other, and so on.
 ///
-/// A link is tried once: access is enabled, and a copy compared with what was sent. Peer copies that do not do what they say are not
-/// used, and the route says why.
+/// A link is tried once: access is enabled, and a copy is compared with its source. Peer copies
+/// that deliver wrong bytes are not used, and the route holds the reason.
 ///
 /// # Errors
-/// What the devices report, but for the refusal of access and of copies. The trial takes 64 KiB of each queue's budget for a moment.
+/// The devices' errors, except refusals of access and of copies. The trial takes 64 KiB of each
+/// queue's budget for a moment.
 pub fn links(queues: &[CudaQueue]) -> Result<Vec<Link>, BackendError> {
-    // All rights first: those of a pool may change how copies into it go.
+    // All access rights first: rights in a pool may change the path of copies into it.
     let mut begun = HashSet::new();
     let is_new = |(owner, reader): &(&CudaQueue, &CudaQueue)| {
         begun.insert([owner, reader].map(|q| q.device().context().id())) // queues may be of one device
@@ -41,7 +42,7 @@ pub fn links(queues: &[CudaQueue]) -> Result<Vec<Link>, BackendError> {
     pairs(queues).map(|(owner, reader)| link(owner, reader)).collect()
 }
 
-/// Lets each device that can reach another's memory reach what the pool of that one gives.
+/// Gives each device access to the pool of every device whose memory it can reach.
 pub(crate) fn open_pools(queues: &[CudaQueue]) -> Result<(), BackendError> {
     for (owner, reader) in pairs(queues) {
         let [from, to] = [owner, reader].map(|q| q.device().context());
@@ -67,7 +68,7 @@ fn pairs(queues: &[CudaQueue]) -> impl Iterator<Item = (&CudaQueue, &CudaQueue)>
     queues.iter().enumerate().flat_map(move |(own, owner)| others(own).map(move |(_, reader)| (owner, reader)))
 }
 
-/// The link from the device of `owner` to that of `reader`.
+/// The link from the device of `owner` to the device of `reader`.
 pub(super) fn link(owner: &CudaQueue, reader: &CudaQueue) -> Result<Link, BackendError> {
     if let Some(trial) = Trial::begin(owner, reader) {
         return trial.complete();
@@ -76,7 +77,7 @@ pub(super) fn link(owner: &CudaQueue, reader: &CudaQueue) -> Result<Link, Backen
     Ok(known.unwrap_or_else(|| untried(owner, reader)))
 }
 
-/// The link between two devices, of which nothing is known, or within one.
+/// The link between two devices before a trial, or within one.
 fn untried(owner: &CudaQueue, reader: &CudaQueue) -> Link {
     let [from, to] = [owner, reader].map(|q| q.device().context().ordinal());
     let (performance_rank, native_atomics, bytes_per_second) = (None, None, None);
@@ -109,7 +110,7 @@ impl<'a> Trial<'a> {
         Some(Self { owner, reader, link, reached })
     }
 
-    /// Tries a copy, and knows the link from now on.
+    /// Tries a copy, and stores the link for later calls.
     fn complete(self) -> Result<Link, BackendError> {
         let Self { owner, reader, mut link, reached } = self;
         link.route = match reached.and_then(|()| attempt(owner, reader, &link)) {
@@ -130,7 +131,7 @@ enum Refusal {
 }
 
 impl Refusal {
-    /// What a failure of calls that only peer copies need comes to.
+    /// The refusal for a failure of calls that only peer copies need.
     fn of(error: BackendError) -> Self {
         match error {
             refused @ BackendError::Driver { .. } => Self::Detour(Detour::Refused(refused)),
@@ -154,13 +155,15 @@ fn reach(owner: &CudaQueue, reader: &CudaQueue, facts: Result<PeerFacts, Fault>)
     Ok(open_pool(owner, reader)?)
 }
 
-/// Lets `reader` reach what the pool of `owner` gives. What is known of copies into it was found before.
+/// Gives `reader` access to the pool of `owner`.
+///
+/// Stored links into `owner` may be outdated, so they are dropped.
 fn open_pool(owner: &CudaQueue, reader: &CudaQueue) -> Result<(), Fault> {
     owner.device().links().clear();
     owner.device().pool().allow(reader.device().context().ordinal())
 }
 
-/// Tries whether a copy brings what was sent.
+/// Tries whether a copy delivers the bytes that were sent.
 fn attempt(owner: &CudaQueue, reader: &CudaQueue, link: &Link) -> Result<(), Refusal> {
     let failed = Refusal::Failure;
     let sent: Vec<u32> = (1..=TRIED_WORDS as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();

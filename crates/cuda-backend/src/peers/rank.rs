@@ -40,13 +40,15 @@ struct Exchange<'a> {
     blocks: Vec<(&'a Arc<Block>, Access)>,
     /// What others may read.
     offered: Option<Region<'a>>,
-    /// What it reads: of which rank, from which byte of what that offers, and where to.
+    /// Its reads: the rank, the first byte in the rank's offer, and the target.
     parts: Vec<(usize, u64, Region<'a>)>,
 }
 
 impl PeerRank {
-    /// The places of queues in one group, of each queue one, in their order: each belongs to a thread of its own, with its queue. Several
-    /// queues may be on one device.
+    /// Makes one group of ranks, one for each queue, in the order of the queues.
+    ///
+    /// Each rank belongs to a separate thread, together with its queue. Several queues may be on
+    /// one device.
     ///
     /// # Errors
     /// As of [`links`](crate::links), which are tried where they were not before.
@@ -88,7 +90,7 @@ impl PeerRank {
         &self.links
     }
 
-    /// What a device that fails does to the group.
+    /// Passes the result on, and gives up the group on an error.
     fn or_end<V, E: Into<BackendError>>(&self, done: Result<V, E>) -> Result<V, CollectiveError> {
         done.map_err(|error| {
             self.give_up();
@@ -142,7 +144,7 @@ impl PeerRank {
         let reading = self.board.read(couriers.chain([stream]).map(Arc::clone).collect());
         for &(rank, start, target) in parts {
             let Some(offer) = reading.offer(rank) else {
-                // It failed between the meetings: nobody comes to the second.
+                // It failed between the meetings, so no rank comes to the second.
                 self.meet(call)?;
                 return Err(CollectiveError::GaveUp { rank });
             };

@@ -44,7 +44,7 @@ impl Display for Test {
     }
 }
 
-/// An address in global memory: what a register holds, and bytes from there.
+/// An address in global memory: the content of a register, plus an offset in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Address(pub(super) Wide, pub(super) u32);
 

@@ -6,9 +6,9 @@ use core_types::params::air::MaskAt;
 
 use super::assembly::{Address, Assembly, Wide, Word};
 
-/// The position of a thread among those of a launch, and the places of its neighbours.
+/// The position of a thread in its launch, and the addresses of its neighbours.
 ///
-/// The arithmetic is that of `core_types::air::neighbour`.
+/// The arithmetic matches `core_types::air::neighbour`.
 #[derive(Debug)]
 pub(super) struct Columns {
     /// The position.
@@ -21,7 +21,7 @@ pub(super) struct Columns {
     pub(super) values: Wide,
     /// Where the list of masks is.
     pub(super) masks: Wide,
-    /// What is common to all neighbours, once there is one.
+    /// Values common to all neighbours, computed with the first one.
     pub(super) row: Option<Row>,
     /// The place that an offset leads to in a column that began where the buffer does.
     pub(super) places: BTreeMap<i32, Wide>,

@@ -1,4 +1,4 @@
-//! A program in parts, each of which makes some of its outputs.
+//! Cutting a program into parts that each compute some of its outputs.
 
 use std::collections::HashSet;
 
@@ -21,7 +21,7 @@ const fn secure(first: u16) -> Option<Registers> {
     Some(Registers { first, count: 4 })
 }
 
-/// What a step writes, and what it reads.
+/// The registers that a step writes and reads.
 fn registers(step: Instruction) -> (Option<Registers>, [Option<Registers>; 2]) {
     let Instruction { opcode, target, left, right } = step;
     let Some(opcode) = Opcode::ALL.get(usize::from(opcode)) else { return (None, [None; 2]) };

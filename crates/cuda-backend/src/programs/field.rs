@@ -7,11 +7,11 @@ use super::assembly::{Assembly, Wide, Word};
 /// The modulus as an operand of 64 bits.
 const P_WIDE: u64 = P as u64;
 
-/// What a sum of products of words is below: with one product, and with the four of a product in the secure field.
+/// Exclusive bounds of a sum of products: for one product, and for a secure-field product.
 pub(super) const PRODUCT: u64 = P_WIDE * P_WIDE;
 pub(super) const SECURE_PRODUCT: u64 = 4 * P_WIDE * (P_WIDE - 1) + 1;
 
-/// What a sum below `bound` is below once [`folded`](Assembly::folded).
+/// Exclusive bound of a sum below `bound` after [`folded`](Assembly::folded).
 pub(super) const fn folded_bound(bound: u64) -> u64 {
     P_WIDE + (bound >> 31) + 1
 }
@@ -132,8 +132,9 @@ fn register_first(left: Word, right: Word) -> (Word, Word) {
 
 /// An element of the secure field, by its coordinates.
 impl Assembly {
-    /// The coordinates of `x y`, each added to that of `start` as it is. Without a start they are below
-    /// [`SECURE_PRODUCT`].
+    /// The coordinates of `x y`, each added to `start`'s, unreduced.
+    ///
+    /// Without a start they are below [`SECURE_PRODUCT`].
     pub(super) fn add_secure_product(
         &mut self,
         start: [Option<Wide>; 4],

@@ -2,10 +2,11 @@
 //!
 //! A long program is cut into texts that each make some of its outputs: the compiler's time grows faster than a text.
 //!
-//! A text depends on the steps, the constants and the offsets of the masks. Where columns lie, how high they are, challenges and
-//! powers are arguments, so that a text serves every proof of an AIR. It holds one kernel, [`ProgramKind::kernel`], whose
-//! results are those of the kernel that interprets programs, word for word. Challenges and powers are read four words
-//! at a time: views of them begin at a multiple of 16 bytes, since blocks of memory do.
+//! A text depends on the steps, the constants and the offsets of the masks. The places and heights
+//! of columns, challenges and powers are arguments, so that a text serves every proof of an AIR. It
+//! holds one kernel, [`ProgramKind::kernel`], with the same results, word for word, as the kernel
+//! that interprets programs. Challenges and powers are read four words at a time: views of them
+//! begin at a multiple of 16 bytes, since blocks of memory do.
 
 mod assembly;
 mod columns;
@@ -48,25 +49,27 @@ impl ProgramKind {
     }
 }
 
-/// What the text of a program is made of.
+/// The source of a program's text.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramSource<'a> {
     /// What becomes of the outputs.
     pub kind: ProgramKind,
     /// The steps.
     pub instructions: &'a [Instruction],
-    /// The columns that they read, of which the text holds the offsets.
+    /// The columns that they read; the text holds their offsets.
     pub masks: &'a [MaskAt],
     /// The constants.
     pub constants: &'a [M31],
 }
 
 impl ProgramSource<'_> {
-    /// The most instructions of a text that is compiled: about those of wide Fibonacci with 1200 columns, for which
-    /// `ptxas` takes up to ten seconds. Its time grows faster than the text.
+    /// Maximum instructions of a compiled text.
+    ///
+    /// Wide Fibonacci with 1200 columns has about this length, and `ptxas` takes up to ten seconds
+    /// for it. Its time grows faster than the text.
     pub const MOST_INSTRUCTIONS: usize = 1 << 15;
 
-    /// What a program is cut into where it can be: `ptxas` takes half a second for as many.
+    /// Target length of the parts of a program: `ptxas` takes half a second for one.
     const PART_INSTRUCTIONS: usize = 1 << 13;
 
     /// The most instructions of all parts of a program.
@@ -80,8 +83,10 @@ impl ProgramSource<'_> {
             + offsets.len() * columns::OFFSET_COST
     }
 
-    /// The steps of each part that the program is compiled in: all of them, or those of some outputs each. `None` if it is too long: the
-    /// text of an output alone, or all of them together, where outputs share most of their steps; and if it is long and has no outputs.
+    /// The steps of each part that is compiled: all steps, or the steps of some outputs each.
+    ///
+    /// `None` if the program is too long: the text of a single output, or all texts together, where
+    /// outputs share most of their steps. `None` also if it is long and has no outputs.
     #[must_use]
     pub fn parts(&self) -> Option<Vec<Cow<'_, [Instruction]>>> {
         let all = self.instructions_of_text();

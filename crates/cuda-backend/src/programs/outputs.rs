@@ -47,7 +47,7 @@ impl Sum {
         self.sums = a.add_secure_product(self.sums, value, power).map(Some);
     }
 
-    /// Adds the sum times a factor to what four planes of `plane` words hold, of which the first is at `place`.
+    /// Adds the sum times a factor to four planes of `plane` words, the first one at `place`.
     pub(super) fn finish(self, a: &mut Assembly, place: Wide, plane: Word, factor: Word) {
         for (k, sum) in (0u32..).zip(self.sums) {
             let sum = sum.map_or(Word::ZERO, |sum| a.nearly_reduced(sum));

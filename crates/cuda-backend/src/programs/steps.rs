@@ -11,7 +11,7 @@ use super::{
     outputs::{Planes, SECURE_BYTES, Sum},
 };
 
-/// About how many instructions a step takes. Outputs take as many as those of a sum.
+/// Estimated instructions of a step. Outputs are counted with the cost of a sum.
 pub(super) fn cost(opcode: u16) -> usize {
     let opcode = Opcode::ALL.get(usize::from(opcode));
     opcode.map_or(0, |opcode| match opcode {

@@ -29,7 +29,7 @@ fn instructions(steps: &[(Opcode, [u16; 3])]) -> Vec<Instruction> {
     steps.iter().map(step).collect()
 }
 
-/// Writes the first column, times a constant of its own.
+/// Writes the first column, times a constant specific to the job.
 fn multiple(constant: u32) -> Job {
     let mut job = Job::new(instructions(&[&STEPS[..], &[(Opcode::Out, [0, 0, 0])]].concat()), [3, 3], 1);
     job.constants = vec![M31::from_u32(constant)];
@@ -224,7 +224,7 @@ fn a_long_program_is_recorded_with_all_its_kernels_and_kept() {
     });
     let graph = graph.unwrap().unwrap();
     assert_eq!(graph.kernels().len(), parts);
-    // Others take its place; those of one text each leave room for it in none.
+    // Others take its place: programs of one text each, which leave no room for it.
     (0..MOST as u32).for_each(|constant| expect(&q, &multiple(constant + 5000)));
     assert_eq!(q.device().programs().held, MOST);
     let expected = job.run(&processor, ProgramKind::Fractions).unwrap();

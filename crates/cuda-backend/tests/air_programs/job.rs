@@ -10,7 +10,7 @@ use core_types::{
 };
 use cuda_backend::{ProgramKind, ProgramSource};
 
-/// A program with what it reads and what there was before.
+/// A program with its inputs and the previous content of its outputs.
 pub(crate) struct Job {
     pub(crate) params: AirParams,
     pub(crate) instructions: Vec<Instruction>,
@@ -126,7 +126,7 @@ impl Job {
         ProgramSource { kind, instructions, masks, constants }
     }
 
-    /// What the sums were before.
+    /// The previous content of the sums.
     pub(crate) fn before(&self, kind: ProgramKind) -> Vec<M31> {
         let columns = match kind {
             ProgramKind::Evaluate => 1,
@@ -135,7 +135,7 @@ impl Job {
         elements((4 * columns) << self.params.log_size, 6)
     }
 
-    /// What the op makes of it on a backend.
+    /// The result of the op on a backend.
     pub(crate) fn run<Q: AirOps>(&self, q: &Q, kind: ProgramKind) -> Result<Vec<M31>, BackendError> {
         let Self { params, instructions, masks, constants, .. } = self;
         let (values, challenges) = (q.upload(&self.values)?, q.upload(&self.challenges)?);

@@ -1,4 +1,4 @@
-//! Programs of AIRs as text that the driver compiles: what the text is, when it is compiled, and how long it is held.
+//! Programs of AIRs as compiled text: the text itself, its compilation, and its lifetime.
 
 mod held;
 mod job;

@@ -113,8 +113,8 @@ fn every_fault_in_the_text_of_a_program_is_noticed() {
             let changes_nothing = match kind {
                 // A sum is the same with a term of P in the place of 0.
                 ProgramKind::Evaluate => line.ends_with(", -2147483647;"),
-                // Offsets are shifted by no bits where there are as many positions as rows. The first shift is that of
-                // the number of positions.
+                // Offsets are shifted by no bits if positions and rows are equal in number. The
+                // first shift computes the number of positions.
                 ProgramKind::Fractions => {
                     let of_number = number > 0 && lines[number - 1].starts_with("\tmov.b32");
                     line.starts_with("\tshl.b32") && of_number && first_shift != Some(number)

@@ -1,4 +1,4 @@
-//! The text of a program is the one that was assembled, passes every lint, and says what the processor says.
+//! The text of a program equals the assembled one, passes every lint, and gives the CPU's results.
 
 use std::path::Path;
 
@@ -43,7 +43,7 @@ fn the_length_of_a_text_is_about_what_was_estimated() {
             let source = job.source(kind);
             (source.text().ptx.lines().count(), source.instructions_of_text())
         });
-        // What a text begins and ends with does not count.
+        // The fixed beginning and end of a text do not count.
         let (lines, estimate) = (long.0 - short.0, long.1 - short.1);
         assert!(lines <= estimate && 2 * lines > estimate, "{kind:?}: {lines} lines, estimated {estimate}");
     }

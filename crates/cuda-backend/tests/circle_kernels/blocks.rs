@@ -48,7 +48,7 @@ fn blocks_equal_the_processors() {
     }
 }
 
-/// The launch before is that of the weights.
+/// The launch before it computes the weights.
 #[test]
 fn parts_are_added_up_by_the_first_launch_of_the_transform() {
     let cpu = processor();

@@ -33,7 +33,7 @@ fn machine(spec: &str) -> (Simulation, CudaQueue) {
     machine_of(192, spec)
 }
 
-/// A device of so many MiB, and a queue that uses most of them.
+/// A device of `mib` MiB, and a queue that uses most of them.
 fn machine_of(mib: u64, spec: &str) -> (Simulation, CudaQueue) {
     let session = simulate(&format!("mem={mib}M;{spec}")).unwrap();
     let budget_bytes = Some((mib - 32) << 20);
@@ -87,7 +87,7 @@ fn framed(words: &[M31]) -> Vec<M31> {
     [&guard, words, &guard].concat()
 }
 
-/// What a queue makes of a batch.
+/// The results of a queue for a batch.
 #[derive(PartialEq)]
 struct Transformed {
     twiddles: [Vec<Twiddle>; 2],

@@ -111,7 +111,7 @@ fn what_a_stream_gave_back_it_uses_again_without_a_call() {
 
 #[test]
 fn a_segment_that_the_driver_does_not_take_back_serves_as_before() {
-    // No room for a whole segment, so a large block has one as short as those of small blocks.
+    // No room for a whole segment, so a large block has a segment as short as a small block's.
     let machine = Machine::new("mem=8M;fail=1@cuMemFree_v2:1");
     let queue = open(Allocator::Caching, 64 << 20);
     drop(queue.alloc::<u8>(2 << 20).unwrap());

@@ -1,4 +1,4 @@
-//! What queues say that they handed over is what the driver saw.
+//! The submission counts of queues match the driver's.
 
 use crate::device::support::{Machine, open, scale};
 use backend_api::{Buffer, Counted, Fork, Queue, Record, Submissions};
@@ -8,7 +8,7 @@ use cuda_sim::driver::Counters;
 /// Functions that say which context is meant, and hand nothing over.
 const CONTEXT: [&str; 3] = ["cuCtxGetCurrent", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2"];
 
-/// What the driver saw between two counts.
+/// The driver's calls between two counts.
 fn seen(before: &Counters, after: &Counters) -> Submissions {
     let of = |names: &[&str]| names.iter().map(|name| after.calls_of(name) - before.calls_of(name)).sum();
     let all = |counters: &Counters| counters.calls.values().sum::<u64>();

@@ -5,7 +5,8 @@ use backend_api::BackendError;
 use cuda_backend::{Allocator, ModuleError, OpenError};
 use cuda_loader::Status;
 
-/// Codes of every kind: refusals, exhaustion, lost devices, capture, and some that no release knows.
+/// Codes of every kind: refusals, exhaustion, lost devices, capture, and some that no release
+/// defines.
 const CODES: &[i32] = &[
     1, 2, 3, 4, 34, 36, 46, 47, 100, 101, 200, 201, 209, 214, 216, 218, 220, 221, 222, 223, 226, 301, 304, 400, 401,
     402, 500, 600, 700, 701, 702, 704, 708, 709, 710, 714, 715, 716, 717, 718, 719, 720, 721, 800, 801, 802, 900, 901,
@@ -23,7 +24,7 @@ fn every_fault_is_typed_and_nothing_leaks_or_calls_a_lost_device() {
     let mut cases = 0;
     for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
         for (call, count) in calls_of_the_program(allocator) {
-            // The first call, the last and one between: what is held when it fails differs.
+            // The first call, the last and one between: they fail with different resources held.
             let mut turns = vec![1, count.div_ceil(2), count];
             turns.dedup();
             for code in CODES {

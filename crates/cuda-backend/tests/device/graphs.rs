@@ -135,7 +135,7 @@ fn a_recording_uses_again_what_nobody_holds_any_more() {
                 let first = (factor as usize - 1) * 500;
                 on.copy(scaled.view(), outputs.slice_mut(first..first + 500)?)?;
             }
-            // What is more than twice as large is not used again, nor what is held.
+            // A block of more than twice the size is not reused, nor is a block that is held.
             let small = queue.zeros::<u32>(100)?;
             let held = queue.zeros::<u32>(500)?;
             let mut other = queue.alloc::<u32>(500)?;

@@ -127,7 +127,8 @@ fn a_wait_that_runs_out_of_time_names_the_kernels_in_flight() {
         timeout: queue.map(Duration::from_secs_f64),
         ..config(Allocator::StreamOrdered)
     };
-    // Work of an eager stream is done when it is asked for. That of a lazy one has to be done in time, on a busy machine too.
+    // An eager stream's work is done by the first poll. A lazy stream's has to be done in time, on
+    // a busy machine too.
     for (schedule, seconds) in [("schedule=eager", 0.05), ("schedule=lazy", 10.0)] {
         let machine = Machine::new(&format!("{schedule};hang@cuLaunchKernel:3"));
         let queue = CudaQueue::open(limited(Some(seconds))).unwrap();
@@ -231,7 +232,7 @@ fn a_module_that_cannot_be_compiled_leaves_the_others() {
     let names: Vec<_> = outcomes.iter().map(|compiled| (&*compiled.module, compiled.outcome.is_ok())).collect();
     assert_eq!(names, [("broken", false), ("test", true)]);
     assert_eq!(queue.compile("t").unwrap(), outcomes[1..]);
-    // Each was compiled once: a failure comes with what the compiler said, and stays.
+    // Each was compiled once: a failure comes with the compiler's log, and stays.
     assert_eq!(machine.counters().calls_of("cuModuleLoadDataEx"), 2);
 
     let again = manifest().replace("\"test\"", "\"other\"");
@@ -253,7 +254,7 @@ fn the_kernels_that_ship_compile_on_threads_and_fit_as_they_are_meant_to() {
         for kernel in facts.kernels {
             assert_eq!(kernel.local_bytes, 0, "{}", kernel.name);
             assert!(kernel.blocks.is_some_and(|blocks| blocks > 0), "{}", kernel.name);
-            // What the blocks share must fit into what is asked for.
+            // The blocks' shared memory must fit into the requested carveout.
             let needed = u64::from(kernel.shared_bytes) * u64::from(kernel.min_blocks.max(1));
             let device = u64::from(queue.device().info().multiprocessor_shared_bytes);
             match u64::try_from(kernel.carveout) {

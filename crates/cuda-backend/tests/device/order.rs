@@ -104,7 +104,7 @@ fn pieces_of_a_long_upload_are_under_way_at_once_as_far_as_there_is_pinned_memor
             assert_eq!(copies(&machine) - before, 5, "{schedule}");
             let pinned = queue.device().memory().unwrap().pinned;
             if schedule == "schedule=lazy" {
-                // Nothing has run that nobody waited for.
+                // No work has run without a wait for it.
                 assert_eq!(waits_of(&machine) > waited, waits, "{pinned_bytes:?}");
                 assert_eq!(pinned.waits > 0, waits, "{pinned:?}");
             }
@@ -243,7 +243,7 @@ fn memory_is_used_on_another_queue_only_after_it_was_taken() {
             let machine = Machine::new(&schedule);
             let home = open(allocator).unwrap();
             let other = home.fork().unwrap();
-            // What the memory held before is still in use by the queue that it came from.
+            // The memory's previous content is still in use by the queue that it came from.
             let mut old = home.upload(&[1u32; 500]).unwrap();
             scale(&home, &mut old.view_mut(), 3).unwrap();
             drop(old);

@@ -1,4 +1,4 @@
-//! Threads that share queues and buffers, and threads on which the program has contexts of its own.
+//! Threads that share queues and buffers, and threads on which the program has its own contexts.
 
 use std::{
     cell::RefCell,
@@ -120,7 +120,8 @@ fn threads_replay_one_graph() {
 /// Calls a function of the driver that must succeed.
 macro_rules! driver {
     ($function:ident($($argument:expr),*)) => {
-        // SAFETY: contexts live as long as the test, and every pointer is valid for what the call writes.
+        // SAFETY: contexts live as long as the test, and every pointer is valid for the bytes that
+        // the call writes.
         assert_eq!(unsafe { ffi::$function($($argument),*) }, Status::SUCCESS)
     };
 }

@@ -1,4 +1,4 @@
-//! Batches of keys, what the kernels make of them, and what the processor does.
+//! Batches of keys, with the kernels' results and the CPU's.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,5 @@
-//! The shipped kernels on the executor of the simulated driver, one call at a time in a memory of its own.
+//! The shipped kernels on the executor of the simulated driver, one call at a time in separate
+//! memory.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -23,7 +24,7 @@ struct Manifest {
     kernels: Vec<Entry>,
 }
 
-/// What the build says of a kernel.
+/// The manifest's entry for a kernel.
 #[derive(Clone, Deserialize)]
 struct Entry {
     name: String,
@@ -67,7 +68,7 @@ pub(crate) struct Call {
     outputs: Vec<(u64, usize)>,
 }
 
-/// What a call did.
+/// The result of a call.
 pub(crate) struct Done {
     outputs: Vec<Vec<u8>>,
     pub(crate) counters: Counters,
@@ -112,7 +113,7 @@ impl Call {
         if bytes == 0 { 0 } else { self.memory.alloc(0, bytes as u64).unwrap() }
     }
 
-    /// Runs the kernel and reads its outputs, every byte of which it must have written.
+    /// Runs the kernel and reads its outputs; it must have written every byte.
     pub(crate) fn run(self, grid: [u32; 3], options: &Options) -> Done {
         let module = module(self.kernel);
         let entry = &module.entries[self.kernel];

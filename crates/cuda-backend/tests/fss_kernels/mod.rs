@@ -1,5 +1,5 @@
-//! The function-secret-sharing kernels, as they ship, on the executor: bit for bit what the processor computes, under
-//! every order of turns and with every checker on.
+//! The function-secret-sharing kernels, as they ship, on the executor: bit for bit the CPU's
+//! results, under every order of turns and with every checker on.
 
 mod batch;
 mod bitsliced;

@@ -1,8 +1,8 @@
 //! Which addresses and branches of the shipped kernels follow from secrets, read off their text.
 //!
-//! What a kernel loads through a pointer parameter follows from it, and so does whatever is computed from that, on any
-//! path. Points are public, the parameter record holds shapes and public AES keys; all else that kernels of keys are
-//! given is secret.
+//! A value that a kernel loads through a pointer parameter follows from it, and so does every value
+//! computed from that, on any path. Points are public, the parameter record holds shapes and public
+//! AES keys; all other inputs of kernels of keys are secret.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ static MODULES: LazyLock<[Module; 2]> = LazyLock::new(|| TEXTS.map(|(ptx, _)| pt
 /// A set of parameters, a bit for each.
 type Params = u32;
 
-/// What the values of a register are computed from.
+/// The sources of a register's values.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Origin {
     /// Parameters themselves.
@@ -30,7 +30,8 @@ impl Origin {
     }
 }
 
-/// The origins of each register of a body and of what it stores in shared memory, on any path and in any order.
+/// The origins of each register of a body and of its stores to shared memory, on any path and in
+/// any order.
 struct Origins {
     registers: Vec<Origin>,
     shared: Origin,
@@ -72,7 +73,7 @@ impl Origins {
         read
     }
 
-    /// Adds what `instruction` says; whether that was new.
+    /// Adds the effects of `instruction`. Returns whether they were new.
     fn take_in(&mut self, instruction: &Instruction) -> bool {
         let (read, opcode) = (self.read(instruction), &instruction.opcode);
         let result = match opcode.base() {

@@ -63,7 +63,7 @@ fn clustered_points_take_two_walks_to_their_window_and_one_each_from_there() {
             let batch = DcfBatch::new(256, bits, points, (3, 64));
             instructions(&batch.evaluate_window(0, window, [1, 1, 1], &Options::default())) / 256.0
         };
-        // three blocks to a level, and as many conversions on both sides
+        // three blocks to a level, and the same number of conversions on both sides
         let blocks = 3 * (2 * 8 + points as u32 * 4);
         assert_blocks(evaluate(12, 4) - evaluate(1, 0) + 3.0 * 2.0 * block(), blocks, 0.3);
     }

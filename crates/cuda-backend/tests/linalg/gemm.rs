@@ -16,7 +16,7 @@ use crate::linalg::{
     rig::{Random, assert_close, on_every_order, rounding},
 };
 
-/// One product with its inputs, and what it must be.
+/// One product with its inputs, and the expected result.
 pub(crate) struct Product<T> {
     pub(crate) p: GemmParams,
     pub(crate) a: Vec<T>,

@@ -9,7 +9,7 @@ use crate::linalg::{gemm::Product, rig::on_device};
 
 fn product<T: Real>(q: &CudaQueue, [a_transposed, b_transposed]: [bool; 2]) {
     let mut p = Product::<T>::new([72, 104, 40], 96, [a_transposed, b_transposed, false]).p;
-    // One matrix A for all, three matrices B, every result of its own.
+    // One matrix A for all, three matrices B, and a separate result for each product.
     p.a.batch = [0; 4];
     p.b.batch = [0, 0, 40 * 104, 0];
     Product::<T>::with(GemmParams { batch: [1, 1, 3, 32], c: batches(p), ..p }).check(q);

@@ -52,7 +52,8 @@ pub(crate) fn softmax(log: bool, row: &[Option<f64>]) -> Vec<f64> {
         .collect()
 }
 
-/// Calls `row(values)` for the rows along the middle axis of `outer x len x inner` tensors and writes what it returns.
+/// Calls `row(values)` for the rows along the middle axis of `outer x len x inner` tensors and
+/// writes its results.
 pub(crate) fn along<X: Copy>(
     x: &[X],
     [outer, len, inner]: [usize; 3],

@@ -54,7 +54,7 @@ impl<T: Real> Case<T> {
         [y, dx, dgamma, dbeta]
     }
 
-    /// What the device computes of the same, and the number of its results that are due.
+    /// The device's results for the same inputs: y, dx, dgamma and dbeta.
     fn run(&self, q: &CudaQueue, centred: bool) -> Result<[Vec<T>; 4], BackendError> {
         let (params, rows, len) = (self.p, self.p.rows as usize, self.gamma.len());
         let (x, gamma, beta, g) =

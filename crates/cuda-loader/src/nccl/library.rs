@@ -10,7 +10,7 @@ use std::{
 use super::{Functions, Table, Unavailable, Version};
 use crate::{Origin, Source, library};
 
-/// Names that the platform's loader knows NCCL by, in the order they are tried.
+/// Names of NCCL for the platform's loader, in the order they are tried.
 const PLATFORM_NAMES: &[&str] = &["libnccl.so.2", "libnccl.so"];
 
 static CHOSEN: OnceLock<Result<Library, Unavailable>> = OnceLock::new();
@@ -31,14 +31,14 @@ pub struct AlreadyChosen(());
 /// Makes `table` the NCCL of this process, in place of a library.
 ///
 /// # Errors
-/// [`AlreadyChosen`] once one was chosen or asked for.
+/// [`AlreadyChosen`] once a library was chosen, or a choice was attempted.
 pub fn install(table: Table) -> Result<(), AlreadyChosen> {
     let mut table = Some(table);
     CHOSEN.get_or_init(|| Library::examine(Origin::Installed, &table.take().unwrap_or_default()));
     if table.is_none() { Ok(()) } else { Err(AlreadyChosen(())) }
 }
 
-/// Chooses the library that `source` names, unless one was chosen before, and says what was chosen.
+/// Chooses the library that `source` names, unless one was chosen before; returns the choice.
 ///
 /// # Errors
 /// The reason why this process has no NCCL.

@@ -17,7 +17,7 @@ macro_rules! codes {
                 pub const $constant: Self = Self($value);
             )*
 
-            /// The name of the code as `nccl.h` spells it, if this crate knows the code.
+            /// The name of the code in `nccl.h`; `None` for a code unknown to this crate.
             #[must_use]
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
@@ -26,7 +26,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What the code means, if this crate knows it.
+            /// The meaning of the code; `None` for a code unknown to this crate.
             #[must_use]
             pub const fn text(self) -> Option<&'static str> {
                 match self.0 {

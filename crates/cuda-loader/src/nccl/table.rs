@@ -47,7 +47,7 @@ macro_rules! tables {
         }
 
         impl Table {
-            /// A table of what `lookup` knows under each name.
+            /// A table of the functions that `lookup` finds by name.
             ///
             /// # Safety
             /// Whatever `lookup` returns for a name is a function with NCCL's signature of that name, valid for as long as the
@@ -55,7 +55,7 @@ macro_rules! tables {
             pub(super) unsafe fn from_lookup(lookup: impl Fn(&'static str) -> Option<NonNull<c_void>>) -> Self {
                 Self {
                     $(
-                        // SAFETY: by this function's contract the address is that of a function of this type.
+                        // SAFETY: by this function's contract this is the address of a function of this type.
                         $name: lookup(stringify!($name)).map(|address| unsafe {
                             std::mem::transmute::<NonNull<c_void>, unsafe extern "C" fn($( $ty ),*) -> $out>(address)
                         }),

@@ -26,7 +26,7 @@ unsafe impl Send for Comm {}
 // SAFETY: as above.
 unsafe impl Sync for Comm {}
 
-/// What the ranks of a group find each other by, handed over by value.
+/// Identifier by which the ranks of a group find each other; passed by value.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UniqueId {

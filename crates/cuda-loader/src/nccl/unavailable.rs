@@ -7,7 +7,7 @@ use super::{Status, Version};
 /// Why this process has no NCCL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unavailable {
-    /// [`Source::None`](crate::Source::None) was asked for.
+    /// The choice was [`Source::None`](crate::Source::None).
     #[error("NCCL is switched off")]
     Disabled,
     /// The platform has no such library.
@@ -15,7 +15,7 @@ pub enum Unavailable {
     NotFound {
         /// The names tried.
         names: &'static [&'static str],
-        /// What the platform's loader said of each.
+        /// The loader's error for each name.
         reasons: Vec<String>,
     },
     /// A library file cannot be loaded.
@@ -26,7 +26,7 @@ pub enum Unavailable {
         /// Why it cannot.
         reason: String,
     },
-    /// A library was loaded that lacks what is needed.
+    /// The loaded library lacks a required function.
     #[error("`{path}` is no NCCL that can be used: it lacks {function}")]
     Lacks {
         /// The library.

@@ -1,7 +1,7 @@
-//! A table in place of NCCL: what it lacks is named.
+//! A table installed in place of NCCL: its missing functions are named.
 //!
 //! # Safety
-//! Functions of the table are called as NCCL says: each pointer is valid for one value.
+//! Functions of the table are called by NCCL's contract: each pointer is valid for one value.
 
 use cuda_loader::nccl::{Status, Table, Unavailable, available, install};
 use test_process::alone;

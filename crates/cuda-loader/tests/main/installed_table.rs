@@ -1,7 +1,7 @@
 //! A table in place of a library: codes, missing functions and the freeze.
 //!
 //! # Safety
-//! Functions of the table are called as the driver API says: each pointer is valid for one value.
+//! Functions of the table are called by the driver API's contract: each pointer is valid for one value.
 
 use cuda_loader::{Driver, DriverVersion, Origin, Status, Table, available, ffi, install, last_raw_code};
 use cust::{CudaFlags, device::Device, error::CudaError};

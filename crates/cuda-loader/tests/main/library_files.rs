@@ -1,4 +1,4 @@
-//! Files that are no driver library are refused with a reason, and kill nobody.
+//! Files that are no driver library are refused with a reason, and crash no process.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,7 +18,7 @@ fn foreign_library() -> PathBuf {
     paths.find(|path| path.contains("libc.so") || path.contains("libc-")).unwrap().into()
 }
 
-/// What a fresh process says of `library`.
+/// The verdict of a fresh process on `library`.
 fn verdict(library: &Path) -> String {
     let dir = tempfile::tempdir().unwrap();
     let request = dir.path().join("request");

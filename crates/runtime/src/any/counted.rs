@@ -1,4 +1,4 @@
-//! What a queue that is chosen at run time hands over.
+//! Submission counts of a queue chosen at run time.
 
 use backend_api::{Counted, Submissions};
 

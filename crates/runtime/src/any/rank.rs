@@ -21,7 +21,7 @@ pub enum AnyRank {
     /// Ranks copy from each other's devices.
     #[cfg(feature = "cuda")]
     Peer(PeerRank),
-    /// NCCL brings what ranks have to each other.
+    /// NCCL carries data between the ranks.
     #[cfg(feature = "cuda")]
     Nccl(NcclRank<Local>),
 }

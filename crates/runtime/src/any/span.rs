@@ -1,4 +1,4 @@
-//! Spans around what a queue is asked to do.
+//! Spans around the calls on a queue.
 
 use core::fmt;
 
@@ -8,7 +8,7 @@ use tracing::{
     level_filters::{LevelFilter, STATIC_MAX_LEVEL},
 };
 
-/// The target of every span: what a subscriber filters by.
+/// The target of every span, for the filters of subscribers.
 pub const TRACE_TARGET: &str = "trefoil";
 
 /// Whether any subscriber may want a span.
@@ -24,8 +24,10 @@ pub(super) fn apart<R>(run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// Does what a call on a queue does, within a span if a subscriber wants it. If none does, it costs one load and one
-/// comparison: the span is in a separate copy of the code, so the call itself is as it would be without spans.
+/// Runs a call on a queue, within a span if a subscriber is interested.
+///
+/// Otherwise the overhead is one load and one comparison: the span is in a separate copy of the
+/// code, so the call itself compiles as it would without spans.
 macro_rules! traced {
     ($queue:expr, $name:expr, [$($fields:tt)*], $run:expr) => {
         if !$crate::any::span::wanted() {

@@ -1,4 +1,4 @@
-//! Queues of the runtime: what a subscriber sees of them, and the simulated driver as a choice of the user.
+//! Queues of the runtime: the spans they emit, and the simulated driver as a choice of the user.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 #[cfg(feature = "cuda")]

@@ -58,7 +58,7 @@ fn the_simulator_is_opened_by_name_and_is_no_gpu() {
         let (x, y) = (own.view(), on_device.view_mut());
         assert_eq!(queue.axpby(Axpby { alpha: 1.0, x, beta: 1.0, y }), mixed);
     }
-    // Nor does the backward pass of one take what the forward pass of another saved.
+    // Nor does one queue's backward pass accept the `saved` buffer of another queue's forward pass.
     let (variant, inputs) = (GruVariant::ResetBefore, GruInputs::Sequence);
     let params = &GruParams { members: 1, batch: 1, steps: 1, input: 1, hidden: 1, variant, inputs };
     let (u, saved) = (host.zeros::<f32>(3).unwrap(), first.zeros::<f32>(5).unwrap());
@@ -108,7 +108,7 @@ fn what_is_run_often_is_recorded_once_and_replayed() {
     assert_eq!(run(5, 16.0), (16.0, counts(3, 1, 2, 2)));
 }
 
-/// Each rank brings its number.
+/// Gathers the rank numbers over all ranks.
 fn gathered(queues: &[AnyQueue]) -> Vec<bool> {
     let numbers: Vec<u32> = (0..queues.len() as u32).collect();
     let shares: Vec<_> = (0..queues.len()).map(|rank| rank..rank + 1).collect();

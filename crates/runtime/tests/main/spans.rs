@@ -1,4 +1,4 @@
-//! What a subscriber sees of the calls on a queue.
+//! Spans that the calls on a queue emit.
 
 use std::sync::{Arc, Mutex};
 
@@ -55,7 +55,7 @@ impl Subscriber for Spans {
     fn exit(&self, _: &Id) {}
 }
 
-/// The spans of what is done with a queue on the processor.
+/// The spans of the calls that `run` makes on a CPU queue.
 fn spans(run: impl FnOnce(&AnyQueue)) -> Vec<String> {
     let (q, _) = runtime::open_with(&Settings::default(), None, None).unwrap();
     let spans = Spans::default();

@@ -65,8 +65,8 @@ pub(crate) fn binary_strided<T: Real>(
 ) -> Result<(), BackendError> {
     let launch = queue.kernel(BINARY_STRIDED.of::<T>())?.cover(len as usize);
     let launch = launch.value("p", p).value("len", &len).input("a", a).input("b", b).output("y", y);
-    // SAFETY: the op has checked that the shape of `p` has `len` elements, none of its axes empty, that y has as many,
-    // and that the strides stay inside a and b.
+    // SAFETY: the op has checked that the shape of `p` has `len` elements, none of its axes empty,
+    // that y has `len` elements too, and that the strides stay inside a and b.
     unsafe { launch.launch() }
 }
 

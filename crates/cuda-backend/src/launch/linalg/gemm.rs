@@ -78,7 +78,7 @@ impl Tiling {
     }
 }
 
-/// What a product reads.
+/// The operands of a product.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Factors<'a, T> {
     pub(crate) a: CudaRef<'a, T>,

@@ -24,7 +24,7 @@ const COLUMNS_PER_BLOCK: u64 = 256;
 #[derive(Debug)]
 pub(crate) struct NormForward<'a, T> {
     pub(crate) x: CudaRef<'a, T>,
-    /// What is added to x before that, and where the sum goes.
+    /// The term added to x before that, and the destination of the sum.
     pub(crate) added: Option<(CudaRef<'a, T>, CudaMut<'a, T>)>,
     pub(crate) gamma: Option<CudaRef<'a, T>>,
     pub(crate) beta: Option<CudaRef<'a, T>>,
@@ -121,7 +121,8 @@ pub(crate) fn parameters<'a, T: Real>(
     let launch =
         launch.value("p", &words(p)).input("x", *x).input_if("mean", *mean).input("rstd", *rstd).input("g", *g);
     let launch = launch.output_if("offsets", offsets.as_ref()).output("sums", sums);
-    // SAFETY: the op has checked that x and g have `p.rows p.len` elements, mean, rstd and offsets `p.rows`, and made
-    // `sums` hold `p.len` floats, for layer norm twice as many, for each block of rows.
+    // SAFETY: the op has checked that x and g have `p.rows p.len` elements, mean, rstd and offsets
+    // `p.rows`, and made `sums` hold `p.len` floats, for layer norm `2 p.len`, for each block of
+    // rows.
     unsafe { launch.launch() }
 }

@@ -29,7 +29,7 @@ pub(crate) enum Kind {
     Log,
 }
 
-/// The views of a mask, of which at most one is there.
+/// The views of a mask, at most one of them present.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MaskViews<'a> {
     pub(crate) causal: bool,
@@ -87,7 +87,8 @@ pub(crate) fn columns<'a, T: Real>(
     let blocks = (p.axis.outer * p.axis.inner).div_ceil(COLUMNS_PER_BLOCK);
     let launch = queue.kernel(COLUMNS.of::<T>())?.grid([blocks, 1, 1]);
     let launch = mask.arguments(launch, p, kind, x, y);
-    // SAFETY: the op has checked that x, y and the mask have the sizes of `p`, of which no axis and no period is zero.
+    // SAFETY: the op has checked that x, y and the mask have the sizes of `p`, whose axes and
+    // periods are all nonzero.
     unsafe { launch.launch() }
 }
 
@@ -125,6 +126,6 @@ pub(crate) fn backward_columns<T: Real>(
     let blocks = (p.outer * p.inner).div_ceil(COLUMNS_PER_BLOCK);
     let launch = queue.kernel(BACKWARD_COLUMNS.of::<T>())?.grid([blocks, 1, 1]);
     let launch = launch.value("p", p).value("kind", &kind).input("y", y).input("g", g).output("dx", dx);
-    // SAFETY: the op has checked that y, g and dx have the size of `p`, of which no axis is zero.
+    // SAFETY: the op has checked that y, g and dx have the size of `p`, whose axes are all nonzero.
     unsafe { launch.launch() }
 }

@@ -12,14 +12,14 @@ use super::{
 };
 use crate::{CudaMut, CudaQueue, CudaRef, launch::circle};
 
-/// What the first launch of a transform from coefficients reads.
+/// The input of the first launch of a transform from coefficients.
 #[derive(Clone, Copy)]
 pub(super) enum Source<'a> {
     /// The columns that it writes.
     InPlace,
-    /// Columns of as many coefficients as a polynomial has, for each of its copies.
+    /// Columns of one polynomial's coefficients each, read for every copy.
     Columns(CudaRef<'a, M31>),
-    /// Columns of more, whose parts are added up with these weights.
+    /// Columns of more coefficients, whose parts are added up with these weights.
     Parts { coefficients: CudaRef<'a, M31>, weights: CudaRef<'a, Twiddle>, log_coefficients: u32 },
 }
 

@@ -1,7 +1,8 @@
 //! The linalg op set.
 //!
-//! Which kernel takes an op depends only on shapes and alignment, and so does the order of every sum: results do not
-//! depend on the card. All results except those of products on the matrix units have the same bits everywhere.
+//! Which kernel takes an op depends only on shapes and alignment, and so does the order of every
+//! sum: results do not depend on the card. All results except for products on the matrix units have
+//! the same bits everywhere.
 
 pub(super) mod elementwise;
 mod gemm;

@@ -1,4 +1,4 @@
-//! What each call brings, by its definition.
+//! The result of each call, by its definition.
 
 use core::ops::Range;
 
@@ -75,7 +75,7 @@ fn ranks_whose_shares_lie_elsewhere_still_meet() {
     let session = simulate("devices=2").unwrap();
     on_ranks(2, LONG, |q, rank| {
         let own = rank.rank();
-        // Those of rank 1 have a gap between them, and the other way round.
+        // The shares of rank 1 have a gap between them, and are in reverse order.
         let shares = if own == 0 { [0..2, 2..4] } else { [3..5, 0..2] };
         let mut buffer = q.upload(&[10 * own as u32; 5]).unwrap();
         let said = [1, 2].map(|word| 100 * own as u32 + word);
@@ -148,7 +148,7 @@ fn calls_are_work_on_the_queue_and_nobody_waits_for_it() {
         for ((q, rank), buffer) in queues.iter().zip(&group).zip(&mut buffers) {
             scope.spawn(move || {
                 for round in 0..4u32 {
-                    // Written before, and again after: each exchange brings what was there at its turn.
+                    // Written before, and again after: each exchange carries the content at its turn.
                     let own = rank.rank();
                     q.write(&[10 * round + own as u32], buffer.slice_mut(own..own + 1).unwrap()).unwrap();
                     rank.all_gather(q, buffer, &[0..1, 1..2]).unwrap();

@@ -8,7 +8,8 @@ use cuda_sim::driver::simulate;
 
 use super::{LONG, Rank, collective, on_ranks, open, queues, run};
 
-/// What the calls of ranks return when rank `odd` does something else; the others do `then` when they have failed.
+/// The errors of all ranks' calls if rank `odd` acts differently; the others do `then` when they
+/// have failed.
 fn ended(
     odd: usize,
     patience: Duration,
@@ -133,7 +134,7 @@ fn two_ranks_on_one_device_are_refused_by_the_library() {
     assert!(!session.reports().iter().any(|report| matches!(report, cuda_sim::driver::Report::Leak(_))));
 }
 
-/// A rank whose device is lost while an exchange is under way: what the others wait for never comes.
+/// A rank whose device is lost during an exchange: the words that the others wait for never come.
 #[test]
 fn a_device_that_is_lost_leaves_nobody_waiting_and_nobody_with_what_did_not_come() {
     for (wait, schedule) in [(false, "lazy"), (true, "lazy"), (true, "random;seed=2")] {

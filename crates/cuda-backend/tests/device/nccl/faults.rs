@@ -38,7 +38,7 @@ fn run(rule: Option<&str>) -> (Vec<Ended>, Counters) {
     assert!(queues.iter().all(|q| q.budget().live_bytes() == 0), "{rule:?}");
     let counters = session.counters();
     drop(queues);
-    // What a device that is lost had goes with its context; what the library does not give back is lost.
+    // Memory of a lost device goes with its context; communicators that the library does not free leak.
     let lost = |ended: &Ended| matches!(ended, Err(CollectiveError::Backend(BackendError::DeviceLost { .. })));
     let is_given_up = |rule: &str| rule.starts_with("fail=719") || rule.contains("@ncclCommDestroy");
     let is_lost = rule.is_some_and(is_given_up) || ended.iter().any(lost);
@@ -48,7 +48,8 @@ fn run(rule: Option<&str>) -> (Vec<Ended>, Counters) {
 }
 
 fn expected() -> [Ended; 2] {
-    // Rank 0 has 0 0 | 1 1 and rank 1 the same, so halves of each are turned, and the last word is that of rank 1.
+    // Rank 0 has 0 0 | 1 1 and rank 1 the same, so halves of each are turned, and the last word
+    // comes from rank 1.
     [Ok(vec![0, 0, 0, 1]), Ok(vec![1, 1, 1, 1])]
 }
 
@@ -77,7 +78,7 @@ fn whatever_call_of_nccl_is_refused_all_ranks_end_with_a_name() {
                 let Err(CollectiveError::Library { call, code: 3, name: "ncclInternalError", text }) = ended else {
                     return false;
                 };
-                // What a call began may fail later, and its group says so too.
+                // The operation that a call began may fail later, and its group reports that too.
                 assert!(*call == function || function == "ncclGroupEnd", "{rule}: {call}");
                 text.contains("NCCL failed an internal check")
             };

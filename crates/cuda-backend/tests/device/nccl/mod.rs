@@ -33,7 +33,7 @@ fn run<V: Send>(queues: &[CudaQueue], group: Vec<Rank>, run: impl Fn(&CudaQueue,
     })
 }
 
-/// Opens as many devices, makes a group of them and runs it.
+/// Opens `count` devices, makes a group of them and runs it.
 fn on_ranks<V: Send>(count: usize, patience: Duration, act: impl Fn(&CudaQueue, Rank) -> V + Sync) -> Vec<V> {
     let queues = queues(count);
     let group = Rank::among(&queues, Local::patient_group(count, patience)).unwrap();

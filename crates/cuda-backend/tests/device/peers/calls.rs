@@ -183,7 +183,8 @@ fn memory_is_not_reused_while_others_copy_from_it() {
     }
 }
 
-/// A rank waits for another while the host sees all work done that its stream holds: what it offers is in use all the same.
+/// A rank waits for another while the host sees all work of its stream done: its offer is in use
+/// all the same.
 #[test]
 fn memory_that_is_offered_is_in_use_although_its_stream_is_done() {
     let machine = Machine::new("devices=2;schedule=lazy;checks=sanitize");

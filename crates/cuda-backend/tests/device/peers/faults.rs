@@ -32,7 +32,7 @@ fn expected(rank: usize) -> Vec<u32> {
     if rank == 0 { vec![10, 11, 11, 11, 10, 10, 10, 11] } else { vec![11; 8] }
 }
 
-/// Runs on two devices while a rule is in force, and says how often each call was made.
+/// Runs on two devices while a rule is in force, and counts the calls by name.
 fn attempt(links: &str, rule: Option<&str>) -> (Vec<Outcome>, BTreeMap<&'static str, u64>) {
     let machine = Machine::new(&format!("devices=2;{links}"));
     let queues = open(2);
@@ -116,7 +116,7 @@ fn whatever_work_fails_late_no_rank_hangs() {
     }
 }
 
-/// What the calls of ranks return when rank `odd` does something else.
+/// The errors of all ranks' calls if rank `odd` acts differently.
 fn ended(odd: usize, act: impl Fn(&PeerRank) + Sync) -> Vec<Option<CollectiveError>> {
     let machine = Machine::new("devices=3");
     let queues = open(3);

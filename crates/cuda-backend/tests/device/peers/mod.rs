@@ -1,4 +1,4 @@
-//! Ranks that copy from each other's devices bring each other what the definitions say, or end together.
+//! Ranks that copy from each other's devices exchange data by the definitions, or fail together.
 
 mod calls;
 mod faults;
@@ -9,7 +9,7 @@ use cuda_backend::{Allocator, CudaConfig, CudaQueue, PeerRank};
 
 use super::support;
 
-/// A queue on each of so many devices.
+/// A queue on each of `devices` devices.
 fn open(devices: u32) -> Vec<CudaQueue> {
     open_with(devices, Allocator::Auto)
 }

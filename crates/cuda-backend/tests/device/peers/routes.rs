@@ -81,7 +81,7 @@ fn a_link_is_tried_and_measured_once() {
         (counters.bytes_between_devices, counters.bytes_to_host, counters.calls.get("cuCtxEnablePeerAccess").copied())
     };
     let before = copies(&machine);
-    // 64 MiB are halved until they fit, beside what the trial took.
+    // 64 MiB are halved until they fit; the trial adds 64 KiB.
     assert_eq!(before.0[&(0, 1)], (16 << 20) + (64 << 10));
     assert_eq!(measured_links(&queues).unwrap(), measured);
     assert_eq!(links(&queues).unwrap(), measured);
@@ -144,7 +144,7 @@ fn access_that_is_there_already_is_as_good() {
     let machine = Machine::new("devices=2");
     let (first, second) = (open_with(2, Allocator::Caching), open_with(2, Allocator::Caching));
     assert!(links(&first).unwrap().iter().all(|link| link.route == Route::Peer));
-    // The contexts of the devices are those of the first queues.
+    // The contexts of the devices are the first queues'.
     assert!(links(&second).unwrap().iter().all(|link| link.route == Route::Peer));
     assert_eq!(machine.counters().calls_of("cuCtxEnablePeerAccess"), 4);
     drop((first, second));

@@ -13,7 +13,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// A machine as `spec` says, with nothing on it.
+    /// A machine by `spec`, with nothing on it.
     pub(crate) fn new(spec: &str) -> Self {
         Self { session: driver::simulate(spec).unwrap() }
     }
@@ -32,7 +32,7 @@ impl Machine {
         self.session.counters()
     }
 
-    /// What the driver noticed besides result codes.
+    /// The driver's findings besides result codes.
     pub(crate) fn reports(&self) -> Vec<Report> {
         self.session.reports()
     }
@@ -71,7 +71,7 @@ pub(crate) fn scale(queue: &CudaQueue, words: &mut CudaMut<'_, u32>, factor: u32
         .output("words", words)
         .value("count", &(count as u64))
         .value("factor", &factor);
-    // SAFETY: the kernel touches the first `count` words, and the view has as many.
+    // SAFETY: the kernel touches the first `count` words, and the view has `count` words.
     unsafe { launch.launch() }
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn add(
     let count = sum.len();
     let launch = queue.kernel("test_add")?.cover(count).input("a", a).input("b", b);
     let launch = launch.output("sum", sum).value("count", &(count as u64));
-    // SAFETY: the kernel touches the first `count` words of each, and the tests give views of as many.
+    // SAFETY: the kernel touches the first `count` words of each, and the tests give views of `count` words.
     unsafe { launch.launch() }
 }
 
