@@ -19,7 +19,7 @@ use crate::{
     tasks::{self, Case},
 };
 
-/// Parts of 32 elements, of which two are on the device at once.
+/// Parts of 32 elements, at most two of them on the device at once.
 fn streamed() -> BatchConfig {
     BatchConfig { fit: Fit::Split, part: 32, slots: 2, ..BatchConfig::default() }
 }

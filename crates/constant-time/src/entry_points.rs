@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The start of a check's title, and what it runs with secret keys, shares or inputs.
+/// The start of a check's title, and the methods that it runs on secrets.
 const CHECKED: &[(&str, &[&str])] = &[
     ("deal and serialise", &["Dealer::insecure_from_seeds", "Dealer::deal", "KeyBundle::to_bytes"]),
     ("deal and serialise for given masks", &["Dealer::insecure_deal_for_masks"]),

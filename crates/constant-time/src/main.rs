@@ -1,9 +1,9 @@
 //! Runs every entry point of `pfss` that takes a secret with its secrets declared uninitialised, under valgrind's
 //! memcheck, which reports each branch and each address that depends on one. `cargo xtask constant-time` starts it.
 //!
-//! What is secret: the dealer's random stream, and with it every mask, seed and share it makes, and the parties' input
-//! shares. What a session sends becomes public at the point where it is sent. Planted leaks in the same run prove that
-//! the checker finds leaks.
+//! Secrets are the dealer's random stream, and with it every mask, seed and share derived from it, and the parties'
+//! input shares. Words sent in a session become public at the point where they are sent. Planted leaks in the same run
+//! prove that the checker finds leaks.
 //!
 //! `entry_points` lists every method of `pfss` that touches a secret with the check that runs it.
 //!
@@ -30,7 +30,7 @@ use std::{num::NonZeroUsize, process::ExitCode};
 use anyhow::{Context, Result, bail, ensure};
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
-/// What a check runs.
+/// The body of a check.
 type Run = Box<dyn FnOnce(&CpuQueue) -> Result<()>>;
 
 /// One entry point with secret arguments.

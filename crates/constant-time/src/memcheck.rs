@@ -34,8 +34,8 @@ const MEMCHECK: usize = 0x4d43_0000;
 fn request([code, first, second]: [usize; 3]) -> usize {
     let arguments = [code, first, second, 0, 0, 0];
     let mut answer = 0usize;
-    // SAFETY: the rotations add up to 128 and leave `rdi` as it was, the exchange changes nothing; valgrind, which knows
-    // the sequence, reads six words at `rax` and answers in `rdx`. It changes no memory, only what it knows about some.
+    // SAFETY: the rotations add up to 128 and leave `rdi` as it was, the exchange changes nothing; valgrind recognises
+    // the sequence, reads six words at `rax` and answers in `rdx`. It writes no memory, only its own shadow state.
     unsafe {
         core::arch::asm!(
             "rol rdi, 3",

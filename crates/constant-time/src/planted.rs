@@ -22,7 +22,9 @@ pub(crate) fn checks() -> Vec<Check> {
     ]
 }
 
-/// Leaks at the end of what the other checks run, which therefore carries secrets all the way.
+/// Leaks planted after the operations of other checks.
+///
+/// They prove that those operations carry secrets all the way.
 pub(crate) fn after_gates() -> Vec<Check> {
     vec![
         Check::leak("planted: a branch on a byte of a dealt key", |q| {

@@ -1,4 +1,4 @@
-//! What the parties compute, each with secret keys and secret input shares.
+//! Sessions of the parties, each with secret keys and secret input shares.
 
 use std::{thread, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What is dealt at once: keys of a gate for a number of elements, or a matrix triple.
+//! The unit of dealing: keys of a gate for a number of elements, or a matrix triple.
 
 use backend_api::ops::fss::FssOps;
 use pfss::{Dealer, Gate, KeyBundle, MatrixShape, MatrixTriple, Party, PfssError};

@@ -1,11 +1,11 @@
-//! What a model runs on: in the clear, on shares, or to see what it would need.
+//! Execution of a model: in the clear, on shares, or only to record its requirements.
 
 use crate::{Call, InferenceError};
 
-/// What a model runs on: in the clear, on shares, or to see what it would need.
+/// An executor of models: in the clear, on shares, or only to record their requirements.
 ///
-/// Local steps are the same words everywhere, since they are linear. An engine decides what public constants and
-/// weights look like, and what a step that involves the other party does.
+/// Local steps are the same words everywhere, since they are linear. An engine defines the form of public constants and
+/// weights, and the steps that involve the other party.
 pub trait Engine {
     /// This engine's words of the public constant `word`: the constant itself, or zero for the party that does not add
     /// it.
@@ -20,6 +20,6 @@ pub trait Engine {
     /// Runs a step.
     ///
     /// # Errors
-    /// As the engine says.
+    /// Engine-specific.
     fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError>;
 }

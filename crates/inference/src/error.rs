@@ -14,7 +14,7 @@ pub enum InferenceError {
     /// The weights do not match the architecture.
     #[error("weights: {reason}")]
     Parameters {
-        /// What is wrong with them.
+        /// The mismatch.
         reason: String,
     },
     /// The images have another number of pixels than the batch.
@@ -46,13 +46,13 @@ pub enum InferenceError {
     Count {
         /// The greatest batch.
         max: usize,
-        /// The number asked for.
+        /// The requested number.
         got: usize,
     },
     /// Keys do not fit the plan.
     #[error("keys: {reason}")]
     Keys {
-        /// What is wrong with them.
+        /// The mismatch.
         reason: String,
     },
     /// A folder of keys is not one, or is damaged.
@@ -60,13 +60,13 @@ pub enum InferenceError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The defect.
         reason: String,
     },
     /// The folder for new keys exists already.
     #[error("{} exists; keys go to a new folder", path.display())]
     Exists {
-        /// What is there already.
+        /// The existing path.
         path: PathBuf,
     },
     /// The folder's keys were used before, or are in use: a second use would reveal differences of secrets.

@@ -16,7 +16,7 @@ impl Keys {
         Ok(Self(keys.into_iter()))
     }
 
-    /// Whether keys are those of `plan`, of `party`, each of a deal of its own.
+    /// Checks that keys match `plan` and `party`, and that no deal occurs twice.
     pub(crate) fn check(plan: &Plan, party: Party, keys: &[Key]) -> Result<(), InferenceError> {
         let refused = |reason: String| InferenceError::Keys { reason };
         let expected = plan.deals().count();

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Call, Engine, InferenceError, Key, Model, Parameters, keys::Keys};
 
-/// What a party brings.
+/// A party's role and inputs.
 #[derive(Clone, Copy, Debug)]
 pub enum Role<'a> {
     /// Party 0: images in fixed point, `[count][pixels]`; learns the logits.
@@ -17,7 +17,7 @@ pub enum Role<'a> {
     Server(&'a Parameters),
 }
 
-/// What a party found and measured.
+/// The results and measurements of a party.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inferred {
     /// The logits, `[count][classes]`; only for the client.
@@ -71,7 +71,7 @@ impl Role<'_> {
 /// round. Only masked words are sent, and at the end the server's share of the logits.
 ///
 /// # Errors
-/// [`InferenceError::Keys`] or [`InferenceError::Pfss`] for keys that are not those of the plan and this party, before
+/// [`InferenceError::Keys`] or [`InferenceError::Pfss`] for keys that do not match the plan and this party, before
 /// anything is sent. As [`Role::check`] for inputs that do not fit, also before anything is sent.
 /// [`InferenceError::Pfss`] if the session fails.
 pub fn run<Q: FssOps, C: Channel>(

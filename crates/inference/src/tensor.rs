@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use pfss::{RangeError, SignedRange};
 
-/// Fraction bits of inputs, weights and activations. Products carry twice as many.
+/// Fraction bits of inputs, weights and activations. Products carry twice this number.
 pub const FRACTION_BITS: u32 = 12;
 
 /// The ring of all values.

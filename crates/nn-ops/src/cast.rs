@@ -15,7 +15,9 @@ pub enum Overflow {
     Infinite,
     /// They become the greatest finite value of their sign.
     Saturate,
-    /// They are an error, which says how many there are. The result is written all the same, and the device is waited for.
+    /// They cause an error with their count.
+    ///
+    /// The result is written all the same, and the device is waited for.
     Refuse,
 }
 

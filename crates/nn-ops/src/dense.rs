@@ -165,8 +165,9 @@ impl DensePlan {
         self.forward.launch(q, x, weight, Some(bias), y)
     }
 
-    /// Overwrites the layer's gradients with those for `d`, the gradient of the output before its activation, and `dx`, if
-    /// somebody needs it, with that of the input.
+    /// Overwrites the layer's gradients.
+    ///
+    /// `d` is the gradient of the output before its activation; `dx`, if given, receives the gradient of the input.
     ///
     /// # Errors
     /// As [`forward`](Self::forward).

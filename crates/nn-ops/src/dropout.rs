@@ -112,10 +112,12 @@ impl ElementwisePlan {
         Ok(q.dropout(linalg::Dropout { params: &dropout.params(site, step), state: None, x, y })?)
     }
 
-    /// Drops elements of x by the mask of a site and of the step of an optimiser that is under way: step 0 before its first one has
-    /// ended, and so on with those it took and left out. The number is read on the device, so that a recorded step of a training
-    /// drops other elements in each replay. Until [`Optimizer::step`] all calls have one mask, so that the same call on the gradient is the
-    /// backward pass.
+    /// Drops elements of x by the mask of a site and of an optimiser's current step.
+    ///
+    /// The current step is the number of steps that the optimiser has ended, taken or left out: 0 before the end of its
+    /// first step. The number is read on the device, so that a recorded step of a training drops other elements in each
+    /// replay. Until [`Optimizer::step`] all calls have one mask, so that the same call on the gradient is the backward
+    /// pass.
     ///
     /// # Errors
     /// As [`activate`](Self::activate).

@@ -3,7 +3,7 @@
 use backend_api::BackendError;
 use thiserror::Error;
 
-/// Why an operator refused its arguments, or what the device failed with.
+/// Why an operator refused its arguments, or the device's error.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum NnError {
@@ -56,7 +56,7 @@ pub enum NnError {
     TooManyAxes {
         /// The most axes.
         max: usize,
-        /// Axes asked for.
+        /// Requested axes.
         got: usize,
     },
     /// The operator cannot work on elements that lie like this.
@@ -68,7 +68,7 @@ pub enum NnError {
         tensor: &'static str,
         /// The strides, outermost axis first.
         strides: Vec<usize>,
-        /// What is wrong with them.
+        /// The defect.
         why: &'static str,
     },
     /// There is no such axis.
@@ -78,7 +78,7 @@ pub enum NnError {
         op: &'static str,
         /// Axes of the operand.
         rank: usize,
-        /// The axis asked for.
+        /// The requested axis.
         axis: usize,
     },
     /// There are no such indices along an axis.
@@ -88,7 +88,7 @@ pub enum NnError {
         op: &'static str,
         /// Length of the axis.
         len: usize,
-        /// First index asked for.
+        /// First requested index.
         start: usize,
         /// One more than the last.
         end: usize,
@@ -129,7 +129,7 @@ pub enum NnError {
         /// Elements in the view.
         got: usize,
     },
-    /// There are not as many values as a tensor has elements.
+    /// The number of values differs from a tensor's number of elements.
     #[error("`{op}` expected {tensor} of {expected} elements, got {got}")]
     Length {
         /// Name of the operator.
@@ -163,12 +163,12 @@ pub enum NnError {
         /// What does, if anything.
         got: Option<String>,
     },
-    /// A named tensor cannot be what it was taken for.
+    /// A named tensor does not fit its use.
     #[error("tensor `{name}`: {reason}")]
     NamedTensor {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The mismatch.
         reason: Box<NnError>,
     },
     /// A number of elements or an index does not fit the address space.

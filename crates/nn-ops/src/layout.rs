@@ -181,7 +181,7 @@ impl Layout {
     /// The same elements with the axes in another order: axis i of the result is axis `axes[i]`.
     ///
     /// # Errors
-    /// [`NnError::Rank`] unless there are as many axes, [`NnError::Axis`] if one is not there or named twice.
+    /// [`NnError::Rank`] for another number of axes, [`NnError::Axis`] if one is not there or named twice.
     pub fn permuted(&self, axes: &[usize]) -> Result<Self, NnError> {
         const OP: &str = "permute";
         if axes.len() != self.rank() {
@@ -222,7 +222,7 @@ impl Layout {
     /// and an axis that has length 1 or is missing stretches.
     ///
     /// # Errors
-    /// [`NnError::Broadcast`] if an axis has neither length 1 nor the length asked for.
+    /// [`NnError::Broadcast`] if an axis has neither length 1 nor the requested length.
     pub fn broadcast(&self, shape: &[usize]) -> Result<Self, NnError> {
         self.broadcast_by("broadcast", shape)
     }

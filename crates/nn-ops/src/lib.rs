@@ -7,7 +7,8 @@
 //!
 //! An operator overwrites its results, so that what they held does not matter. The exceptions say so: those named `_in_place`
 //! read what they write, those with `add` or `accumulat` in their name and the gradients of matrix products and of linear
-//! layers add to what is there (start them with zeros, or [`fill`] them), and [`axpby`] does as its factors say.
+//! layers add to the previous contents (start them with zeros, or [`fill`] them), and [`axpby`] does as its factors
+//! define.
 #![forbid(unsafe_code)]
 
 mod binary;

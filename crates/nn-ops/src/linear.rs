@@ -82,7 +82,7 @@ impl LinearPlan {
 /// Where the gradients of X, W and b go, each row-major with the shape of its operand.
 #[derive(Debug)]
 pub struct LinearGradients<'a, Q: GemmOps + 'a, T: Real> {
-    /// Gradient of X; `None` where nobody needs it (the first layer).
+    /// Gradient of X; `None` if it is not needed (the first layer).
     pub x: Option<TensorMut<'a, Q, T>>,
     /// Gradient of W.
     pub w: TensorMut<'a, Q, T>,

@@ -1,4 +1,4 @@
-//! Functions of single elements beside activations, choices between two, fills, and what of it works in place.
+//! Element-wise functions other than activations, selections, fills, and in-place variants.
 
 use backend_api::{
     Real,

@@ -54,8 +54,10 @@ impl GemmPlan {
         Self::of(OP, [("a", a), ("b", b), ("c", c)], Activation::Identity)
     }
 
-    /// A plan for `C += A B`. Leading axes of C may have length 1 or be missing where those of A and B do not: C then
-    /// receives the sum of the products along them, which is the gradient of a broadcast operand.
+    /// A plan for `C += A B`.
+    ///
+    /// Leading axes of C may have length 1 or be missing where the axes of A and B do not: C then receives the sum of
+    /// the products along them, which is the gradient of a broadcast operand.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -171,7 +173,7 @@ fn split(layout: &Layout) -> (&[usize], usize, usize) {
     (lead, last[0], last[1])
 }
 
-/// The strides of the last two axes, of which one is 1 unless its axis has one element.
+/// The strides of the last two axes; one of them is 1, unless its axis has one element.
 fn matrix(op: &'static str, (tensor, layout): Named<'_>) -> Result<MatrixStrides, NnError> {
     let (_, rows, cols) = split(layout);
     let last = &layout.strides()[layout.rank() - 2..];

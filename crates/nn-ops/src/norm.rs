@@ -8,7 +8,7 @@ use core_types::params::rows::NormParams;
 
 use crate::{Layout, NnError, TensorMut, TensorRef};
 
-/// What the backward pass of a normalisation needs from the forward pass.
+/// Values saved by the forward pass of a normalisation for its backward pass.
 pub struct NormSaved<'a, Q: RowOps + 'a, T: Real> {
     /// The input.
     pub x: TensorRef<'a, Q, T>,
@@ -138,8 +138,8 @@ impl NormPlan {
 
     /// `sum = x + r`, added in f32 and rounded, and [`layer_norm`](Self::layer_norm) of `sum`: a residual connection and
     /// the normalisation after it. A GPU reads each element once less than for the two alone, where rows fit in registers.
-    /// The gradients with respect to x and to r are both that of `layer_norm` with respect to `sum`, plus the gradient that
-    /// comes to `sum` from elsewhere.
+    /// The gradients with respect to x and to r both equal the gradient of `layer_norm` with respect to `sum`, plus the
+    /// gradient that reaches `sum` from elsewhere.
     ///
     /// # Errors
     /// As [`layer_norm`](Self::layer_norm).
@@ -162,8 +162,9 @@ impl NormPlan {
         Ok(q.add_layer_norm(AddLayerNorm { params: &self.params, x, r, gamma, beta, sum, y, stats })?)
     }
 
-    /// The gradients of [`layer_norm`](Self::layer_norm) by x and, where asked for, gamma and beta for the gradient g of the
-    /// loss by y.
+    /// The gradients of [`layer_norm`](Self::layer_norm) with respect to x, gamma and beta.
+    ///
+    /// `g` is the gradient of the loss with respect to y; the gradients of gamma and beta are optional.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout; [`NnError::Backend`] after that.
@@ -203,8 +204,9 @@ impl NormPlan {
         Ok(q.rms_norm(RmsNorm { params: &self.params, x, gamma, y, rstd })?)
     }
 
-    /// The gradients of [`rms_norm`](Self::rms_norm) with respect to x and, where asked for, gamma, given the gradient
-    /// g of the loss with respect to y.
+    /// The gradients of [`rms_norm`](Self::rms_norm) with respect to x and gamma.
+    ///
+    /// `g` is the gradient of the loss with respect to y; the gradient of gamma is optional.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout; [`NnError::Backend`] after that.

@@ -94,7 +94,7 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
         self.buffer
     }
 
-    /// Waits for the elements and brings them to the host, in row-major order.
+    /// Waits for the elements and copies them to the host, in row-major order.
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device.

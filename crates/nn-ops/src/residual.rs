@@ -1,4 +1,4 @@
-//! Residuals of low rank: what is left of a matrix when only its greatest singular values are kept.
+//! Low-rank residuals: matrices reduced to their greatest singular values.
 
 use backend_api::{
     Buffer, Queue,
@@ -58,7 +58,7 @@ impl<Q: Queue> CompressedResidual<Q> {
         &self.factors
     }
 
-    /// The elements of the factors, singular values included, by those of the residual.
+    /// Elements of the factors, with singular values, divided by the elements of the residual.
     #[must_use]
     pub fn compression_ratio(&self) -> f64 {
         let [compressed, whole] = self.elements;
@@ -128,8 +128,8 @@ impl ResidualPlan {
     /// elements, row-major, zeros at first.
     ///
     /// # Errors
-    /// As [`compress`](Self::compress); [`NnError::ViewTooShort`] if `error` is too short. What is refused by its shape
-    /// has changed nothing. A residual that is not finite leaves `error` so.
+    /// As [`compress`](Self::compress); [`NnError::ViewTooShort`] if `error` is too short. Errors of shapes change
+    /// nothing. A residual that is not finite leaves `error` not finite.
     pub fn compress_with_feedback<Q: FactorOps + GemmOps + ElementwiseOps>(
         &self,
         q: &Q,
@@ -147,8 +147,10 @@ impl ResidualPlan {
         self.apply(q, -1.0, compressed, TensorMut::new(error.view_mut(), layout)?)
     }
 
-    /// `w += alpha left diag(sigma) right^T`, without the matrix that the factors stand for. What the residual holds
-    /// for this is overwritten, its factors are not.
+    /// `w += alpha left diag(sigma) right^T`, without forming the product of the factors.
+    ///
+    /// Scratch memory in the
+    /// residual is overwritten, its factors are not.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] if w or the residual has another shape,

@@ -180,7 +180,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
         Ok(Self { view, layout })
     }
 
-    /// A view that is known to be as long as the layout reaches, which is that of a row-major tensor.
+    /// A view that is known to cover `layout`, the layout of a row-major tensor.
     pub(crate) fn whole(view: Mut<'a, Q, T>, layout: Layout) -> Self {
         Self { view, layout }
     }

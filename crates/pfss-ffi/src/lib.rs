@@ -1,15 +1,16 @@
-//! The C interface of `pfss`: what a program in C or C++ needs to deal keys for gates and to evaluate them as one of two
-//! parties, with the layouts of SUF's composite evaluation: a descriptor on its own, or many gates in a super-batch.
-//! `include/trefoil_pfss.h` is its header, `examples/composite.cpp` and `examples/batch.cpp` are programs that use it.
+//! The C interface of `pfss`: deals keys for gates and evaluates them as one of two parties, from C or C++.
+//!
+//! It follows the layouts of SUF's composite evaluation: a single descriptor, or many gates in a super-batch. The
+//! header is `include/trefoil_pfss.h`; `examples/composite.cpp` and `examples/batch.cpp` are programs that use it.
 //!
 //! # Conventions
 //!
-//! - Every function that can fail returns a [`Status`]; [`trefoil_pfss_last_error`] then says what was expected and
-//!   what came. Results go to the last arguments, which are written only on success.
+//! - Every function that can fail returns a [`Status`]; [`trefoil_pfss_last_error`] then describes the expected and the
+//! received value. Results go to the last arguments, which are written only on success.
 //! - Handles are opaque and belong to the caller, who frees each once with the function named after it; freeing null
 //!   does nothing. A handle must not be used by two threads at once, but may move between threads.
-//! - An array is a pointer and a number of elements, which is checked against what the call needs. An empty array may
-//!   be null.
+//! - An array is a pointer and a number of elements, which is checked against the size that the call needs. An empty
+//! array may be null.
 //! - Anything with `hat` in its name is public: masked inputs `hatx = x + r`, and masked outputs `haty = y + r_out`,
 //!   meant to be opened. Shares of `y` and of bits add up to the secrets themselves.
 //! - No panic crosses the boundary: it becomes [`Status::TREFOIL_PFSS_INTERNAL`].
@@ -18,10 +19,10 @@
 //!
 //! # Safety
 //!
-//! What every function requires of its caller: each pointer is null, or points at as many initialised elements as the
-//! number next to it says (for results: at as much writable memory that nothing else refers to), or is a live handle
-//! from this interface. Null, misalignment and impossible lengths are refused; whether the memory is there cannot be
-//! checked.
+//! Every function requires from its caller: each pointer is null, or points at initialised elements whose number is
+//! given by the argument next to it (for results: at writable memory of that size without other references), or is a
+//! live handle from this interface. Null, misalignment and impossible lengths are refused; whether the memory is there
+//! cannot be checked.
 
 #![allow(missing_debug_implementations, reason = "handles are opaque and hold secrets")]
 

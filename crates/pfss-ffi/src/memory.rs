@@ -7,14 +7,14 @@ use crate::status::Failure;
 /// The array that `data` points at.
 ///
 /// # Safety
-/// As said at the top of the crate: unless refused, `data` points at `len` initialised elements that nobody writes meanwhile.
+/// As said at the top of the crate: unless refused, `data` points at `len` initialised elements, not written meanwhile.
 pub(crate) unsafe fn array<'a, T>(what: &str, data: *const T, len: usize) -> Result<&'a [T], Failure> {
     check(what, data, len)?;
     // SAFETY: not null, aligned, no longer than memory can be; the rest is the caller's promise.
     Ok(if len == 0 { &[] } else { unsafe { slice::from_raw_parts(data, len) } })
 }
 
-/// Copies `from` to where `data` points, which must have room for exactly as many elements.
+/// Copies `from` to the array at `data`, whose length `len` must equal the length of `from`.
 ///
 /// # Safety
 /// As said at the top of the crate: unless refused, `data` points at `len` writable elements that nothing else refers to.
@@ -56,7 +56,7 @@ pub(crate) unsafe fn put_handle<T>(what: &str, value: T, to: *mut *mut T) -> Res
 /// As said at the top of the crate: unless null, `handle` came from [`put_handle`] with this type, was not freed, and is in no other use.
 pub(crate) unsafe fn handle<'a, T>(what: &str, handle: *mut T) -> Result<&'a mut T, Failure> {
     check(what, handle, 1)?;
-    // SAFETY: a live handle that nobody else uses, by the caller's promise.
+    // SAFETY: a live handle without other users, by the caller's promise.
     Ok(unsafe { &mut *handle })
 }
 

@@ -1,11 +1,11 @@
-//! Shares of a descriptor's bits, and what is left of shares when they are freed.
+//! Shares of a descriptor's bits, and wiping of shares when they are freed.
 
 use pfss::{SufBools, SufShares, batch::Shares};
 use zeroize::Zeroize;
 
 use crate::status::Failure;
 
-/// Refuses words under masks where those themselves are asked for, and the other way round.
+/// Rejects masked words if bare words are expected, and the other way round.
 pub(crate) fn unless_masked(masked: bool, expected: bool) -> Result<(), Failure> {
     match (masked, expected) {
         (true, false) => Err(Failure::state("the output words come under masks: ask for shares of haty")),

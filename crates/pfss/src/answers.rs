@@ -21,7 +21,7 @@ pub(crate) struct Program {
     terms: Vec<Term>,
 }
 
-/// One predicate: `P` at some points, `<msb(r)>` if asked for, and public bits, all added up.
+/// One predicate: the sum of `P` at some points, optionally `<msb(r)>`, and public bits.
 struct Term {
     points: Vec<usize>,
     msb_of_mask: bool,
@@ -106,7 +106,7 @@ impl Program {
         program
     }
 
-    /// What is subtracted from `x_hat` at each point.
+    /// The offset subtracted from `x_hat` at each point.
     pub(crate) fn offsets(&self) -> &[u64] {
         &self.offsets
     }
@@ -134,7 +134,7 @@ impl Program {
         sums
     }
 
-    /// For each predicate whether its shares take those of the mask's top bit as well.
+    /// For each predicate, whether its shares include the shares of the mask's top bit.
     pub(crate) fn with_msb(&self) -> impl Iterator<Item = bool> {
         self.terms.iter().map(|term| term.msb_of_mask)
     }
@@ -172,7 +172,7 @@ impl Program {
         match bit {
             PublicBit::One => vec![always],
             PublicBit::Below { bound } => vec![below(0, bound, self.domain)],
-            // not below what is left of the ring past the interval
+            // `x_hat - end` is not below `start - end`, the part of the ring outside the interval
             PublicBit::Ordered { start, end } => vec![below(ring.neg(end), ring.sub(start, end), ring), always],
             // the top bit is clear in the lower half
             PublicBit::Top { c, flip } => {

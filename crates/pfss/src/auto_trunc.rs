@@ -2,7 +2,7 @@
 
 use crate::{GapCert, Gate, PfssError, RangeError, SignedRange, Task};
 
-/// What a graph says about the range of a secret signed value.
+/// A graph's claim about the range of a secret signed value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RangeClaim {
     /// Nothing.
@@ -14,7 +14,7 @@ pub enum RangeClaim {
     Proof(SignedRange),
 }
 
-/// The gate that computes `floor(x / 2^f)` for a signed `x`, chosen from what is proven about `x`.
+/// The gate for `floor(x / 2^f)` of a signed `x`, chosen from the proven range of `x`.
 ///
 /// A proof of `-2^(n-2) <= x < 2^(n-2)` selects the gap shift, which compares `f` bits only. Everything else, a hint
 /// included, selects the exact shift. Truncation without the carry, which is off by one at random and cannot be

@@ -1,6 +1,6 @@
 //! Which public points of one key are evaluated together.
 //!
-//! Points at most `2^w` apart have at most two prefixes of `n - w` bits, whatever the masked input: those of two
+//! Points at most `2^w` apart have at most two prefixes of `n - w` bits, whatever the masked input: the prefixes of two
 //! neighbouring blocks. The ops walk to both once, and from there walk only the lower levels to each point, which takes
 //! `2 (n - w) + m (w - leaf)` levels for `m` points instead of `m (n - leaf)`. The plan is made from the offsets alone,
 //! so the schedule is the same for every mask.
@@ -14,7 +14,7 @@ use crate::gate::Tree;
 pub(crate) struct Cluster {
     /// The width of the window that holds them; the width of all points for points that share nothing.
     pub(crate) window: u32,
-    /// Positions of their offsets among those of the tree, the first of the window first.
+    /// Positions of their offsets in the tree's list of offsets, the first of the window first.
     pub(crate) points: Vec<usize>,
 }
 
@@ -32,7 +32,7 @@ impl Clusters {
         let (bits, leaf) = (tree.bits(), tree.leaf());
         let circle = Circle::new(bits, offsets);
         let plans = (leaf..bits).map(|most| Self { clusters: circle.cut(leaf, most), tree });
-        // among plans of equal work, that of the fewest calls
+        // among plans of equal work, the plan with the fewest calls
         let best = plans.min_by_key(|plan| (plan.levels(), plan.clusters.len()));
         best.unwrap_or_else(|| Self { clusters: apart(bits, circle.order), tree })
     }
@@ -90,7 +90,7 @@ impl Points {
         self.tree
     }
 
-    /// What is subtracted from the masked input at each point, in the order of evaluation.
+    /// The offset subtracted from the masked input at each point, in the order of evaluation.
     pub(crate) fn offsets(&self) -> &[u64] {
         &self.offsets
     }

@@ -18,7 +18,7 @@ pub enum PfssError {
         min: u32,
         /// Largest width.
         max: u32,
-        /// The width asked for.
+        /// The requested width.
         got: u32,
     },
     /// The shift is not usable by the gate.
@@ -28,7 +28,7 @@ pub enum PfssError {
         kind: GateKind,
         /// Largest shift for this ring width.
         max: u32,
-        /// The shift asked for.
+        /// The requested shift.
         got: u32,
     },
     /// The degree or the number of masked bits is above the cap.
@@ -40,7 +40,7 @@ pub enum PfssError {
         what: &'static str,
         /// The cap.
         max: u32,
-        /// The value asked for.
+        /// The requested value.
         got: u32,
     },
     /// A constant of a predicate, interval or table is outside its ring.
@@ -76,7 +76,7 @@ pub enum PfssError {
     /// Host slices that must have the same length do not.
     #[error("expected {expected} {what}, got {got}")]
     Length {
-        /// What is counted.
+        /// Name of the counted items.
         what: &'static str,
         /// Elements expected.
         expected: usize,
@@ -86,7 +86,7 @@ pub enum PfssError {
     /// The bundle holds keys of another gate.
     #[error("expected keys for {expected}, got {got}")]
     Kind {
-        /// The gate asked for.
+        /// The requested gate.
         expected: GateKind,
         /// The gate of the bundle.
         got: GateKind,
@@ -161,7 +161,7 @@ pub enum PfssError {
     /// A descriptor or program is refused.
     #[error(transparent)]
     Suf(#[from] SufError),
-    /// A range is not what a gate needs.
+    /// A range does not meet a gate's requirements.
     #[error(transparent)]
     Range(#[from] RangeError),
     /// A key bundle is malformed.

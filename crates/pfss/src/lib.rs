@@ -43,12 +43,12 @@
 //!
 //! [`Gate::cost`] states the bytes, AES blocks, opened bits and rounds of each gate.
 //!
-//! # What is protected, and from whom
+//! # Threat model
 //!
 //! - The model is two parties that follow the protocol and do not pool what they see (semi-honest, non-colluding), and
 //!   a trusted dealer that goes offline afterwards and sends each bundle only to its own party. A party that deviates
 //!   can make results wrong, and nothing detects that. Channels neither encrypt nor authenticate.
-//! - What is public: which gates run on how many elements, all constants of predicates and intervals, descriptors and
+//! - Public are: which gates run on how many elements, all constants of predicates and intervals, descriptors and
 //!   tables, lengths of rows, and every size. Sizes never depend on masks or on data.
 //! - Every element has its own uniform mask, and every opened bit its own masking bit. Bundles are used once: masking
 //!   takes the bundle by value, and a process refuses a nonce that it has seen. Using a copy of the bytes in a second
@@ -75,11 +75,11 @@
 //! - A later repository, `SUF_new` (report of 2026-01-20), states one mask per wire and DPF lookups inside SIGMA, with
 //!   end-to-end figures for whole models. Non-linear functions are tables of at most 16 input bits there.
 //!
-//! Timings and key sizes of the first are not comparable with those of this crate, which pays for the AES of every tree
-//! level and a mask per element. Those of the second are for whole models on two GPUs, at the accuracy of its tables;
-//! `docs/pfss.md` quotes them. This crate has no GPU figures to compare with them.
+//! Timings and key sizes of the first are not comparable with this crate, which pays for the AES of every tree level
+//! and a mask per element. The second reports whole models on two GPUs, at the accuracy of its tables;
+//! `docs/pfss.md` quotes its figures. This crate has no GPU figures to compare with them.
 #![forbid(unsafe_code)]
-// Of the plain copies that clippy.toml names, each is of something public and says so; all others are of secrets.
+// Plain copies, which clippy.toml disallows, are for public data only and marked as such; all others are of secrets.
 #![deny(clippy::disallowed_methods)]
 
 mod answers;

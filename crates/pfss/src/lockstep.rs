@@ -7,7 +7,7 @@ use crate::{GateKind, KeyBundle, MaskedKeys, Party, Pending, PfssError, SufShare
 /// Runs `task` for both parties in this process, step by step, without threads or a channel: for tests, examples and
 /// measurements. Party 0 comes first in every pair.
 ///
-/// Returns both parties' shares, equal bit for bit to those of two [`Session`](crate::Session)s with the same bundles.
+/// Returns both parties' shares, bit for bit as two [`Session`](crate::Session)s compute them from the same bundles.
 ///
 /// # Errors
 /// [`PfssError::WrongParty`] if a bundle is in the other's place, [`PfssError::NonceMismatch`] if the bundles are not
@@ -22,8 +22,7 @@ pub fn run_lockstep<Q: FssOps>(
 }
 
 /// [`run_lockstep`], with `watch` called with all bits and words that become public, before they are used: the opened
-/// masked inputs, then each party's part of what is opened later. A check for secret-dependent timing needs to know
-/// these.
+/// masked inputs, then each party's part of later openings. A check for secret-dependent timing needs them.
 ///
 /// # Errors
 /// As [`run_lockstep`].
@@ -47,7 +46,7 @@ pub fn run_lockstep_watched<Q: FssOps>(
     exchange(q, zero, one, &mut watch)
 }
 
-/// Gives each party what the other sends.
+/// Exchanges the parties' messages, and finishes both gates.
 fn exchange<Q: FssOps, T>(
     q: &Q,
     zero: Pending<T>,

@@ -4,7 +4,9 @@ use thiserror::Error;
 
 use crate::{Gate, PfssError, SignedRange, Task, suf::SufProgram};
 
-/// A gate with everything public that its evaluation needs besides keys: what the dealer and both parties agree on.
+/// A gate with all public parameters of its evaluation.
+///
+/// The dealer and both parties agree on them.
 ///
 /// Unlike a [`Task`] it owns its contents, so it can be read from a file or come from another language. It covers gates
 /// on one secret with additive results, and descriptors.
@@ -26,11 +28,11 @@ pub struct Operation {
     kind: Kind,
 }
 
-/// What is computed with the keys of the gate.
+/// The computation that uses the keys of the gate.
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
     Task(Task<'static>),
-    /// [`Task::Lut`] of a table of its own.
+    /// [`Task::Lut`] of an owned table.
     Lut(Vec<u64>),
     /// The function of the gate's descriptor.
     Suf,

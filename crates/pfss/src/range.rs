@@ -64,7 +64,7 @@ pub enum RangeError {
     /// The shift is not below 64.
     #[error("expected a shift below 64, got {f}")]
     Shift {
-        /// The shift asked for.
+        /// The requested shift.
         f: u32,
     },
 }

@@ -14,8 +14,9 @@ use crate::{
 
 /// Bytes of the step digest at the start of every message.
 const DIGEST_BYTES: usize = 16;
-/// The first byte of a transcript record says what kind it is. The bytes after it tell where the record ends, so no two
-/// sequences of records have the same bytes.
+/// Kinds of transcript records: the first byte of a record.
+///
+/// The bytes after it determine where the record ends, so no two sequences of records have the same bytes.
 const KEYS: u8 = 1;
 const DIGEST: u8 = 2;
 const MESSAGE: u8 = 3;
@@ -38,7 +39,7 @@ pub struct Traffic {
 /// [`ChannelError::Step`] instead of wrong results.
 ///
 /// Inputs are additive shares modulo `2^n` of the gate's ring; bits above are ignored. Outputs are shares again: of the
-/// results themselves, which nobody has to see, or of results under masks if a gate has
+/// results themselves, which need not be opened, or of results under masks if a gate has
 /// [masked outputs](Gate::with_masked_outputs).
 #[derive(Debug)]
 pub struct Session<C> {
@@ -208,7 +209,7 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// Shares of a descriptor's outputs. One round, followed by those of
+    /// Shares of a descriptor's outputs. One round, followed by the rounds of
     /// [`SufProgram::rounds`](crate::suf::SufProgram::rounds).
     ///
     /// # Errors
@@ -237,7 +238,7 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// Opens what a descriptor asks for, round by round.
+    /// Opens the bits that a descriptor needs, round by round.
     fn finish_suf<Q: FssOps>(&mut self, q: &Q, mut step: SufStep) -> Result<SufShares, PfssError> {
         loop {
             step = match step {
@@ -330,7 +331,7 @@ impl<C: Channel> Session<C> {
         wire::finish_opening(q, pending, &theirs)
     }
 
-    /// Tells the channel what is public from here on, because both parties have sent their parts of it.
+    /// Reports newly public values to the channel, once both parties have sent their parts.
     pub(crate) fn opened(&self, bits: &[u32], words: &[u64]) {
         self.channel.opened_bits(bits);
         self.channel.opened_words(words);

@@ -33,7 +33,7 @@ impl<'q, Q: Queue, T: Element> Staged<'q, Q, T> {
 
 impl<Q: Queue, T: Element> Drop for Staged<'_, Q, T> {
     fn drop(&mut self) {
-        // A queue that cannot clear any more has lost its memory, and its next op says so.
+        // A queue that can no longer clear a buffer has lost its memory, and its next op returns that error.
         let _ = self.q.clear(self.buffer.view_mut());
     }
 }

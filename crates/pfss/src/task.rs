@@ -1,4 +1,4 @@
-//! What is computed with the keys of a gate, and the public facts of it.
+//! The computation that uses the keys of a gate, and its public facts.
 
 use crate::{GapCert, GateKind, Predicate, SignedRange};
 
@@ -25,7 +25,7 @@ pub enum Task<'a> {
     ReluArs,
     /// `table[x]` for a public table; keys of [`Gate::lut`](crate::Gate::lut).
     Lut(&'a [u64]),
-    /// Predicates as 0 or 1, `[predicates][count]`; predicate keys with as many masks.
+    /// Predicates as 0 or 1, `[predicates][count]`; predicate keys with one mask per predicate.
     Predicates(&'a [Predicate]),
 }
 

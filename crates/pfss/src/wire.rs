@@ -11,7 +11,7 @@ use crate::{ChannelError, Pending, PfssError};
 /// Elements that are packed at once: this bounds device memory and does not change results. Whole words for every ring.
 pub(crate) const PACKED_AT_ONCE: usize = 1 << 15;
 
-/// What a gate opens: its masked bits, then its masked words.
+/// Encodes the opening of a gate: its masked bits, then its masked words.
 pub(crate) fn opening_to_bytes<Q: FssOps, T>(q: &Q, pending: &Pending<T>) -> Result<Vec<u8>, PfssError> {
     let mut bytes = bits_to_bytes(pending.masked_bits(), pending.count());
     bytes.extend(words_to_bytes(q, pending.word_ring(), pending.masked_words())?);

@@ -1,4 +1,4 @@
-//! Descriptors: what they mean, what is refused, and that bytes and descriptors correspond one to one.
+//! Descriptors: their meaning, the errors, and that bytes and descriptors correspond one to one.
 
 use pfss::{
     Ring,
@@ -157,7 +157,7 @@ fn bytes_and_descriptors_correspond_one_to_one() {
         for value in 0..=255 {
             let mut changed = bytes.clone();
             changed[at] = value;
-            // refused, or another descriptor that says just these bytes
+            // rejected, or another descriptor that encodes exactly these bytes
             if let Ok(other) = SufDesc::from_bytes(&changed) {
                 assert_eq!(other.to_bytes(), changed, "byte {at} = {value}");
                 assert_eq!(other == desc, changed == bytes);

@@ -102,7 +102,7 @@ fn a_function_over_channels_sends_what_its_cost_says() {
     let plain: Vec<i64> = values.iter().map(|&x| f.eval(x)).collect();
     assert_eq!(open(&[a.0, b.0]), plain);
     let cost = gates.cost();
-    // 16 fitted pieces and two tails, of which the first piece opens nothing, and the carry of the shift
+    // 16 fitted pieces, the first of them without an opening, two tails, and the carry of the shift
     assert_eq!((cost.masked_bits, cost.rounds), (17 + 1, 4));
     let bytes = 100 * cost.input_bits / 8 + 13 * cost.masked_bits + 16 * cost.rounds;
     assert_eq!((a.1.sent_bytes, a.1.rounds), (bytes, cost.rounds));

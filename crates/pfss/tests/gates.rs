@@ -224,7 +224,7 @@ fn products_are_exact_for_every_pair_of_factors() {
         let (mine, zero) = zero.mask_factors(x, y).unwrap();
         let zeros = vec![0; x.len()]; // party 1's shares of the factors
         let (theirs, one) = one.mask_factors(&zeros, &zeros).unwrap();
-        // sums that nobody has reduced
+        // unreduced sums
         let opened: Vec<u64> = mine.iter().zip(&theirs).map(|(&a, &b)| a.wrapping_add(b)).collect();
         let (a, b) = (zero.eval_product(&opened).unwrap(), one.eval_product(&opened).unwrap());
         for (e, (&x, &y)) in x.iter().zip(y).enumerate() {

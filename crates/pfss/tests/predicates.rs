@@ -3,7 +3,7 @@
 use crate::common::Batch;
 use pfss::{Dealer, Gate, GateKind, Interval, Party, PfssError, Predicate, Ring, SignedRange};
 
-/// What a predicate means for the secret `x` under the mask `r`.
+/// The meaning of a predicate for the secret `x` under the mask `r`.
 fn plain(ring: Ring, f: u32, predicate: Predicate, x: u64, r: u64) -> bool {
     let low = |v: u64, bits: u32| if bits == 0 { 0 } else { v & (u64::MAX >> (64 - bits)) };
     let wraps =

@@ -166,7 +166,7 @@ fn a_bundle_is_refused_a_second_time_even_when_read_again_from_its_bytes() {
     assert_eq!(run_lockstep(&q, Task::Relu, [again(0), again(1)], [&[3], &[4]]), Err(reused));
 }
 
-/// What is refused before anything is masked spends nothing.
+/// Inputs rejected before masking do not spend the bundle.
 #[test]
 fn a_bundle_that_was_refused_for_its_inputs_still_serves() {
     let q = runtime::cpu().unwrap();

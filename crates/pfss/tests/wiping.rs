@@ -1,6 +1,6 @@
 //! No key material is left in freed memory.
 //!
-//! The allocator is that of the whole test program. Tests that watch it run in separate processes.
+//! The allocator serves the whole test program. Tests that watch it run in separate processes.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -25,7 +25,7 @@ thread_local! {
     static ASKED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The bytes that the current thread asked for so far.
+/// The bytes allocated by the current thread so far.
 pub(crate) fn asked_bytes() -> usize {
     ASKED.with(Cell::get)
 }

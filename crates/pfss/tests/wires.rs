@@ -1,4 +1,4 @@
-//! Gates whose outputs come under masks: opening them is safe, and what is opened is the next gate's input.
+//! Gates with masked outputs: opening them is safe, and the opened word is the next gate's input.
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ fn masks(wire: &Wire) -> Vec<u64> {
     let (whole, zeros) = ([pfss::Interval { start: 0, end: None }], vec![0; wire.count()]);
     let [a, b] =
         bundles.map(|bundle| bundle.with_open_inputs().unwrap().eval_interval_powers(&q, &whole, &zeros).unwrap());
-    // after the powers (-r)^0 come those of (-r)^1
+    // the powers (-r)^0 come first, then the powers (-r)^1
     (wire.count()..2 * wire.count()).map(|at| wire.ring().neg(wire.ring().add(a[at], b[at]))).collect()
 }
 
@@ -159,7 +159,9 @@ fn products_mask_their_output_and_take_two_wires() {
     expect(&square, &sums(square.ring(), [&a, &b]), &wires[0], |x| (x >> 1) * (x >> 1));
 }
 
-/// ReLU once, and on what it opens a shift and a table: three gates, and one opening between them.
+/// Evaluates ReLU once, and a shift and a table on its opened output.
+///
+/// Three gates, and one opening between them.
 fn circuit(
     channel: MemoryChannel,
     [relu, shift, table]: [KeyBundle; 3],

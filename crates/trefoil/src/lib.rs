@@ -64,8 +64,8 @@
 //!
 //! # Features
 //!
-//! `cuda`, off by default, brings the backends `gpu` and `sim`. It is the feature of [`runtime`], whose documentation
-//! says what it needs at build time.
+//! `cuda`, off by default, adds the backends `gpu` and `sim`. It is the feature of [`runtime`], whose documentation
+//! lists its build requirements.
 #![forbid(unsafe_code)]
 
 pub mod prelude;

@@ -72,7 +72,7 @@ fn shuffled(set: &Digits, rng: &mut ChaCha8Rng) -> (Vec<f32>, Vec<u32>) {
     (images, order.iter().map(|&i| u32::from(set.labels[i])).collect())
 }
 
-/// How many images' largest logit is that of their label.
+/// Number of images whose largest logit belongs to their label.
 fn correct(logits: &[f32], set: &Digits) -> usize {
     let best = |row: &[f32]| (0..CLASSES).max_by(|&a, &b| row[a].total_cmp(&row[b]));
     logits.chunks_exact(CLASSES).zip(&set.labels).filter(|(row, label)| best(row) == Some(usize::from(**label))).count()

@@ -44,7 +44,9 @@ const LAYERS: [(&str, [usize; 2]); 5] = [
     ("head", [WIDTH, CLASSES]),
 ];
 
-/// What the backward pass needs: activations of `count` images, row-major `[count][position][feature]`.
+/// Activations for the backward pass of `count` images.
+///
+/// Row-major `[count][position][feature]`.
 struct Trace<Q: Queue> {
     count: usize,
     embedded: Q::Buf<f32>,
@@ -241,7 +243,7 @@ impl<Q: LinalgOps + 'static> Network<Q> {
         Ok(y)
     }
 
-    /// Computes the gradients of a layer for that of its output, `g`; gives that of its input.
+    /// Computes a layer's gradients from its output gradient `g`; returns its input gradient.
     fn differentiate(&mut self, q: &Q, layer: Dense, x: &Q::Buf<f32>, g: &Q::Buf<f32>) -> Result<Q::Buf<f32>, NnError> {
         let plan = layer.plan(x.len() / layer.inputs(), Activation::Identity)?;
         let mut dx = q.alloc::<f32>(plan.input().numel())?;
@@ -278,7 +280,7 @@ impl<Q: LinalgOps + 'static> Network<Q> {
     }
 }
 
-/// The gradient of queries, keys and values for that of the mixed values.
+/// The gradient of queries, keys and values, given the gradient of the mixed values.
 fn attention_backward<Q: LinalgOps>(q: &Q, trace: &Trace<Q>, mixed: &Q::Buf<f32>) -> Result<Q::Buf<f32>, NnError> {
     let count = trace.count;
     let grid = [count, HEADS, POSITIONS, POSITIONS];

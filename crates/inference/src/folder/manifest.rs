@@ -1,4 +1,4 @@
-//! The file of a key folder that says what its keys are for.
+//! The manifest of a key folder, which describes the purpose of its keys.
 
 use serde::{Deserialize, Serialize};
 

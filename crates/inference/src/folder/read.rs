@@ -40,8 +40,8 @@ impl KeyFolder {
     ///
     /// # Errors
     /// [`InferenceError::Used`] if it was used before, [`InferenceError::OtherParty`] if it is the other party's,
-    /// [`InferenceError::Folder`] or [`InferenceError::Pfss`] if anything in it is not what the manifest and the plan
-    /// say, [`InferenceError::Io`] if it cannot be read.
+    /// [`InferenceError::Folder`] or [`InferenceError::Pfss`] if anything in it differs from the manifest and the plan,
+    /// [`InferenceError::Io`] if it cannot be read.
     pub fn open(path: &Path, party: Party, mut progress: impl FnMut(&str)) -> Result<Self, InferenceError> {
         let refused = |reason: String| InferenceError::Folder { path: path.to_owned(), reason: one_line(&reason) };
         let manifest = Self::manifest(path)?;

@@ -38,8 +38,8 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 /// Makes the folder `out` with what `fill` writes, whole or not at all. Only its owner may enter it.
 ///
 /// # Errors
-/// [`InferenceError::Exists`] if `out` does, [`InferenceError::Folder`] if its name begins as those of unfinished folders do,
-/// [`InferenceError::Io`], and the errors of `fill`.
+/// [`InferenceError::Exists`] if `out` exists, [`InferenceError::Folder`] if its name has the prefix of unfinished
+/// folders, [`InferenceError::Io`], and the errors of `fill`.
 pub fn whole_folder<T>(out: &Path, fill: impl FnOnce(&Path) -> Result<T, InferenceError>) -> Result<T, InferenceError> {
     if is_unfinished(out) {
         let reason = format!("expected a name that does not begin with `{PREFIX}`");

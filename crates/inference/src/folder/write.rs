@@ -14,8 +14,10 @@ use super::{
 };
 use crate::{InferenceError, Key, Model, tls::Identity};
 
-/// Deals keys for one batch and writes `out/party0` for the client and `out/party1` for the server, each with a
-/// certificate of its own. `progress` is told each step before it is dealt.
+/// Deals keys for one batch, and writes them to folders.
+///
+/// `out/party0` is for the client and `out/party1` for the server. Each folder has its own certificate. `progress` is
+/// called with each step before it is dealt.
 ///
 /// As [`whole_folder`] makes them, there are two complete folders or none. Whoever runs this is the dealer: trusted, and
 /// gone afterwards.

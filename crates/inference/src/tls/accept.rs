@@ -10,11 +10,11 @@ use std::{
 
 use super::{Endpoint, TlsChannel, TlsError, crowd::Crowd};
 
-/// Time between two looks for a peer while nobody shakes hands.
+/// Time between two checks for a peer while no handshake is in progress.
 const POLL: Duration = Duration::from_millis(20);
-/// Time between two looks at those who shake hands.
+/// Time between two checks of the handshakes in progress.
 const STEP: Duration = Duration::from_millis(2);
-/// Most connections accepted between two looks at those who shake hands.
+/// Most connections accepted between two checks of the handshakes in progress.
 const BURST: usize = 64;
 
 impl Endpoint<'_> {

@@ -24,11 +24,13 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(
 const ATTEMPT: Duration = Duration::from_secs(1);
 
 impl Endpoint<'_> {
-    /// Connects to a party that listens. While nobody answers, and where an answer breaks off or stands still for 10
-    /// seconds before the other side has proven itself, it tries the next address, and all again until the idle limit.
+    /// Connects to a listening party.
+    ///
+    /// If there is no answer, or an answer breaks off or stalls for 10 seconds before the other side has proven itself,
+    /// it tries the next address, and repeats all addresses until the idle limit.
     ///
     /// # Errors
-    /// [`TlsError::NoPeer`] if nobody goes through with a handshake in that time. [`TlsError::WrongCertificate`],
+    /// [`TlsError::NoPeer`] if no handshake completes in that time. [`TlsError::WrongCertificate`],
     /// [`TlsError::Handshake`] or [`TlsError::Channel`] if the peer is not the one expected, or does not want this one,
     /// and no other address is better. [`TlsError::Identity`] or [`TlsError::Local`] if the fault is on this side.
     pub fn connect(&self, address: impl ToSocketAddrs) -> Result<TlsChannel, TlsError> {

@@ -1,4 +1,4 @@
-//! The handshakes of strangers that are under way at once, and how many there may be.
+//! Concurrent handshakes with unauthenticated peers, and the limit on their number.
 
 use std::{net::TcpStream, sync::Arc, time::Instant};
 

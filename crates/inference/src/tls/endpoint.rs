@@ -38,7 +38,7 @@ impl Endpoint<'_> {
         Ok(StreamChannel::over(self.party, stream, &self.protocol, MAX_MESSAGE_BYTES)?)
     }
 
-    /// What a side that connects offers and accepts.
+    /// The TLS configuration of a connecting side.
     pub(super) fn client(&self) -> Result<(Arc<ClientConfig>, Refusals), TlsError> {
         let (provider, pinned, refusals) = self.pinned();
         let (chain, key) = self.identity.parts();
@@ -53,7 +53,7 @@ impl Endpoint<'_> {
         Ok((Arc::new(config.map_err(of_identity)?), refusals))
     }
 
-    /// What a side that listens offers and accepts.
+    /// The TLS configuration of a listening side.
     pub(super) fn server(&self) -> Result<(Arc<ServerConfig>, Refusals), TlsError> {
         let (provider, pinned, refusals) = self.pinned();
         let (chain, key) = self.identity.parts();

@@ -14,15 +14,15 @@ pub enum TlsError {
     WrongCertificate {
         /// The fingerprint that this side was given.
         expected: Fingerprint,
-        /// That of the peer's certificate.
+        /// The fingerprint of the peer's certificate.
         got: Fingerprint,
     },
-    /// The TLS handshake failed; a peer that refuses this side's certificate says so here.
+    /// The TLS handshake failed, also if the peer refuses this side's certificate.
     #[error("{doing}: {reason}")]
     Handshake {
         /// What was being done.
         doing: &'static str,
-        /// What the connection said.
+        /// The reason given by the connection.
         reason: String,
     },
     /// The connection was not made, broke off, or stalled too long before the peer had proven itself.
@@ -30,7 +30,7 @@ pub enum TlsError {
     Lost {
         /// What was being done.
         doing: &'static str,
-        /// What the system said, or which time limit ran out.
+        /// The system's error, or the time limit that ran out.
         reason: String,
     },
     /// This side's system refused.
@@ -38,21 +38,21 @@ pub enum TlsError {
     Local {
         /// What was being done.
         doing: &'static str,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
-    /// Nobody could be connected to, or nobody came, in time.
+    /// No connection was made, or no peer connected, in time.
     #[error("no peer within {seconds} s{}{last}", if last.is_empty() { "" } else { "; " })]
     NoPeer {
         /// How long this side waited.
         seconds: u64,
-        /// Why the last one that came was refused, or what the last attempt failed with; empty if nobody came.
+        /// Why the last peer was refused or the last attempt failed; empty if no peer connected.
         last: String,
     },
     /// A key or certificate cannot be made or used.
     #[error("identity: {reason}")]
     Identity {
-        /// What is wrong with it.
+        /// The defect.
         reason: String,
     },
     /// The handshake of the protocol inside failed.

@@ -1,4 +1,4 @@
-//! The digest by which a party knows the certificate of the other.
+//! The digest that identifies the other party's certificate.
 
 use core::fmt;
 

@@ -44,7 +44,7 @@ impl Identity {
     }
 
     /// A certificate in DER and its key in PKCS #8 DER, as [`certificate`](Self::certificate) and [`key`](Self::key)
-    /// give them. [`check`](Self::check) says whether they go together.
+    /// give them. [`check`](Self::check) verifies that they belong together.
     #[must_use]
     pub fn from_der(certificate: Vec<u8>, key: Zeroizing<Vec<u8>>) -> Self {
         Self { certificate, key }
@@ -72,7 +72,7 @@ impl Identity {
         &self.key
     }
 
-    /// What the peer has to be given.
+    /// The fingerprint that the peer needs.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.certificate)

@@ -1,7 +1,7 @@
 //! A channel over TLS 1.3 between two parties that each know the other's one certificate.
 //!
 //! There is no authority and no name: each side accepts exactly the certificate whose SHA-256 it was given, and proves
-//! that it holds the key of its own. A connection that is not authenticated in this way carries no messages.
+//! that it holds its certificate's key. A connection not authenticated in this way carries no messages.
 
 mod accept;
 mod connect;

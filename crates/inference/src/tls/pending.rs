@@ -65,7 +65,7 @@ impl<S: Read + Write> Pending<S> {
         self.ready
     }
 
-    /// Takes what the peer has sent and answers it.
+    /// Reads the peer's messages and answers them.
     ///
     /// # Errors
     /// [`TlsError::Handshake`] if the peer is refused, [`TlsError::Lost`] if it is gone or its time is over.

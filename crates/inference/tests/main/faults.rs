@@ -28,7 +28,7 @@ struct Faulty<C> {
 enum Fault {
     /// Closes the connection.
     Close,
-    /// Says nothing any more, and keeps the connection open.
+    /// Stops sending, and keeps the connection open.
     Stall,
     /// Sends a message of another length.
     Longer,
@@ -71,7 +71,7 @@ impl<C: Channel> Channel for Faulty<C> {
     }
 }
 
-/// What the client reports when the server has `fault` at its message number `at`.
+/// The client's error when the server has `fault` at its message number `at`.
 fn client_of<C: Channel + Send>(channels: [C; 2], fault: Fault, at: usize) -> InferenceError {
     let model = digits(2);
     let ([client, server], [to_server, to_client]) = (keys(&model), channels);

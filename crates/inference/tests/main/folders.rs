@@ -159,7 +159,7 @@ fn wrong_and_damaged_folders_are_refused_by_name() {
     change("manifest.json", &replace("000.key", "../000.key"), "expected the name `000.key`");
     change("manifest.json", &replace("\"format\": 2", "\"format\": 1"), "expected format 2");
 
-    // Keys copied in the place of others, with a manifest that says so: the same masks twice.
+    // Keys and manifest copied over the other party's: the same masks twice.
     let other = scratch.path().join("other");
     deal(&other);
     for file in ["001.key", "manifest.json"] {

@@ -20,8 +20,9 @@ const LOOK: Duration = Duration::from_millis(10);
 /// only after a second.
 const QUEUE: usize = 64;
 
-/// Strangers of which half say nothing, four in ten a byte a second, and the rest a whole ClientHello and no more. Each
-/// comes again as soon as it is dropped.
+/// Strangers that reconnect as soon as they are dropped.
+///
+/// Half of them send nothing, four in ten send a byte a second, and the rest a whole ClientHello and no more.
 pub(crate) struct Strangers {
     hello: Vec<u8>,
     address: SocketAddr,
@@ -51,7 +52,9 @@ impl Strangers {
         Self { hello: Thief::new(&identity, &identity).hello(), address, count }
     }
 
-    /// Connects all of them, says so, and keeps them there until it is to stop or nobody listens any more.
+    /// Connects all of them, sets `all_there`, and keeps them connected.
+    ///
+    /// Ends at `stop`, or when the listener is closed.
     pub(crate) fn besiege(&self, all_there: &AtomicBool, stop: &AtomicBool) {
         let (mut strangers, mut came) = (Vec::new(), 0);
         let mut come = |index| {
@@ -97,7 +100,7 @@ impl Strangers {
     }
 }
 
-/// Lets this process open so many files.
+/// Raises this process's limit of open files to at least `count`.
 pub(crate) fn allow_files(count: u64) {
     let limit = getrlimit(Resource::Nofile);
     let enough = |limit: Option<u64>| limit.is_none_or(|limit| limit >= count);

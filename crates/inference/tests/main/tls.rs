@@ -180,7 +180,7 @@ fn a_thousand_silent_slow_and_half_done_strangers_do_not_keep_the_peer_out() {
         (served, refused)
     });
     assert!(served < PATIENCE / 2, "{served:?}");
-    assert!(refused >= 1000 - 576, "{refused}"); // as many as cannot shake hands at once
+    assert!(refused >= 1000 - 576, "{refused}"); // all beyond the number of concurrent handshakes
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn strangers_are_refused_by_name_while_others_stand_still() {
     });
 }
 
-/// Takes so many connections and drops them.
+/// Accepts `count` connections and drops them.
 fn hang_up(listener: &TcpListener, count: usize) {
     listener.set_nonblocking(true).unwrap();
     let (mut dropped, start) = (0, Instant::now());
@@ -252,7 +252,7 @@ fn a_listener_that_stalls_or_hangs_up_does_not_keep_a_client_from_its_server() {
         client.connect(&[stalling, address][..]).unwrap();
         serving.join().unwrap().unwrap();
     });
-    // where there is nobody else, that is said in time
+    // without any other server, the error comes in time
     let start = Instant::now();
     let refused = client.connect(stalling).unwrap_err();
     assert!(matches!(&refused, TlsError::NoPeer { last, .. } if last.contains("stands still")), "{refused}");

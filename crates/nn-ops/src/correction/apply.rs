@@ -26,8 +26,9 @@ const OP: &str = "apply_correction";
 /// ```
 ///
 /// # Errors
-/// [`NnError::ShapeMismatch`] for another shape than that of the predictions, [`NnError::InvalidStride`] for a tensor that is not
-/// row-major, [`NnError::Backend`] from the device, also for a factor that is NaN or a limit that is not 0 or more.
+/// [`NnError::ShapeMismatch`] if a shape differs from the predictions' shape, [`NnError::InvalidStride`] for a tensor
+/// that is not row-major, [`NnError::Backend`] from the device, also for a factor that is NaN or a limit that is not 0
+/// or more.
 pub fn apply_correction<Q: CorrectionOps>(
     q: &Q,
     factors: CorrectionParams,

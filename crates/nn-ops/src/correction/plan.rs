@@ -1,4 +1,4 @@
-//! Corrections of predictions by what is stored.
+//! Corrections of predictions by stored residuals.
 
 use backend_api::{
     Buffer, Queue,
@@ -11,12 +11,12 @@ use crate::{Layout, NnError, TensorMut, TensorRef};
 
 const OP: &str = "correction";
 
-/// How predictions are corrected. The default is that of hybrid-predict-trainer-rs.
+/// Options of a correction. The defaults follow hybrid-predict-trainer-rs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CorrectionOptions {
     /// Similar states whose residuals count, at most 32: 10.
     pub similar: usize,
-    /// What the weight of a residual falls by in 100 steps, above 0 and at most 1: 0.95.
+    /// Factor of a residual's weight per 100 steps of age, above 0 and at most 1: 0.95.
     pub decay: f32,
     /// Features that the linear model sees, the first ones: 32.
     pub coefficients: usize,
@@ -71,7 +71,7 @@ pub struct CorrectionPlan {
     model: Layout,
 }
 
-/// What a correction needs and leaves: the similar states, and both estimates.
+/// Memory and results of a correction: the similar states, and both estimates.
 pub struct CorrectionWorkspace<Q: Queue> {
     similar: SimilarStates<Q>,
     history: Q::Buf<f32>,
@@ -91,7 +91,7 @@ impl<Q: Queue> CorrectionWorkspace<Q> {
         &self.history
     }
 
-    /// What the linear model said, `[queries]`.
+    /// The estimate of the linear model, `[queries]`.
     #[must_use]
     pub fn modelled(&self) -> &Q::Buf<f32> {
         &self.modelled

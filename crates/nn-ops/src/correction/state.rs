@@ -2,7 +2,7 @@
 
 use core_types::params::correction::{LOSSES, NORMS, SCALARS, Scalar};
 
-/// What a training is doing.
+/// The current phase of a training.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrainingPhase {
     /// The first steps.
@@ -35,8 +35,9 @@ pub struct OptimizerSummary {
     pub beta2_power: f32,
 }
 
-/// The record of a training: its last 256 losses, the norms of its last 64 gradients, and numbers beside them. Features are made of
-/// it by [`TrainingStates`](crate::TrainingStates), which shows how.
+/// The record of a training: its last 256 losses, last 64 gradient norms, and scalars.
+///
+/// [`TrainingStates`](crate::TrainingStates) shows how features are derived from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainingState {
     losses: Vec<f32>,
@@ -46,7 +47,7 @@ pub struct TrainingState {
     norm: f32,
     phase: TrainingPhase,
     phase_step: u64,
-    /// What the optimiser's state comes to.
+    /// Summary of the optimiser's state.
     pub optimizer: OptimizerSummary,
 }
 
@@ -102,7 +103,7 @@ impl TrainingState {
         &self.norms
     }
 
-    /// The numbers beside them.
+    /// The scalars of the record.
     pub(super) fn scalars(&self) -> [f32; SCALARS as usize] {
         let mut all = [0.0; SCALARS as usize];
         let optimizer = &self.optimizer;

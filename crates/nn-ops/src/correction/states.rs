@@ -63,7 +63,7 @@ impl<Q: Queue> TrainingStates<Q> {
         Ok(all)
     }
 
-    /// Copies the records of as many trainings in the place of these.
+    /// Replaces the records with the records of an equal number of trainings.
     ///
     /// # Errors
     /// [`NnError::Length`] for another number of them, [`NnError::Backend`] from the device.
@@ -116,8 +116,10 @@ impl<Q: Queue> core::fmt::Debug for TrainingStates<Q> {
     }
 }
 
-/// A checked encoder of trainings: features f become codes `relu(f W + b)`, in one launch. [`TrainingStates`] has an example; codes
-/// of features that are there already are those of a [`LinearPlan`](crate::LinearPlan).
+/// A checked encoder of trainings: features f become codes `relu(f W + b)`, in one launch.
+///
+/// [`TrainingStates`] has an example. For features computed before, a [`LinearPlan`](crate::LinearPlan) gives the same
+/// codes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EncoderPlan {
     params: EncodeParams,
@@ -142,8 +144,10 @@ impl EncoderPlan {
         })
     }
 
-    /// Writes the codes, `[batch, outputs]`, and the features, `[batch, 64]`, if they are asked for. `weights` are `[64, outputs]`,
-    /// `bias` is `[outputs]`. Codes do not depend on the other trainings; those of features with NaN are NaN.
+    /// Writes the codes, `[batch, outputs]`, and optionally the features, `[batch, 64]`.
+    ///
+    /// `weights` are `[64, outputs]`, `bias` is `[outputs]`. Codes do not depend on the other trainings; features with
+    /// NaN give codes of NaN.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout and for another number of trainings,

@@ -10,11 +10,12 @@ use crate::{Layout, NnError, TensorRef};
 
 const OP: &str = "residual_store";
 
-/// The last states whose predictions have been compared with what came, on a queue's device: a ring of their features with what is
-/// known of each, its residual (what came less what was predicted), its step, and the confidence of its prediction.
+/// The most recent states with known outcomes: a ring on a queue's device.
 ///
-/// Nothing waits: how many states there are is a number of the device, so that what is recorded as a graph sees each that has been
-/// stored.
+/// For each state it holds the features, the residual (the outcome less the prediction), the step, and the confidence
+/// of the prediction.
+///
+/// Nothing waits: the number of states is a number on the device, so that a recorded graph sees each stored state.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -78,7 +79,9 @@ impl<Q: CorrectionOps> ResidualStore<Q> {
         &self.stored
     }
 
-    /// What is known of the states, `[capacity, 3]`: residual, step, confidence. Places that nothing was stored at are unspecified.
+    /// Outcomes of the states, `[capacity, 3]`: residual, step, confidence.
+    ///
+    /// Unused places are unspecified.
     #[must_use]
     pub fn known(&self) -> &Q::Buf<f32> {
         &self.known
@@ -164,8 +167,10 @@ pub(super) fn rows(op: &'static str, tensor: &'static str, layout: &Layout) -> R
     }
 }
 
-/// What a search finds, on a queue's device: for each query the most similar states, in falling order, the oldest first among equals, and
-/// those with NaN last.
+/// The results of a search, on a queue's device.
+///
+/// For each query they are the most similar states, in falling order, the oldest first among equals, and states with
+/// NaN last.
 pub struct SimilarStates<Q: Queue> {
     queries: usize,
     count: usize,

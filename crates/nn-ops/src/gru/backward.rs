@@ -13,24 +13,26 @@ const OP: &str = "gru_backward";
 /// The gradients of the results of a forward pass; zeros where there are none.
 #[derive(Clone, Copy, Debug)]
 pub struct GruUpstream<'a, Q: Queue + 'a> {
-    /// Those of the states after every step, `[members, steps, batch, hidden]`.
+    /// Gradients of the states after every step, `[members, steps, batch, hidden]`.
     pub states: Option<TensorRef<'a, Q, f32>>,
-    /// Those of the states after the last step, beside that: `[members, batch, hidden]`.
+    /// Further gradients of the states after the last step, `[members, batch, hidden]`.
     pub last: Option<TensorRef<'a, Q, f32>>,
 }
 
 /// Where the gradients of a backward pass go.
 #[derive(Debug)]
 pub struct GruGradients<'a, Q: Queue + 'a> {
-    /// Those of the sums of z, r and c, `[members, steps, batch, 3 hidden]`.
+    /// Gradients of the sums of z, r and c, `[members, steps, batch, 3 hidden]`.
     pub gates: TensorMut<'a, Q, f32>,
-    /// Those of the states before the first step, `[members, batch, hidden]`.
+    /// Gradients of the states before the first step, `[members, batch, hidden]`.
     pub first: TensorMut<'a, Q, f32>,
 }
 
 impl GruPlan {
-    /// The gradients of the gates' sums and of the first states, from what [`forward`](Self::forward) saved. Those of weights, biases
-    /// and inputs are products and sums of these over steps and batch: see [`GruBackward`].
+    /// Computes the gradients of the gates' sums and of the first states.
+    ///
+    /// `saved` comes from [`forward`](Self::forward). The gradients of weights, biases and inputs are products and sums
+    /// of these over steps and batch: see [`GruBackward`].
     ///
     /// # Errors
     /// As [`forward`](Self::forward).

@@ -17,7 +17,7 @@ pub struct GruRows {
 /// A matrix for each gate, z, r and c, that takes input and state side by side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GruConcat {
-    /// Row-major `[input + hidden, hidden]`: the rows of the inputs, then those of the state.
+    /// Row-major `[input + hidden, hidden]`: the rows of the inputs, then the rows of the state.
     pub weights: [Vec<f32>; 3],
     /// Biases, `[hidden]`.
     pub biases: [Vec<f32>; 3],

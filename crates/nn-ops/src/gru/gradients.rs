@@ -1,4 +1,4 @@
-//! The gradients of weights, biases and inputs, as products and sums over those of the gates' sums.
+//! The gradients of weights, biases and inputs, as products and sums over the gradients of the gates' sums.
 
 use backend_api::{
     Buffer as _, BufferRef as _, Queue, Ref,
@@ -14,15 +14,17 @@ use crate::{BinaryPlan, GemmPlan, Layout, NnError, SumPlan, TensorMut, TensorRef
 
 const OP: &str = "gru_gradients";
 
-/// The places of r, of the states before the steps, and of what the reset makes of them, among what is saved.
+/// Positions in the saved values: r, states before the steps, and states after the reset.
 const R: usize = 1;
 const H: usize = 3;
 const RESET: usize = 4;
 
-/// A checked way from the gradients of the gates' sums, which [`GruPlan::backward`] gives, to those of weights, biases and inputs: with D
-/// the rows of all steps and of the batch, `x^T D` for W, `h^T D` for U (for the candidate `(r h)^T D_c`, or `h^T (r D_c)` where the
-/// reset comes after the product), sums of rows for the biases, and `D W^T` for x. Inputs that several members or steps see
-/// get the sum of theirs.
+/// A checked computation of the gradients of weights, biases and inputs.
+///
+/// [`GruPlan::backward`] gives the gradients of the gates' sums. With D their rows of all steps and of the batch, the
+/// gradients are `x^T D` for W, `h^T D` for U (for the candidate `(r h)^T D_c`, or `h^T (r D_c)` if the reset comes
+/// after the product), sums of rows for the biases, and `D W^T` for x. Inputs shared by several members or steps get
+/// the sum of their gradients.
 ///
 /// Training that is cut into windows (truncated backpropagation through time) is a plan for a window of steps: each pass begins with
 /// the states that the one before it ended with, and no gradient goes back to it.
@@ -100,9 +102,11 @@ pub struct GruGradientWorkspace<Q: Queue> {
 }
 
 impl GruGradientPlan {
-    /// A plan for the gradients of the passes of `gru`. In the gradients of weights and biases, a step counts `decay^age`
-    /// times, with age the steps that follow it: 1 for the gradient itself, less to trust what is long ago less. What flows
-    /// back through the states, and to the inputs, is not decayed.
+    /// A plan for the gradients of the passes of `gru`.
+    ///
+    /// In the gradients of weights and biases, a step has the weight `decay^age`, with age the number of steps after
+    /// it: a decay of 1 gives the true gradient, less discounts old steps. Gradients through the states, and of the
+    /// inputs, are not decayed.
     ///
     /// # Errors
     /// [`NnError::Parameter`] unless the decay is in `0..=1`; [`NnError::Overflow`] if the elements of a tensor cannot be counted.
@@ -180,8 +184,10 @@ impl GruGradientPlan {
         })
     }
 
-    /// Writes the gradients of W, U, b and bu, from the inputs of the pass, from what it saved, and from the gradients of the
-    /// gates' sums, `[members, steps, batch, 3 hidden]`. They take the form of [`GruWeights`].
+    /// Writes the gradients of W, U, b and bu, which take the form of [`GruWeights`].
+    ///
+    /// It needs the inputs of the pass, its saved values, and the gradients of the gates' sums,
+    /// `[members, steps, batch, 3 hidden]`.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout than the plan's, and for gradients of
@@ -231,7 +237,9 @@ impl GruGradientPlan {
         self.b.launch(q, d, arena.at_mut(ids.b)?.into_view())
     }
 
-    /// Adds the gradients of the inputs, which have their form, from those of the gates' sums.
+    /// Adds the gradients of the inputs to `x`, computed from the gradients of the gates' sums.
+    ///
+    /// `x` has the form of the inputs.
     ///
     /// # Errors
     /// As [`weights`](Self::weights).
@@ -250,7 +258,7 @@ impl GruGradientPlan {
         self.inputs.launch(q, d, weights.layer()?.w, None, x)
     }
 
-    /// The gradients of the gates that the inputs see: those of all steps, or their sum.
+    /// The gates' gradients that reach the inputs: for every step, or summed over the steps.
     fn summed<'a, Q: ElementwiseOps>(
         &self,
         q: &Q,

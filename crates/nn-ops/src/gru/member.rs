@@ -32,7 +32,7 @@ impl GruMember {
     /// `[3 hidden]`, with columns of z, r and c in this order. With `bu`, `[hidden]`, the reset comes after the product.
     ///
     /// # Errors
-    /// [`NnError::Length`] unless each has as many values; [`NnError::Overflow`] if nothing has as many.
+    /// [`NnError::Length`] for another number of values; [`NnError::Overflow`] if the expected number does not fit.
     pub fn new(
         input: usize,
         hidden: usize,

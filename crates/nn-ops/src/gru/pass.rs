@@ -11,7 +11,7 @@ use backend_api::{
 use super::{GruGradientPlan, GruGradientWorkspace, GruGradients, GruPlan, GruResults, GruUpstream, GruWeights};
 use crate::{NnError, Tensor, TensorRef};
 
-/// What passes of a [`GruPlan`] write, made once for all of them: states, what the backward pass needs, and gradients.
+/// Reusable memory for passes of a [`GruPlan`]: states, saved values, and gradients.
 ///
 /// ```
 /// use nn_ops::{GruInputs, GruPlan, GruVariant, GruWeights, Tensor, axpby};
@@ -90,8 +90,9 @@ impl<Q: Queue> GruPass<Q> {
         &self.last
     }
 
-    /// The gradients of weights and of the first states, from those of the last states. The weights and the inputs are those of the
-    /// forward pass.
+    /// Computes the gradients of weights and of the first states.
+    ///
+    /// `of_last` are the gradients of the last states. The weights and the inputs are the same as in the forward pass.
     ///
     /// # Errors
     /// As [`GruPlan::backward`] and [`GruGradientPlan::weights`].

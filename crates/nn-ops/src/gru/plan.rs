@@ -95,7 +95,7 @@ impl GruPlan {
         })
     }
 
-    /// What the op is given.
+    /// The parameters of the op.
     pub(crate) fn params(&self) -> GruParams {
         self.params
     }
@@ -110,7 +110,7 @@ impl GruPlan {
         &self.states
     }
 
-    /// The layout of what is saved.
+    /// The layout of the saved values.
     pub(crate) fn saved(&self) -> &Layout {
         &self.saved
     }
@@ -178,7 +178,9 @@ mod tests {
         GruWeights::new(q, &vec![unit; members]).unwrap()
     }
 
-    /// What a plan for two members, four rows, three steps and five inputs says of weights of these sizes and of tensors of these shapes.
+    /// Runs a plan on weights and tensors of these shapes.
+    ///
+    /// The plan is for two members, four rows, three steps and five inputs.
     fn said<Q: RecurrentOps>(q: &Q, [members, input]: [usize; 2], x: &[usize], last: &[usize]) -> Result<(), NnError> {
         let plan = GruPlan::new(&weights(q, 2, 5), 4, 3, GruInputs::Sequence)?;
         let (values, mut state) = (q.zeros::<f32>(x.iter().product())?, q.zeros::<f32>(last.iter().product())?);

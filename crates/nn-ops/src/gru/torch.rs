@@ -10,7 +10,7 @@ use crate::{
 
 const OP: &str = "gru_from_torch";
 
-/// Which of PyTorch's units some tensors are of. A number is that of a layer.
+/// The kind of PyTorch unit that tensors describe. A number is the index of a layer.
 ///
 /// ```
 /// use nn_ops::TorchUnit;
@@ -44,8 +44,10 @@ impl TorchUnit {
     }
 }
 
-/// Rows that `n` has: the gates of PyTorch are r, z and n, where n is c here, and its z is what a step keeps of the state, while z
-/// here is what it takes of the candidate: the sum of the one is minus that of the other.
+/// Reorders PyTorch's gates r, z, n to -z, r, n.
+///
+/// PyTorch's n is c here. PyTorch's z is the part of the old state that a step keeps, while z here is the part of the
+/// candidate that it takes: their sums have opposite signs.
 fn reordered(gates: &[f32], len: usize) -> impl Iterator<Item = f32> + '_ {
     let part = |gate: usize| &gates[gate * len..][..len];
     part(1).iter().map(|z| -z).chain(part(0).iter().copied()).chain(part(2).iter().copied())
@@ -75,8 +77,10 @@ fn turned_back(all: &[f32], hidden: usize, columns: usize) -> Vec<f32> {
 }
 
 impl GruMember {
-    /// A unit of PyTorch whose tensors have names that begin with `prefix`: `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and
-    /// `bias_hh_l0` for layer 0, otherwise as [`TorchUnit`] says; without biases these are zeros. Its reset comes after the product.
+    /// A unit from PyTorch's tensors whose names begin with `prefix`.
+    ///
+    /// The names go on with `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0` for layer 0, otherwise as
+    /// listed in [`TorchUnit`]; without biases these are zeros. Its reset comes after the product.
     ///
     /// # Errors
     /// [`NnError::MissingTensor`] for a weight, or one bias without the other; [`NnError::NamedTensor`] for a tensor of another shape
@@ -116,8 +120,9 @@ impl GruMember {
         Self::new(input, hidden, w, u, b, Some(bu))
     }
 
-    /// Adds the tensors that [`from_torch`](Self::from_torch) reads. Biases of z and r stand with the inputs, and those of the
-    /// states are zero.
+    /// Adds the tensors that [`from_torch`](Self::from_torch) reads.
+    ///
+    /// The biases of z and r are written as input biases, and their state biases are zero.
     ///
     /// # Errors
     /// [`NnError::Parameter`] for a unit that resets its state before the product, which PyTorch does not have.

@@ -220,7 +220,7 @@ impl<Q: Queue, T: Real> GruWeights<Q, T> {
         self.sizes.ids
     }
 
-    /// The weights, and what is trained with them.
+    /// The weights, and all parameters trained with them.
     pub(crate) fn arena(&self) -> &ParameterArena<Q, T> {
         &self.arena
     }

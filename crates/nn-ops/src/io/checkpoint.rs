@@ -7,7 +7,9 @@ use backend_api::DType;
 use super::{SavedTensors, Tensors, TextByKey, WeightsError, write_safetensors_as};
 use crate::NnError;
 
-/// What a training is taken up from: tensors in f32 and text by key, as `save` and `resume` of networks and optimisers know them.
+/// A checkpoint of a training: tensors in f32 and text, by key.
+///
+/// `save` of networks and optimisers writes its entries, and `resume` reads them.
 ///
 /// ```
 /// use nn_ops::{Optimizer, OptimizerConfig, ParameterSpec, ParameterTable, io::Checkpoint};
@@ -35,7 +37,7 @@ impl Checkpoint {
     /// The bytes of a safetensors file.
     ///
     /// # Errors
-    /// [`WeightsError::Length`] if a tensor does not have as many elements as its shape says.
+    /// [`WeightsError::Length`] if a tensor's number of elements differs from its shape.
     pub fn to_bytes(&self) -> Result<Vec<u8>, WeightsError> {
         write_safetensors_as(&self.tensors, DType::F32, &self.text)
     }

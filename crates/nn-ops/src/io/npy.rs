@@ -41,7 +41,7 @@ element! {
 pub struct NpyArray<T> {
     /// Extent of each dimension, outermost first; empty for a scalar.
     pub shape: Vec<usize>,
-    /// The elements; as many as the product of the shape.
+    /// The elements; their number is the product of the shape.
     pub data: Vec<T>,
 }
 
@@ -111,8 +111,8 @@ fn row_major<T: Copy>(shape: &[usize], data: &[T]) -> Vec<T> {
 /// Writes an array as an `.npy` file, version 1.0.
 ///
 /// # Errors
-/// [`NpyError::Length`] if there are not as many elements as the shape says, [`NpyError::ShapeOverflow`] if that cannot
-/// be counted.
+/// [`NpyError::Length`] if the number of elements differs from the shape, [`NpyError::ShapeOverflow`] if the product of
+/// the shape cannot be counted.
 pub fn write_npy<T: NpyElement>(array: &NpyArray<T>) -> Result<Vec<u8>, NpyError> {
     let count = array.shape.iter().try_fold(1usize, |product, &dim| product.checked_mul(dim));
     let overflow = || NpyError::ShapeOverflow { shape: array.shape.clone() };

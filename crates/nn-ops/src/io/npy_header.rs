@@ -6,7 +6,7 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Dimensions that a shape may have: more than any tensor here, few enough to keep parsing linear.
 const MAX_DIMS: usize = 32;
 
-/// What an `.npy` header says.
+/// The contents of an `.npy` header.
 #[derive(Debug)]
 pub(super) struct Header {
     /// The dtype description, such as `<f4`.

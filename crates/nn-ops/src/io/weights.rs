@@ -13,14 +13,14 @@ use thiserror::Error;
 /// The key of the digest that every written file has in its text.
 const DIGEST: &str = "trefoil.sha256";
 
-/// Why bytes are not a safetensors file of floats, or not of those that were asked for.
+/// Why bytes are not a safetensors file of floats, or not of the requested tensors.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WeightsError {
     /// The container is malformed.
     #[error("safetensors: {reason}")]
     Container {
-        /// What the format's own checks found.
+        /// The error of the format's own checks.
         reason: String,
     },
     /// The file is damaged: its content does not have the digest in its text.
@@ -57,7 +57,7 @@ pub enum WeightsError {
     /// A tensor is not in the file.
     #[error("there is no tensor `{name}`")]
     Missing {
-        /// The name asked for.
+        /// The requested name.
         name: String,
     },
     /// Finite values to be written lie beyond the range of the type.
@@ -77,17 +77,19 @@ pub enum WeightsError {
 pub struct Tensor {
     /// Extent of each dimension, outermost first.
     pub shape: Vec<usize>,
-    /// The elements; as many as the product of the shape.
+    /// The elements; their number is the product of the shape.
     pub data: Vec<f32>,
 }
 
 /// Tensors by name.
 pub type Tensors = BTreeMap<String, Tensor>;
 
-/// Text that a file keeps beside its tensors, by key.
+/// Text stored in a file alongside its tensors, by key.
 pub type TextByKey = BTreeMap<String, String>;
 
-/// A safetensors file in memory, read or mapped by the caller: tensors are taken from its bytes one by one, when they are asked for.
+/// A safetensors file in memory, read or mapped by the caller.
+///
+/// Tensors are decoded from its bytes one by one, on request.
 ///
 /// ```
 /// use backend_api::DType;
@@ -132,7 +134,9 @@ impl<'a> SavedTensors<'a> {
         Err(WeightsError::Digest { expected: shown, got })
     }
 
-    /// Whether the content was checked against a digest: [`write_safetensors_as`] wrote the file, or a program that knows its digest.
+    /// Whether the content was checked against a digest.
+    ///
+    /// If so, the file was written by [`write_safetensors_as`], or by a program that writes the same digest.
     #[must_use]
     pub const fn has_digest(&self) -> bool {
         self.has_digest
@@ -262,7 +266,7 @@ pub fn read_safetensors(bytes: &[u8]) -> Result<Tensors, WeightsError> {
 /// Writes tensors as a safetensors file in f32.
 ///
 /// # Errors
-/// [`WeightsError::Length`] if a tensor does not have as many elements as its shape says.
+/// [`WeightsError::Length`] if a tensor's number of elements differs from its shape.
 pub fn write_safetensors(tensors: &Tensors) -> Result<Vec<u8>, WeightsError> {
     write_safetensors_as(tensors, DType::F32, &TextByKey::new())
 }
@@ -271,7 +275,7 @@ pub fn write_safetensors(tensors: &Tensors) -> Result<Vec<u8>, WeightsError> {
 /// content, by which [`SavedTensors::read`] notices damage. Nothing is signed: a digest does not show deliberate changes.
 ///
 /// # Errors
-/// [`WeightsError::Length`] if a tensor does not have as many elements as its shape says, [`WeightsError::Range`] if finite
+/// [`WeightsError::Length`] if a tensor's number of elements differs from its shape, [`WeightsError::Range`] if finite
 /// elements would become infinite.
 pub fn write_safetensors_as(tensors: &Tensors, dtype: DType, text: &TextByKey) -> Result<Vec<u8>, WeightsError> {
     let mut encoded = Vec::with_capacity(tensors.len());

@@ -24,7 +24,7 @@ pub(super) struct Layers {
     pub(super) layers: Vec<Dense>,
     /// What comes after every layer but the last.
     pub(super) hidden: Activation,
-    /// What is dropped after that while training.
+    /// Dropout after the activation, while training.
     pub(super) dropout: Option<Dropout>,
 }
 
@@ -127,7 +127,9 @@ pub(super) fn name(i: usize) -> String {
     format!("layers.{i}")
 }
 
-/// Whether the derivative of the function is computed from its argument: then a pass keeps that beside the result.
+/// Whether the derivative of the function is computed from its argument.
+///
+/// A pass then keeps the argument as well as the result.
 pub(super) fn needs_argument(f: Activation) -> bool {
     match f {
         Activation::GeluTanh | Activation::GeluErf | Activation::Silu => true,

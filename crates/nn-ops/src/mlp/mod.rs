@@ -1,4 +1,4 @@
-//! A perceptron of dense layers, its training step, and what it predicts.
+//! A perceptron of dense layers, its training step, and its predictions.
 
 mod inference;
 mod layers;
@@ -72,10 +72,12 @@ impl<Q: LinalgOps> Mlp<Q> {
         Ok(Self { layers, values })
     }
 
-    /// A network with ReLU between the layers `names`, from the tensors that [`tensors`](Self::tensors) gives for these names:
-    /// `name.weight`, row-major `[inputs, outputs]`, and `name.bias`. Other tensors may stand beside them. Weights stored as
-    /// `[outputs, inputs]` are for [`from_torch`](Self::from_torch): where a layer has as many inputs as outputs, nothing shows which
-    /// of the two they are.
+    /// A network with ReLU between the layers `names`, from named tensors.
+    ///
+    /// The names are as in the result of [`tensors`](Self::tensors): `name.weight`, row-major `[inputs, outputs]`, and
+    /// `name.bias`. Other tensors are ignored. Weights stored as `[outputs, inputs]` are for
+    /// [`from_torch`](Self::from_torch): if a layer has equally many inputs and outputs, its shape does not tell the
+    /// two apart.
     ///
     /// # Errors
     /// [`NnError::Parameter`] without layers; [`NnError::MissingTensor`] if a tensor is not there; [`NnError::NamedTensor`] if it
@@ -151,8 +153,10 @@ impl<Q: LinalgOps> Mlp<Q> {
         Self { layers: Layers { hidden: f, ..self.layers }, ..self }
     }
 
-    /// The same network with dropout after each activation while it is trained. Layer i has the masks of site i, and step t of its
-    /// training those of step t, from 0 on, in replays as well.
+    /// The same network with dropout after each activation while it is trained.
+    ///
+    /// Layer i uses the masks of site i. Step t of its training, counted from 0, uses the masks of step t, in replays
+    /// as well.
     #[must_use]
     pub fn with_dropout(self, dropout: Dropout) -> Self {
         Self { layers: Layers { dropout: Some(dropout), ..self.layers }, ..self }
@@ -185,7 +189,9 @@ impl<Q: LinalgOps> Mlp<Q> {
         self.layers.forward(q, &self.values, x, logits)
     }
 
-    /// A training from here on, by steps on batches of up to `rows` rows. It knows the activation and dropout of now.
+    /// Starts a training, by steps on batches of up to `rows` rows.
+    ///
+    /// It uses the network's current activation and dropout.
     ///
     /// # Errors
     /// [`NnError::Overflow`] if no memory holds that many rows; otherwise as [`Optimizer::new`](crate::Optimizer::new).

@@ -8,7 +8,7 @@ use backend_api::{
 use super::layers::{LayerPlans, Layers, Plans, needs_argument};
 use crate::{NnError, Optimizer, ParameterArena, TensorMut, TensorRef};
 
-/// Memory for passes over batches of up to so many rows, with elements of type `T`.
+/// Memory for passes over batches of up to `capacity` rows, of elements of type `T`.
 pub(super) struct Pass<Q: Queue, T: Real> {
     /// The layers that it is for.
     layers: Layers,
@@ -18,13 +18,13 @@ pub(super) struct Pass<Q: Queue, T: Real> {
     logits: Q::Buf<T>,
     /// The gradient of each layer's output before its activation.
     d: Vec<Q::Buf<T>>,
-    /// The gradient of a layer's input, and of what it was before dropout.
+    /// The gradients of a layer's input, and of the same before dropout.
     products: [Q::Buf<T>; 2],
     /// The gradients of weights and biases.
     pub(super) gradients: ParameterArena<Q, T>,
 }
 
-/// What a pass keeps of a hidden layer. Buffers that nobody needs are empty.
+/// Values of a hidden layer that a pass keeps. Unused buffers are empty.
 struct Hidden<Q: Queue, T: Real> {
     /// The argument of the activation.
     argument: Q::Buf<T>,
@@ -82,7 +82,9 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
         Ok(())
     }
 
-    /// Computes the logits of x, and keeps what the way back needs. The steps of `optimizer` tell the masks of dropout apart.
+    /// Computes the logits of x, and keeps the values that the backward pass needs.
+    ///
+    /// The step number of `optimizer` selects the masks of dropout.
     pub(super) fn forward(
         &mut self,
         q: &Q,
@@ -125,7 +127,7 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
         (self.logits.view(), self.d[last].view_mut())
     }
 
-    /// Computes the gradients of all weights from that of the logits.
+    /// Computes the gradients of all weights from the gradient of the logits.
     pub(super) fn backward(
         &mut self,
         q: &Q,
@@ -162,7 +164,7 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
 }
 
 impl<Q: Queue, T: Real> Hidden<Q, T> {
-    /// What the next layer takes.
+    /// The input of the next layer.
     fn result(&self, layers: &Layers) -> Ref<'_, Q, T> {
         if layers.dropout.is_some() { self.dropped.view() } else { self.output.view() }
     }

@@ -37,8 +37,9 @@ pub enum Rule {
 pub enum WeightDecay {
     /// They do not.
     None,
-    /// A step takes away this part of each weight, in units of the rate, beside what the gradients say: AdamW (Loshchilov, Hutter,
-    /// "Decoupled Weight Decay Regularization", 2019).
+    /// A step also subtracts this part of each weight, times the rate.
+    ///
+    /// AdamW (Loshchilov, Hutter, "Decoupled Weight Decay Regularization", 2019).
     Decoupled(f64),
     /// This part of each weight is added to its gradient: the penalty of squares that PyTorch's `SGD` and `Adam` have.
     Coupled(f64),
@@ -49,25 +50,27 @@ pub enum WeightDecay {
 pub enum Annealing {
     /// It stays.
     Constant,
-    /// It falls to `least` in a straight line over so many steps.
+    /// It falls to `least` linearly over `steps` steps.
     Linear {
         /// Steps from the greatest rate to the least; 1 or more.
         steps: u64,
         /// The rate from then on.
         least: f64,
     },
-    /// It falls to `least` along half a wave of a cosine over so many steps (Loshchilov, Hutter, "SGDR", 2017).
+    /// It falls to `least` along half a period of a cosine over `steps` steps.
+    ///
+    /// Loshchilov, Hutter, "SGDR", 2017.
     Cosine {
         /// Steps from the greatest rate to the least; 1 or more.
         steps: u64,
         /// The rate from then on.
         least: f64,
     },
-    /// It is multiplied by `factor` after every so many steps.
+    /// It is multiplied by `factor` after every `every` steps.
     Steps {
         /// Steps from one multiplication to the next; 1 or more.
         every: u64,
-        /// What it is multiplied by; in `0..=1`.
+        /// The factor of the rate, in `0..=1`.
         factor: f64,
     },
 }
@@ -90,7 +93,7 @@ impl Schedule {
         Self { rate, warmup: 0, annealing: Annealing::Constant }
     }
 
-    /// The rate of a step, the first of which is 1.
+    /// The rate of a step, counted from 1.
     ///
     /// ```
     /// use nn_ops::{Annealing, Schedule};
@@ -122,9 +125,9 @@ impl Schedule {
 pub struct LossScale {
     /// The first scale.
     pub initial: f32,
-    /// What it is multiplied by after `interval` steps in a row with finite gradients; 1 or more.
+    /// The factor of the scale after `interval` steps in a row with finite gradients; 1 or more.
     pub growth: f32,
-    /// What it is multiplied by when a gradient is not finite, in `0..1`. That step is left out.
+    /// The factor of the scale when a gradient is not finite, in `0..1`. That step is left out.
     pub backoff: f32,
     /// See `growth`; 1 or more.
     pub interval: u32,
@@ -149,8 +152,9 @@ pub struct OptimizerConfig {
     pub schedule: Schedule,
     /// How weights decay.
     pub decay: WeightDecay,
-    /// The norm of all gradients together that they are held to: those of a greater one are multiplied by
-    /// `clip / (norm + 10^-6)`, as PyTorch's `clip_grad_norm_` does.
+    /// The limit of the joint norm of all gradients.
+    ///
+    /// Gradients of a greater norm are multiplied by `clip / (norm + 10^-6)`, as PyTorch's `clip_grad_norm_` does.
     pub clip: Option<f64>,
     /// The loss scale, for gradients that pass through f16.
     pub loss_scale: Option<LossScale>,
@@ -163,8 +167,9 @@ impl OptimizerConfig {
         Self::new(Rule::Sgd { momentum, nesterov: false }, rate, WeightDecay::None)
     }
 
-    /// Adam at a constant rate, without decay, with the shares 0.9 and 0.999 and an `eps` of 10^-8: PyTorch's `Adam`, and that of
-    /// RSI-ML.
+    /// Adam at a constant rate, without decay, as in PyTorch and RSI-ML.
+    ///
+    /// The shares are 0.9 and 0.999, and `eps` is 10^-8.
     #[must_use]
     pub const fn adam(rate: f64) -> Self {
         Self::new(Rule::Adam { beta1: 0.9, beta2: 0.999, eps: 1e-8 }, rate, WeightDecay::None)
@@ -264,7 +269,7 @@ impl OptimizerConfig {
         }
     }
 
-    /// The numbers of the elements' step, the first `decayed` of which decay.
+    /// The parameters of the elements' step; the first `decayed` elements decay.
     pub(super) fn step(&self, decayed: usize) -> StepParams {
         let coupled = if let WeightDecay::Coupled(decay) = self.decay { decay as f32 } else { 0.0 };
         let decayed = decayed as u64;

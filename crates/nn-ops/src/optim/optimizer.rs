@@ -1,4 +1,4 @@
-//! The optimiser: its record and what it keeps beside each weight, on a device.
+//! The optimiser: its record and its moments, on a device.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl<Q: Queue> Optimizer<Q> {
         })
     }
 
-    /// What it does.
+    /// The configuration.
     #[must_use]
     pub fn config(&self) -> &OptimizerConfig {
         &self.config
@@ -79,8 +79,9 @@ impl<Q: OptimOps> Optimizer<Q> {
     /// ([`ParameterArena::view`]). `copy`, if `T` has 16 bits and a copy of the weights is wanted, gets them rounded to `T`.
     ///
     /// # Errors
-    /// [`NnError::Length`] if a view is not as long as the table says, [`NnError::Backend`] from the device, also for a copy in f32.
-    /// Nothing has changed then, unless the device failed or a view is of another one: then a step may have been counted.
+    /// [`NnError::Length`] if the length of a view differs from the table, [`NnError::Backend`] from the device, also
+    /// for a copy in f32. Nothing has changed then, unless the device failed or a view is of another one: then a step
+    /// may have been counted.
     pub fn step<T: Real>(
         &mut self,
         q: &Q,

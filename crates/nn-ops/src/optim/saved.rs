@@ -34,8 +34,10 @@ impl<Q: Queue, T: Real> ParameterArena<Q, T> {
         Ok(())
     }
 
-    /// Overwrites the tensors `ids`, all or some of the table's ([`ParameterTable::ids`]), with those of their names after
-    /// `prefix`, rounded to `T`. Others may stand beside them.
+    /// Overwrites the tensors `ids` from named tensors, rounded to `T`.
+    ///
+    /// A tensor is found by its own name after `prefix`; `tensors` may contain others. `ids` are all or some of the
+    /// table's ([`ParameterTable::ids`]).
     ///
     /// # Errors
     /// [`NnError::MissingTensor`] if one is not there, [`NnError::NamedTensor`] if it has another shape or number of elements; some
@@ -65,8 +67,9 @@ impl<Q: Queue, T: Real> ParameterArena<Q, T> {
 }
 
 impl<Q: Queue> Optimizer<Q> {
-    /// Adds what a run needs to go on as if it had not stopped, down to the bits: the numbers of the optimiser, its record and its
-    /// moments. Waits for them.
+    /// Adds all state that a run needs to continue as if it had not stopped, bit for bit.
+    ///
+    /// This is the optimiser's configuration, its record and its moments. Waits for them.
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device.
@@ -83,8 +86,9 @@ impl<Q: Queue> Optimizer<Q> {
     /// The optimiser that [`save`](Self::save) saw, for the same tensors.
     ///
     /// # Errors
-    /// [`NnError::Checkpoint`] for text that is missing or says nothing an optimiser does; [`NnError::Parameter`] for numbers that
-    /// make no step; [`NnError::MissingTensor`] or [`NnError::NamedTensor`] for moments of other tensors; [`NnError::Backend`].
+    /// [`NnError::Checkpoint`] for text that is missing or not written by an optimiser; [`NnError::Parameter`] for
+    /// numbers that make no step; [`NnError::MissingTensor`] or [`NnError::NamedTensor`] for moments of other tensors;
+    /// [`NnError::Backend`].
     pub fn resume(q: &Q, table: &Arc<ParameterTable>, checkpoint: &Checkpoint) -> Result<Self, NnError> {
         let mut optimizer = Self::new(q, config(checkpoint)?, table)?;
         let mut words =

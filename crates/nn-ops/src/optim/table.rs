@@ -7,7 +7,9 @@ use crate::{Layout, NnError};
 
 const OP: &str = "parameter_table";
 
-/// Tensors begin at multiples of so many elements, so that every device reads them in whole lines of its memory.
+/// Alignment of tensors in elements.
+///
+/// Every device then reads them in whole lines of its memory.
 const ALIGN: usize = 64;
 
 /// A tensor of a model: its name, its shape, and whether it decays.
@@ -134,7 +136,7 @@ impl ParameterTable {
         self.len == 0
     }
 
-    /// The first so many elements decay.
+    /// The number of elements that decay: the first ones.
     #[must_use]
     pub fn decayed(&self) -> usize {
         self.decayed

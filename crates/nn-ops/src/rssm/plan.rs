@@ -10,8 +10,10 @@ use crate::{Dropout, GruPlan, GruWeights, Layout, NnError, TensorMut, TensorRef}
 
 const OP: &str = "rssm_rollout";
 
-/// What a rollout is. The default takes no row and no step, and is otherwise that of RSSM-Lite: a softmax of 32 states, losses that
-/// are exponentials, each member's fed back to it.
+/// The specification of a rollout.
+///
+/// The default takes no row and no step, and otherwise follows RSSM-Lite: a softmax of 32 states, losses that are
+/// exponentials, each member's fed back to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RssmSpec {
     /// Rows.
@@ -24,13 +26,17 @@ pub struct RssmSpec {
     pub part: Stochastic,
     /// How losses are read from the combined state.
     pub head: LossHead,
-    /// What the features of the next step are made of.
+    /// The source of the next step's features.
     pub feedback: Feedback,
     /// The form of the features; only those that nothing is fed back to form a sequence.
     pub features: GruInputs,
-    /// If states are normalised before they are read (a layer norm), what is added to their variance.
+    /// Epsilon of the layer norm of states before they are read, if there is one.
+    ///
+    /// It is added to the variance.
     pub norm: Option<f32>,
-    /// If elements of states are dropped before they are read, such as for samples of what a trained dropout predicts, how.
+    /// Dropout of states before they are read, if any.
+    ///
+    /// It serves, for example, to sample the predictions of a trained dropout.
     pub dropout: Option<RssmDropout>,
 }
 
@@ -69,8 +75,10 @@ pub struct RssmHead<'a, Q: Queue + 'a> {
     pub weights: TensorRef<'a, Q, f32>,
     /// Factors and addends of normalised states, `[hidden]` each, if the specification has a norm.
     pub norm: Option<[TensorRef<'a, Q, f32>; 2]>,
-    /// Weights `[hidden, features]` and biases `[features]`, which make the features of the next step of a state as it is read, if
-    /// states are fed back. Beside the head of a trained ensemble: `RssmHead { back, ..trainer.head()? }`.
+    /// Weights `[hidden, features]` and biases `[features]`, if states are fed back.
+    ///
+    /// They make the features of the next step of a state as it is read. With the head of a trained ensemble:
+    /// `RssmHead { back, ..trainer.head()? }`.
     pub back: Option<[TensorRef<'a, Q, f32>; 2]>,
 }
 
@@ -98,8 +106,9 @@ pub struct RssmResults<'a, Q: Queue + 'a> {
     pub states: Option<TensorMut<'a, Q, f32>>,
 }
 
-/// A checked rollout of an ensemble of gated recurrent units; see [`RssmRollout`] for what a step does. A row's results do not depend
-/// on the other rows, down to their bits.
+/// A checked rollout of an ensemble of gated recurrent units; [`RssmRollout`] defines a step.
+///
+/// A row's results do not depend on the other rows, down to their bits.
 ///
 /// ```
 /// use nn_ops::{GruMember, GruWeights, RssmHead, RssmPlan, RssmSpec, RssmTensors, Tensor};

@@ -1,4 +1,4 @@
-//! What the members of an ensemble predict together, in f64 on the host.
+//! Combined predictions of the members of an ensemble, in f64 on the host.
 
 use crate::NnError;
 
@@ -13,7 +13,7 @@ pub struct TrajectoryMetrics {
     pub smoothness: f64,
 }
 
-/// What the members predict for one row, and how far they agree.
+/// The members' combined prediction for one row, and how far they agree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RssmSummary {
     /// The mean of the members' losses, before the first step and after each one.
@@ -59,7 +59,8 @@ impl RssmSummary {
     /// its entropies, `[members, batch]`.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] without members; [`NnError::Length`] if the two do not have as many elements as one batch has.
+    /// [`NnError::Parameter`] without members; [`NnError::Length`] if the two do not have the lengths of the same
+    /// batch.
     pub fn of_rows(members: usize, steps: usize, trajectory: &[f32], entropy: &[f32]) -> Result<Vec<Self>, NnError> {
         const OP: &str = "rssm_summary";
         if members == 0 {

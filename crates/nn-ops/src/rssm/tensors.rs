@@ -1,11 +1,13 @@
-//! Memory for what a rollout gives.
+//! Memory for the results of a rollout.
 
 use backend_api::Queue;
 
 use super::{RssmPlan, RssmResults, RssmSummary};
 use crate::{Layout, NnError, Tensor};
 
-/// Tensors for the results of a rollout, which each run overwrites. [`RssmResults`] says what they are.
+/// Tensors for the results of a rollout, overwritten by each run.
+///
+/// [`RssmResults`] describes them.
 #[derive(Debug)]
 pub struct RssmTensors<Q: Queue> {
     /// `[members, batch, steps + 1]`.
@@ -21,7 +23,7 @@ pub struct RssmTensors<Q: Queue> {
 }
 
 impl<Q: Queue> RssmTensors<Q> {
-    /// Those of `plan`, without the states after every step.
+    /// Tensors for `plan`, without the states after every step.
     ///
     /// # Errors
     /// [`NnError::Backend`] if memory is short.
@@ -36,7 +38,7 @@ impl<Q: Queue> RssmTensors<Q> {
         })
     }
 
-    /// Those of `plan`, with the states after every step.
+    /// Tensors for `plan`, with the states after every step.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -57,7 +59,7 @@ impl<Q: Queue> RssmTensors<Q> {
         }
     }
 
-    /// Waits for the results and sums up what the members predict for each row.
+    /// Waits for the results and summarises the members' predictions for each row.
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device, [`NnError::Parameter`] without members, and [`NnError::Length`] for tensors that were

@@ -27,8 +27,10 @@ const BETA: &str = "beta";
 /// Of the dropout, for masks that roll-outs are to share.
 const SITE: u32 = 0;
 
-/// What an ensemble is trained on, and what its errors are. The default has no row and no step, and is otherwise that of RSSM-Lite
-/// with whole gradients: a softmax of 32 states, losses that are exponentials, errors of losses.
+/// The training data and the error of an ensemble.
+///
+/// The default has no row and no step, and otherwise follows RSSM-Lite with whole gradients: a softmax of 32 states,
+/// losses that are exponentials, errors of losses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RssmTraining {
     /// Rows.
@@ -49,12 +51,15 @@ pub struct RssmTraining {
     /// Whether a window begins with the states that the one before it ended with, or always with those that were set. States that a
     /// window makes NaN are carried too, until others are set.
     pub carried: bool,
-    /// Whether each member has features and losses of its own.
+    /// Whether each member has separate features and losses.
     pub own_data: bool,
-    /// If states are normalised before they are read (a layer norm, trained with the rest), what is added to their variance.
+    /// Epsilon of the layer norm of states before they are read, if there is one.
+    ///
+    /// It is added to the variance. The norm is trained with the rest.
     pub norm: Option<f32>,
-    /// If elements of states are dropped before they are read, how. Every step has a mask of its own, by its number, in replays
-    /// as well.
+    /// Dropout of states before they are read, if any.
+    ///
+    /// Each step has a separate mask, by its number, in replays as well.
     pub dropout: Option<Dropout>,
 }
 
@@ -76,8 +81,9 @@ impl Default for RssmTraining {
     }
 }
 
-/// An ensemble of gated recurrent units with a head for losses, all members of which are trained at once, with what training
-/// works in.
+/// A training of an ensemble of gated recurrent units with a head for losses, and its memory.
+///
+/// All members are trained at once.
 ///
 /// A step runs the units over a window of features that were seen, reads a loss from each state
 /// ([`RssmLoss`]), and minimises half the mean of the squared errors over steps and rows, summed over the members: backward
@@ -123,7 +129,7 @@ pub struct RssmTrainer<Q: Queue> {
     workspace: Workspace<Q>,
 }
 
-/// What is trained beside the units.
+/// The parameters trained in addition to the units.
 #[derive(Clone, Copy)]
 struct HeadIds {
     weights: ParameterId,
@@ -143,7 +149,7 @@ struct Plans {
     dropout: ElementwisePlan,
 }
 
-/// What a step works in.
+/// The working memory of a step.
 struct Workspace<Q: Queue> {
     gradients: GruGradientWorkspace<Q>,
     first: Tensor<Q, f32>,
@@ -166,7 +172,9 @@ struct Workspace<Q: Queue> {
 }
 
 impl<Q: OptimOps> RssmTrainer<Q> {
-    /// Training of `members`, each with weights of its own to begin with, and of a head of `[hidden + stochastic]` weights.
+    /// A training of `members`, each with its own initial weights, and of a head.
+    ///
+    /// The head has `[hidden + stochastic]` weights.
     ///
     /// # Errors
     /// [`NnError::Parameter`] without members, for a decay outside `0..=1` and for numbers that make no step; [`NnError::ShapeMismatch`]
@@ -234,7 +242,7 @@ impl<Q: OptimOps> RssmTrainer<Q> {
         Ok((&self.gradients, self.head.of(&self.gradients)?))
     }
 
-    /// The optimiser, which knows the number of steps and the last norm and rate.
+    /// The optimiser, which holds the number of steps and the last norm and rate.
     #[must_use]
     pub fn optimizer(&self) -> &Optimizer<Q> {
         &self.optimizer
@@ -262,7 +270,9 @@ impl<Q: OptimOps> RssmTrainer<Q> {
 }
 
 impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
-    /// Sets the states that the next window begins with, `[members, batch, hidden]`; those of a new trainer are zeros.
+    /// Sets the initial states of the next window, `[members, batch, hidden]`.
+    ///
+    /// They are zero in a new trainer.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout, [`NnError::Backend`] from the device.
@@ -384,7 +394,7 @@ impl Plans {
         }
         let inputs = if own_data { GruInputs::MemberSequences } else { GruInputs::Sequence };
         let gru = GruPlan::new(weights, batch, steps, inputs)?;
-        let rows = steps * batch; // at most what the plan has counted
+        let rows = steps * batch; // no larger than the count that the plan has checked
         let both = hidden.checked_add(stochastic).ok_or(NnError::Overflow { op: OP })?;
         let combined = Layout::contiguous(&[members * rows, both])?;
         let (slopes, of_head) = (Layout::contiguous(&[1, members * rows])?, Layout::contiguous(&[1, both])?);

@@ -1,4 +1,4 @@
-//! What a caller may choose of a decomposition.
+//! Options of a decomposition.
 
 /// How many power iterations a sketch gets. Each takes two more products with the matrix, and raises the ratio of its
 /// singular values to a power that is greater by two.

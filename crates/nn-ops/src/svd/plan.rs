@@ -20,7 +20,7 @@ const OP: &str = "svd";
 const MOST: usize = MAX_SIDE as usize;
 /// Sides up to this are short whatever the rank is.
 const SHORT: usize = 64;
-/// Most power iterations: far fewer leave nothing of what is small.
+/// Most power iterations: far fewer already eliminate small components.
 const MOST_ITERATIONS: usize = 64;
 /// Columns of a sketch are a multiple of this, so that its lines are whole multiples of 16 bytes.
 const GRANULE: usize = 4;
@@ -69,7 +69,7 @@ const GRANULE: usize = 4;
 pub struct SvdPlan {
     layout: Layout,
     shapes: [Layout; 3],
-    /// Whether A has fewer rows than columns, so that its transpose is what the steps call tall.
+    /// Whether A has fewer rows than columns; the steps then work on its transpose.
     is_wide: bool,
     long: usize,
     short: usize,
@@ -275,7 +275,9 @@ impl SvdPlan {
         self.polish(q, self.long, vectors.view(), gram, inverse, of_long)
     }
 
-    /// Makes columns orthonormal that nearly are: those of singular values far below the greatest have lost digits.
+    /// Orthonormalises columns that are nearly orthonormal.
+    ///
+    /// Columns of singular values far below the greatest have lost digits.
     fn polish<Q: FactorOps>(
         &self,
         q: &Q,
@@ -289,7 +291,7 @@ impl SvdPlan {
     }
 }
 
-/// The factors with as many rows as the longer and the shorter side of the matrix.
+/// The factors on the longer and on the shorter side of the matrix.
 fn sides<'b, B>(is_wide: bool, u: &'b mut B, v: &'b mut B) -> (&'b mut B, &'b mut B) {
     if is_wide { (v, u) } else { (u, v) }
 }
@@ -361,7 +363,7 @@ impl Sketched<'_> {
             scaled(short).orthonormal(q, z.view(), gram, inverse, dual)?;
             down.launch(q, a, dual.view(), None, y.view_mut())?;
         }
-        // The basis of the range twice, then what A is in it.
+        // The basis of the range twice, then A in that basis.
         Basis::<Q> { rows: long, cols: columns, scale: None }.orthonormal(q, y.view(), gram, inverse, basis)?;
         let scaled = Basis::<Q> { rows: long, cols: columns, scale: Some(&*peak) };
         scaled.orthonormal(q, basis.view(), gram, inverse, y)?;

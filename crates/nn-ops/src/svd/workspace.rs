@@ -4,14 +4,16 @@ use backend_api::{Buffer, Queue};
 
 use crate::NnError;
 
-/// Elements of the buffers of a workspace, in the order of its fields; those of a pair that are alike stand once.
+/// Elements of the buffers, in the order of the fields; pairs of equal length have one entry.
 pub(super) type Lengths = [usize; 6];
 
 /// Memory that the decompositions of a [`SvdPlan`](crate::SvdPlan) work in, made once for all of them.
 pub struct SvdWorkspace<Q: Queue> {
-    /// Matrices with as many rows as the longer side of A: a sketch, and what it becomes.
+    /// Matrices with the number of rows of the longer side of A: a sketch, and its successor.
     pub(super) long: [Q::Buf<f32>; 2],
-    /// Matrices with as many rows as the shorter side; for a direct decomposition, the unit matrix and nothing.
+    /// Matrices with the number of rows of the shorter side.
+    ///
+    /// For a direct decomposition, the unit matrix and nothing.
     pub(super) short: [Q::Buf<f32>; 2],
     pub(super) gram: Q::Buf<f64>,
     /// Coefficients that make columns orthonormal.

@@ -17,7 +17,7 @@ const STEPS: usize = 3;
 const STOCHASTIC: usize = 4;
 const STATES: usize = 5;
 
-/// The loss of a training after a step; each loses by a factor of its own.
+/// The loss of a training after a step; each training's loss falls by a different factor.
 fn loss(training: usize, step: i32) -> f32 {
     3.0 * (0.9 + 0.02 * training as f32).powi(step)
 }
@@ -32,7 +32,7 @@ fn trainings() -> Vec<TrainingState> {
     (0..TRAININGS).map(training).collect()
 }
 
-/// What a cycle gives.
+/// The results of a cycle.
 #[derive(Debug)]
 struct Results {
     /// Predicted losses, `[members, trainings, steps + 1]`.

@@ -17,7 +17,7 @@ fn factor(row: usize) -> f32 {
     0.6 + 0.05 * row as f32
 }
 
-/// Losses of each row, from a start of its own on: `[steps + 1, batch]`.
+/// Losses of each row, with a separate start: `[steps + 1, batch]`.
 fn losses() -> Vec<f32> {
     let loss = |step: usize, row: usize| (1.0 + 0.25 * (row * 5 % BATCH) as f32) * factor(row).powi(step as i32);
     (0..=STEPS).flat_map(|step| (0..BATCH).map(move |row| loss(step, row))).collect()

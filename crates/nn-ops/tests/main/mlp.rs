@@ -159,7 +159,7 @@ fn a_logit_that_is_not_a_number_is_the_greatest() {
 #[test]
 fn steps_keep_nothing_once_their_training_is_made() {
     let (x, y) = batch(40);
-    // At last a budget without a byte to spare beside what single ops need.
+    // The last round has a budget without a spare byte above the needs of single ops.
     let mut limit = 1 << 30;
     for _ in 0..2 {
         let settings = runtime::Settings { mem_limit_bytes: Some(limit), ..runtime::Settings::default() };

@@ -39,7 +39,7 @@ fn configurations() -> [OptimizerConfig; 2] {
     ]
 }
 
-/// What a step is, in f32 or mixed.
+/// A training step, in f32 or mixed.
 trait Passes: Real {
     fn begin(q: &AnyQueue, network: &Mlp<AnyQueue>, config: OptimizerConfig) -> MlpTraining<AnyQueue, Self>;
     fn resume(q: &AnyQueue, network: &Mlp<AnyQueue>, checkpoint: &Checkpoint) -> MlpTraining<AnyQueue, Self>;

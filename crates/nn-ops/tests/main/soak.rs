@@ -29,7 +29,9 @@ fn tensor(q: &AnyQueue, shape: &[usize]) -> Device {
     Tensor::from_values(q, shape, &values(shape.iter().product())).unwrap()
 }
 
-/// What is in use: bytes of live buffers and the most that ever were, and what a device holds for them.
+/// Memory in use: live and peak bytes of buffers, and a device's usage.
+///
+/// The latter are bytes held, reclaims, and pinned bytes.
 fn usage(q: &AnyQueue) -> [u64; 5] {
     q.finish().unwrap();
     let budget = q.budget();
@@ -237,7 +239,7 @@ fn maps(q: &AnyQueue) -> Box<dyn FnMut(&AnyQueue)> {
     })
 }
 
-/// Work on a fork, with memory that is given back there, beside work on the queue.
+/// Work on a fork, with memory that is given back there, concurrent with work on the queue.
 fn forks(q: &AnyQueue) -> Box<dyn FnMut(&AnyQueue)> {
     let (x, mut y) = (tensor(q, &[4, 4]), tensor(q, &[4, 4]));
     Box::new(move |q| {

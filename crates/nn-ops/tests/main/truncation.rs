@@ -1,4 +1,4 @@
-//! Errors of truncated decompositions beside the best, by rank.
+//! Errors of truncated decompositions compared with the best, by rank.
 
 use nn_ops::{SvdOptions, SvdPlan, SvdPower, Tensor};
 use rand_chacha::{

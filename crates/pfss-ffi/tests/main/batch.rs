@@ -52,7 +52,7 @@ fn batches_refuse_by_name_what_their_state_and_limits_do_not_allow() {
     let [mut gate, mut other, mut descriptor]: [*mut GateHandle; 3] = [null_mut(); 3];
     let (hatx, mut words, mut job, mut len) = ([1u64, 2], [0u64; 2], 7u64, 0usize);
     let bytes = program(BoolMode::Additive).to_bytes();
-    // SAFETY: every pointer is null, or points at what its length says; handles are live until they are freed below.
+    // SAFETY: every pointer is null, or points at an array of the given length; handles are live until freed below.
     unsafe {
         assert_eq!(trefoil_pfss_backend_open(c"cpu".as_ptr(), &mut backend), OK);
         assert_eq!(trefoil_pfss_dealer_insecure_from_seed(3, &mut dealer), OK);

@@ -1,4 +1,4 @@
-//! The programs in C++, compiled, run, and held to what the library computes in Rust.
+//! The programs in C++, compiled, run, and compared with the results of the library in Rust.
 
 use std::{
     fmt::Write,
@@ -33,7 +33,7 @@ pub(crate) fn program(bools: BoolMode) -> SufProgram {
     SufProgram::new(desc.unwrap(), modes).unwrap()
 }
 
-/// What the example prints, computed without the C interface.
+/// The expected output of the example, computed without the C interface.
 fn expected() -> String {
     let q = runtime::cpu().unwrap();
     let mut dealer = Dealer::insecure_from_seed(7);
@@ -143,7 +143,7 @@ fn expected_of_circuit() -> String {
     out
 }
 
-/// Compiles an example against the header and the library, and gives what it prints.
+/// Compiles an example against the header and the library, and returns its output.
 fn output_of(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = tempfile::tempdir().unwrap();

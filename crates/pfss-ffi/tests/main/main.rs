@@ -1,4 +1,4 @@
-//! The C interface: its header, a C++ program against it, and what it refuses.
+//! The C interface: its header, a C++ program against it, and its errors.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod batch;

@@ -34,7 +34,7 @@ fn wrong_calls_are_refused_by_name_and_keys_serve_once() {
     let [mut keys, mut copy]: [*mut Keys; 2] = [null_mut(); 2];
     let mut evaluation = null_mut();
     let bytes = program(BoolMode::Additive).to_bytes();
-    // SAFETY: every pointer is null, or points at what its length says; handles are live until they are freed below.
+    // SAFETY: every pointer is null, or points at an array of the given length; handles are live until freed below.
     unsafe {
         refused(trefoil_pfss_backend_open(c"tpu".as_ptr(), &mut backend), Status::TREFOIL_PFSS_ARGUMENT, "tpu");
         refused(

@@ -1,4 +1,4 @@
-//! What the libraries show to a linker: a program that also links the CUDA driver calls the driver.
+//! Symbols exported by the libraries: a program that also links the CUDA driver calls the driver.
 
 use std::{
     fs,

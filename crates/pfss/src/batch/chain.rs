@@ -14,7 +14,7 @@ pub struct GateChain<'a> {
     state: State<'a>,
 }
 
-/// Where a gate is evaluated, what it computes, and its keys.
+/// The class of a gate, its computation, and its keys.
 type Gate<'a> = (Class, Kind<'a>, MaskedKeys);
 
 enum State<'a> {

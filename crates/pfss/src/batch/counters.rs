@@ -1,8 +1,10 @@
-//! What a super-batch counts.
+//! Counters of a super-batch.
 
 use super::{DeviceTimes, StageTimes};
 
-/// What a super-batch has done. Sizes and AES blocks follow from the public shapes; times are measured.
+/// Counters of a super-batch.
+///
+/// Sizes and AES blocks follow from the public shapes; times are measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Jobs walked.
@@ -25,7 +27,7 @@ pub struct Counters {
     pub packed_input_bytes: u64,
     /// Bytes that say where trees are walked: the masked inputs, and for each tree an offset for each point of an input.
     pub point_bytes: u64,
-    /// Bytes of shares at all points, from which the device forms what it returns.
+    /// Bytes of shares at all points, from which the device computes its results.
     pub result_bytes: u64,
     /// Bytes that openings sent.
     pub opened_bytes: u64,

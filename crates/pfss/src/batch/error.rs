@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::{Class, State};
 
-/// What a limit counts.
+/// The quantity that a limit bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Limit {
@@ -99,7 +99,7 @@ pub enum BatchError {
     Config {
         /// The field.
         what: &'static str,
-        /// What it accepts.
+        /// The accepted values.
         expected: &'static str,
         /// Its value.
         got: u64,
@@ -132,7 +132,7 @@ pub enum BatchError {
         /// The class.
         class: Class,
     },
-    /// No task can go on, and nothing that is asked for is waiting.
+    /// No task can advance, and no requested opening or flush is pending.
     #[error(
         "no progress: of {unfinished} unfinished tasks, {open} wait for openings, {coeff} for coeff and {trunc} for \
              trunc gates that nobody submitted"

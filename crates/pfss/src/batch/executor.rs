@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Channel, PfssError, Session};
 
-/// What a task waits for.
+/// The event that a task waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Need {
     /// Nothing: it is done, or wants another step.
@@ -36,7 +36,7 @@ impl Need {
 
 /// A computation that advances step by step, between openings and gates.
 pub trait PhaseTask<'a> {
-    /// Goes as far as it can, and says what it waits for.
+    /// Advances as far as possible, and returns the event it waits for.
     ///
     /// # Errors
     /// Whatever fails; the executor then stops for good.
@@ -111,7 +111,7 @@ impl<'a, Q: FssOps> PhaseExecutor<'a, Q> {
         &self.batches[class.index()]
     }
 
-    /// What the layer amounts to so far.
+    /// Totals of the layer so far.
     #[must_use]
     pub fn totals(&self) -> LayerTotals {
         self.port.layer.totals()
@@ -131,7 +131,7 @@ impl<'a, Q: FssOps> PhaseExecutor<'a, Q> {
         self.guarded(|executor| executor.run_steps(session, tasks))
     }
 
-    /// Opens and flushes what the policy names, whether a task asks for it or not.
+    /// Performs the openings and flushes that `policy` selects, requested or not.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -197,8 +197,9 @@ impl<'a, Q: FssOps> PhaseExecutor<'a, Q> {
         }
     }
 
-    /// Opens what is asked for; if there is nothing to open, flushes the classes that are asked for. Returns whether it
-    /// did anything.
+    /// Opens the requested words or, if there is nothing to open, flushes the requested classes.
+    ///
+    /// Returns whether it did anything.
     fn serve<C: Channel>(&mut self, session: &mut Session<C>, wants: Wants) -> Result<bool, PfssError> {
         let words = wants.open > 0 && !self.port.openings.is_empty();
         if words || self.is_flushed(Class::Coeff) || self.is_flushed(Class::Trunc) {
@@ -234,7 +235,7 @@ impl<'a, Q: FssOps> PhaseExecutor<'a, Q> {
         self.batches[class.index()].state() == Ok(State::Flushed)
     }
 
-    /// One phase: one flush of each class that is asked for and has gates waiting.
+    /// Runs one phase: one flush of each requested class that has gates waiting.
     fn flush(&mut self, asked: impl Fn(Class) -> bool) -> Result<bool, PfssError> {
         let waiting = |class: &Class| asked(*class) && !self.port.jobs[class.index()].is_empty();
         let classes: Vec<Class> = Class::ALL.into_iter().filter(waiting).collect();
@@ -255,7 +256,9 @@ impl<'a, Q: FssOps> PhaseExecutor<'a, Q> {
         Ok(true)
     }
 
-    /// One message: all words that wait to be opened, if the policy says so, and the next round of its classes.
+    /// Sends one message.
+    ///
+    /// It holds all words waiting to be opened, if `policy.open` is set, and the next round of the policy's classes.
     fn open<C: Channel>(&mut self, session: &mut Session<C>, policy: BarrierPolicy) -> Result<(), PfssError> {
         let waiting = if policy.open { core::mem::take(&mut self.port.openings) } else { Vec::new() };
         let (tickets, openings): (Vec<_>, Vec<_>) = waiting.into_iter().unzip();

@@ -17,7 +17,7 @@ use super::{
     job::JobPlan,
 };
 
-/// The trees of a gate, each with what is asked of it.
+/// The trees of a gate, each with the points at which it is evaluated.
 #[derive(Debug)]
 pub(super) struct Footprint {
     trees: Vec<(Tree, Asked)>,
@@ -25,7 +25,7 @@ pub(super) struct Footprint {
     walking: Combining,
     /// What turns opened bits into shares.
     closing: Combining,
-    /// Bytes for packing what the whole job opens besides bits.
+    /// Bytes for packing the words that the whole job opens.
     packing: u64,
     aes: u64,
 }
@@ -33,9 +33,9 @@ pub(super) struct Footprint {
 /// Where a tree is evaluated.
 #[derive(Clone, Copy, Debug)]
 enum Asked {
-    /// At so many public points.
+    /// At this number of public points.
     Points(u64),
-    /// At every point of so many bits, for a few elements at a time.
+    /// At every point of a domain of this many bits, for a few elements at a time.
     All(u32),
 }
 
@@ -73,8 +73,9 @@ impl Footprint {
         self.trees.iter().map(tree).sum()
     }
 
-    /// Bytes of the masked inputs and offsets, of the result and of everything in between, for `count` elements: those
-    /// of the tree that takes the most, as trees are walked one after the other.
+    /// Bytes of masked inputs, offsets, results and intermediates for `count` elements.
+    ///
+    /// Trees are walked one after the other, so the largest tree counts.
     pub(super) fn scratch(&self, count: usize) -> u64 {
         let combined = self.walking.bytes(count);
         let tree = |&(tree, asked): &(Tree, Asked)| match asked {
@@ -91,7 +92,7 @@ impl Footprint {
     pub(super) fn points(&self, count: usize) -> u64 {
         let points = self.trees.iter().filter_map(|(_, asked)| match asked {
             Asked::Points(points) => Some(points),
-            Asked::All(_) => None, // those of a whole tree need not be told
+            Asked::All(_) => None, // whole-tree evaluation needs no points
         });
         if points.clone().next().is_none() { 0 } else { 8 * (count as u64 + points.sum::<u64>()) }
     }

@@ -1,4 +1,4 @@
-//! A gate on public masked inputs: what it computes, its plan, and where it stands between rounds.
+//! A gate on public masked inputs: its computation, its plan, and its state between rounds.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::{
     wire,
 };
 
-/// What a job computes.
+/// The computation of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work<'a>(pub(super) Kind<'a>);
 
@@ -25,7 +25,7 @@ pub(super) enum Kind<'a> {
 
 /// One gate on a batch of public masked inputs, with this party's keys.
 ///
-/// The inputs are elements of the ring of the gate's keys; their effective width is that of the ring.
+/// The inputs are elements of the ring of the gate's keys; their effective width is the width of that ring.
 #[derive(Debug)]
 pub struct Job<'a> {
     pub(super) work: Work<'a>,
@@ -160,7 +160,7 @@ pub(super) enum Progress {
     Done(Shares),
 }
 
-/// What a party holds of a job's result.
+/// A party's shares of a job's result.
 #[derive(Debug)]
 pub enum Shares {
     /// Additive shares, in the order of the task.

@@ -5,7 +5,7 @@ use super::{
     limits::{LayerLimits, grow},
 };
 
-/// What a layer of a network amounts to.
+/// Totals of a network layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LayerTotals {
     /// Phases.
@@ -22,7 +22,7 @@ pub struct LayerTotals {
     pub element_bits: u64,
 }
 
-/// What a barrier drains.
+/// The openings and classes of gates that a barrier drains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BarrierPolicy {
     /// Openings.

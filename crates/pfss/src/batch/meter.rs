@@ -1,4 +1,4 @@
-//! What a batch measures: the host's time by a clock, the device's by marks in its queues.
+//! Measurements of a batch: host time by a clock, device time by marks in its queues.
 
 use core::{fmt, time::Duration};
 use std::sync::{Mutex, MutexGuard, PoisonError};

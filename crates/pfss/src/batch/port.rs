@@ -1,4 +1,4 @@
-//! What a task hands to its executor, and the tickets with which it gets the results.
+//! Submissions of a task to its executor, and the tickets for their results.
 
 use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,7 +62,7 @@ impl<'a> Port<'a> {
     /// Submits a gate for the next flush of its class.
     ///
     /// # Errors
-    /// [`BatchError::Limit`] for the layer's limits; what the batch refuses, it refuses at the flush.
+    /// [`BatchError::Limit`] for the layer's limits; the batch's own checks run at the flush.
     pub fn submit(&mut self, class: Class, job: Job<'a>) -> Result<Ticket, PfssError> {
         self.layer.add(job.x_hat.len() as u64, job.keys.gate().n())?;
         let ticket = self.ticket();

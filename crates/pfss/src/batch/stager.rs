@@ -17,7 +17,7 @@ pub trait Stager<Q> {
 
 /// Three queues of one device: computation, copies to it, and copies from it.
 ///
-/// Other work, such as a matrix product, may use further forks beside these; nothing here waits for the whole device.
+/// Other work, such as a matrix product, may use further forks; nothing here waits for the whole device.
 #[derive(Debug)]
 pub struct Streams<Q> {
     upload: Q,
@@ -28,7 +28,7 @@ impl<Q: Fork> Streams<Q> {
     /// Forks the queues for copies from the queue of the computation.
     ///
     /// # Errors
-    /// What the device reports if it cannot give another queue.
+    /// The device's error if it cannot create another queue.
     pub fn fork(compute: &Q) -> Result<Self, BackendError> {
         Ok(Self { upload: compute.fork()?, download: compute.fork()? })
     }
@@ -58,8 +58,9 @@ pub(super) struct Queues<'q, Q> {
 }
 
 impl<'q, Q: Queue> Queues<'q, Q> {
-    /// A queue with those of its stager, for uploads and for downloads. A processor needs no stager; any other device
-    /// needs one of its own.
+    /// Combines a queue with its stager's queues for uploads and downloads.
+    ///
+    /// A processor needs no stager; any other device needs a dedicated one.
     pub(super) fn new(compute: Held<'q, Q>, stager: Option<[Held<'q, Q>; 2]>) -> Result<Self, BatchError> {
         let kind = compute.caps().kind;
         let [upload, download] = match stager {

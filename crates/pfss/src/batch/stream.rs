@@ -51,7 +51,7 @@ pub(super) fn run<'q, Q: FssOps>(
         ahead.borrow_mut().push_back(Staged { number, part, trees });
         Ok(true)
     };
-    // One slot is that of the walk.
+    // One slot is taken by the part being walked.
     let fill = || -> Result<(), PfssError> {
         while ahead.borrow().len() + 1 < slots && stage()? {}
         Ok(())

@@ -68,7 +68,7 @@ enum Stage<'a> {
     Poisoned,
 }
 
-/// What the jobs since the last clear amount to.
+/// Totals of the jobs since the last clear.
 #[derive(Clone, Copy, Default)]
 struct Taken {
     jobs: u64,
@@ -161,7 +161,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         }
     }
 
-    /// What the batch has done so far.
+    /// The work done by the batch so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
         Counters { times: self.meter.watch.times(), device: self.meter.device_times(), ..self.counters }
@@ -194,7 +194,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     ///
     /// # Errors
     /// [`BatchError::State`] unless the batch is pending, [`BatchError::Limit`], [`BatchError::BudgetExceeded`],
-    /// [`PfssError::WrongParty`] for keys of another party than those before, and what the gate refuses. The batch is
+    /// [`PfssError::WrongParty`] for keys of another party than earlier jobs, and the gate's own errors. The batch is
     /// then as before, but the job and its keys are gone; [`try_enqueue`](Self::try_enqueue) gives them back.
     pub fn enqueue(&mut self, job: Job<'a>) -> Result<Handle, PfssError> {
         Ok(self.try_enqueue(job)?)
@@ -219,7 +219,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         Ok(handle)
     }
 
-    /// Counts and reserves what a job takes, or changes nothing.
+    /// Counts a job and reserves its memory, or changes nothing.
     fn admit(&mut self, job: &Job<'a>) -> Result<(JobPlan, Footprint), PfssError> {
         self.expect(State::Pending)?;
         let plan = job.plan(&mut self.plans)?;
@@ -238,8 +238,9 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         Ok((plan, footprint))
     }
 
-    /// Takes the bytes of a job from the budget: all of them or, where parts are streamed, what each slot needs beyond
-    /// what the earlier jobs needed.
+    /// Takes the bytes of a job from the budget.
+    ///
+    /// All of them or, if parts are streamed, the bytes that each slot needs beyond the largest earlier job.
     fn reserve(&mut self, footprint: &Footprint, count: usize) -> Result<(), BatchError> {
         let whole = footprint.total(count);
         let need = match self.config.fit {
@@ -436,8 +437,10 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         }
     }
 
-    /// Additive shares of the words of row `row` of a job, for results that keep the words of an element together: all
-    /// but those of [`Task::Predicates`](crate::Task::Predicates).
+    /// Additive shares of the words of row `row` of a job.
+    ///
+    /// It applies to results that keep the words of an element together: all but shares of
+    /// [`Task::Predicates`](crate::Task::Predicates).
     ///
     /// # Errors
     /// As [`shares`](Self::shares), and [`BackendError::OutOfRange`] for a row that the job does not have.

@@ -10,8 +10,8 @@ use crate::gates::Activity;
 ///
 /// It is the host's time: each instant counts for the one stage that the host was in. A call on a processor's queue
 /// returns when its work is done, so there these are the times of the work itself. A device lags behind the host:
-/// whatever it has not finished when results are asked for counts as copying out, and nothing here tells copies that
-/// overlap with walks from copies that do not.
+/// work that is unfinished when results are fetched counts as copying out, and copies that overlap with walks are
+/// not distinguished from other copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageTimes {
     /// Copying keys and points to the device.
@@ -70,7 +70,7 @@ impl<'a> Stopwatch<'a> {
         self.state().times
     }
 
-    /// Counts the time from here on for `next`; returns what it counted for before.
+    /// Counts the time from here on for `next`; returns the previous activity.
     pub(super) fn enter(&self, next: Activity) -> Activity {
         let Some(now) = self.now.as_ref().map(|now| now()) else { return next };
         let mut state = self.state();

@@ -16,15 +16,15 @@ pub enum BundleError {
         /// Bytes supplied.
         got: usize,
     },
-    /// The first bytes are not those of a key bundle.
+    /// The magic bytes do not identify a key bundle.
     #[error("not a file of keys: it begins with `{}`, expected `{}`", got.escape_ascii(), expected.escape_ascii())]
     Magic {
-        /// `PFK1`, or that of another kind of keys.
+        /// `PFK1`, or the magic of another kind of keys.
         expected: [u8; 4],
         /// The first four bytes.
         got: [u8; 4],
     },
-    /// The format version is not one this reader knows.
+    /// The format version is not supported by this reader.
     #[error("expected format version {expected}, got {got}")]
     Version {
         /// The version of this reader.
@@ -47,7 +47,7 @@ pub enum BundleError {
     /// Parameters that no gate of this kind has.
     #[error("gate parameters are not valid: {reason}")]
     Gate {
-        /// What the gate's own check said.
+        /// The reason given by the gate's own check.
         reason: String,
     },
     /// The program that the bundle carries is not one.

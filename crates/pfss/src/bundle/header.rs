@@ -14,7 +14,7 @@ const PRG_AES_MMO: u64 = 1;
 const LEAF_LOG2: u64 = 7;
 /// Flag: output words come under masks.
 const MASKED_OUTPUTS: u16 = 1;
-/// Flag: the masks of the inputs are those of an earlier gate's outputs.
+/// Flag: the input masks are the output masks of an earlier gate.
 const OPEN_INPUTS: u16 = 2;
 /// The content digest covers the header up to here and everything after the header.
 pub(super) const DIGEST_AT: usize = 96;
@@ -26,12 +26,12 @@ pub(crate) struct Header {
     pub(crate) party: Party,
     pub(crate) count: usize,
     pub(crate) nonce: [u8; 16],
-    /// Whether the masks of the inputs are those of an earlier gate's outputs, which that gate opens.
+    /// Whether the input masks are the output masks of an earlier gate, which opens them.
     pub(crate) open_inputs: bool,
 }
 
 impl Header {
-    /// Whether the bundle is that of `party`.
+    /// Checks that the bundle belongs to `party`.
     pub(crate) fn check_party(&self, party: Party) -> Result<(), PfssError> {
         if self.party == party { Ok(()) } else { Err(PfssError::WrongParty { expected: party, got: self.party }) }
     }
@@ -134,8 +134,9 @@ impl Header {
     }
 }
 
-/// The program in the first section of a bundle of that kind. What the table says about the section is not trusted
-/// here; it is compared with the layout afterwards.
+/// Reads the program from the first section of a bundle of that kind.
+///
+/// The section's table entry is not trusted here; it is compared with the layout afterwards.
 fn program(bytes: &[u8]) -> Result<SufProgram, BundleError> {
     let large = |at: usize| u64::from_le_bytes(array(bytes, at));
     let claimed = usize::try_from(large(40)).unwrap_or(usize::MAX);

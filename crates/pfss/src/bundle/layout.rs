@@ -9,7 +9,7 @@ pub(super) const HEADER_BYTES: usize = 128;
 pub(super) const ENTRY_BYTES: usize = 48;
 /// Every section starts at a multiple of this.
 const ALIGN: u64 = 256;
-/// What a section holds; the number is its id in the table.
+/// The contents of a section; the number is its id in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SectionId {
     /// The encoding of the gate's program, before all other sections; public.
@@ -61,10 +61,10 @@ pub(super) struct Section {
     pub(super) length: u64,
 }
 
-/// What is public about a section of a bundle.
+/// Public facts about a section of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BundleSection {
-    /// What it holds.
+    /// Name of the contents.
     pub name: &'static str,
     /// Bytes of one of its elements.
     pub element_bytes: u32,

@@ -12,9 +12,11 @@ use crate::{Gate, Party, PfssError, spent};
 pub struct MaskedKeys(pub(crate) KeyBundle);
 
 impl KeyBundle {
-    /// Spends the masks on this party's shares `x`: returns its additive shares of `x + r`, to be opened, and the keys
-    /// for what is opened. The sum of both parties' shares is public, and a mask used twice would reveal the difference
-    /// of two inputs; so the bundle is consumed, and from here on this process refuses its bytes.
+    /// Masks this party's shares `x`, and consumes the bundle.
+    ///
+    /// Returns its additive shares of `x + r`, to be opened, and the keys for the opened words. The sum of both
+    /// parties' shares is public, and a mask used twice would reveal the difference of two inputs; so the bundle is
+    /// consumed, and from here on this process refuses its bytes.
     ///
     /// For a product, `x` holds all first factors, then all second ones; the result is `x + a`, then `y + b`.
     ///

@@ -150,14 +150,14 @@ impl KeyBundle {
         Ok(())
     }
 
-    /// Whether the bundle is that of `party`.
+    /// Checks that the bundle belongs to `party`.
     pub(crate) fn check_party(&self, party: Party) -> Result<(), PfssError> {
         self.header.check_party(party)
     }
 
     /// A copy of the keys of the elements `range`, which starts at a multiple of [`LANES`] and lies in the batch.
     ///
-    /// Its nonce is that of the whole bundle: it may only be used in place of the whole.
+    /// It has the nonce of the whole bundle: it may only be used in place of the whole.
     pub(crate) fn slice(&self, range: Range<usize>) -> Self {
         let (padded, lanes) = (self.padded(), LANES as usize);
         let columns = range.start..range.start + range.len().next_multiple_of(lanes);

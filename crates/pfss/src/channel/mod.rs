@@ -1,4 +1,4 @@
-//! Messages between the two parties, and what a party's connection has to do.
+//! Messages between the two parties, and the interface of a party's connection.
 
 mod memory;
 mod stream;
@@ -44,7 +44,7 @@ pub trait Channel {
 
     /// Called with words that have just become public, because both parties have sent their parts of them.
     ///
-    /// Does nothing by default. A check for secret-dependent timing has to know what is public, and overrides this.
+    /// Does nothing by default. A check for secret-dependent timing overrides it to learn which words are public.
     fn opened_words(&self, _words: &[u64]) {}
 
     /// [`opened_words`](Self::opened_words) for bits.
@@ -112,9 +112,9 @@ pub enum ChannelError {
     /// The peer does not speak this protocol.
     #[error("expected protocol magic {}, got {}", hex(expected), hex(got))]
     Magic {
-        /// What a peer must send first.
+        /// The magic that a peer must send first.
         expected: [u8; 8],
-        /// What it sent.
+        /// The magic received.
         got: [u8; 8],
     },
     /// The peer speaks another version of the protocol.

@@ -13,8 +13,10 @@ const HELLO_BYTES: usize = 8 + 2 + 1 + 1 + 32;
 /// sides.
 const CHUNK_BYTES: usize = 32 << 10;
 
-/// A [`Channel`] over any two-way stream of bytes: a handshake, then frames of a 32-bit little-endian length and the
-/// message. Timeouts are those of the stream.
+/// A [`Channel`] over any two-way stream of bytes.
+///
+/// It performs a handshake, then sends frames of a 32-bit little-endian length and the message. The stream's timeouts
+/// apply.
 #[derive(Debug)]
 pub struct StreamChannel<S> {
     party: Party,

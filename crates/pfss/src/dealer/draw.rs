@@ -21,7 +21,7 @@ impl<'a> Draw<'a> {
         self.masks.first().map_or(&[], |r| r)
     }
 
-    /// Those of the second secret: fresh ones from `ring` unless they were given.
+    /// The masks of the second secret: as given, or fresh from `ring`.
     pub(crate) fn second(&mut self, ring: Ring) -> Row {
         self.masks.get(1).cloned().unwrap_or_else(|| self.fresh_words(ring))
     }

@@ -11,7 +11,7 @@ impl Secrets {
     pub(super) fn draw(rng: &mut ChaCha20Rng, gate: &Gate, masks: &[Row]) -> Self {
         let mut draw = Draw::new(rng, masks);
         let r = || Row::new(draw.r().to_vec());
-        // every tree compares with the mask, unless the gate says otherwise
+        // every tree compares with the mask, unless the gate overrides this
         let trees = gate.trees().iter().map(|_| TreeSecret { alphas: r(), betas: Row::default() }).collect();
         let mut secrets = Self { trees, words: vec![r()], bits: Vec::new() };
         gate.rule().draw(gate.ring(), &mut draw, &mut secrets);

@@ -65,8 +65,9 @@ impl Dealer {
         Self::insecure_from_seeds(seed, !seed)
     }
 
-    /// [`insecure_from_seed`](Self::insecure_from_seed) with a seed of its own for the nonces, which are public while
-    /// everything drawn from `secrets` is not. **For tests only.**
+    /// [`insecure_from_seed`](Self::insecure_from_seed) with a separate seed for the nonces.
+    ///
+    /// **For tests only.** Nonces are public, while everything drawn from `secrets` is not.
     #[must_use]
     pub fn insecure_from_seeds(secrets: u64, nonces: u64) -> Self {
         let (rng, nonces) = (ChaCha20Rng::seed_from_u64(secrets), ChaCha20Rng::seed_from_u64(nonces));

@@ -1,4 +1,4 @@
-//! What the dealer hides, and the arithmetic on rows of masks that makes it. Nothing here branches on a mask.
+//! The dealer's secrets, and the arithmetic on rows of masks that derives them. Nothing here branches on a mask.
 
 use core_types::Ring;
 use zeroize::Zeroizing;
@@ -14,7 +14,7 @@ pub(crate) struct TreeSecret {
     pub(crate) betas: Row,
 }
 
-/// What the dealer hides in keys and shares, in the order of the bundle's rows.
+/// The secrets hidden in keys and shares, in the order of the bundle's rows.
 pub(crate) struct Secrets {
     /// Thresholds and payloads of the key trees.
     pub(crate) trees: Vec<TreeSecret>,

@@ -47,7 +47,9 @@ impl<Q: FssOps> TreeDealer<'_, Q> {
         self.count.next_multiple_of(LANES as usize)
     }
 
-    /// Adds one tree to `keys`. `roots` are those of party 0, then those of party 1, padded.
+    /// Adds one tree to `keys`.
+    ///
+    /// `roots` holds the padded roots of party 0, then the padded roots of party 1.
     pub(super) fn add(
         &self,
         tree: Tree,

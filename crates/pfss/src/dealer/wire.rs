@@ -9,11 +9,12 @@ use zeroize::Zeroizing;
 use super::{Dealer, secrets::Row};
 use crate::{Gate, KeyBundle, PfssError, bundle::check_size};
 
-/// The masks of one output word of a gate, one mask for each element: what the dealer has to know to make keys for the
-/// gate that takes the opened word as its input.
+/// The masks of one output word of a gate, one mask for each element.
 ///
-/// Whoever knows a wire can read what is opened on it, so it stays with the dealer. `Debug` shows no masks, and they
-/// are wiped when dropped. One wire may be the input of several gates, as what is opened is the same.
+/// The dealer needs them to make keys for the gate that takes the opened word as its input.
+///
+/// A wire unmasks the words opened on it, so it must stay with the dealer. `Debug` shows no masks, and they are wiped
+/// when dropped. One wire may be the input of several gates, as they all take the same opened word.
 pub struct Wire {
     ring: Ring,
     masks: Zeroizing<Vec<u64>>,
@@ -24,7 +25,7 @@ pub struct Wire {
 pub enum Inputs<'a> {
     /// Fresh ones for this many elements: parties mask their shares of the inputs.
     Fresh(usize),
-    /// Those of earlier outputs, one wire for each secret of an element: parties have opened them.
+    /// The masks of earlier, opened outputs, one wire for each secret of an element.
     Open(&'a [&'a Wire]),
 }
 
@@ -67,7 +68,7 @@ impl Dealer {
     /// ```
     ///
     /// # Errors
-    /// [`PfssError::Length`] unless there is a wire for each secret of an element and all have as many elements,
+    /// [`PfssError::Length`] unless there is a wire for each secret of an element and all wires have the same length,
     /// [`PfssError::WireRing`] for a wire of another ring than the gate's inputs, and as [`deal`](Self::deal).
     pub fn deal_wired<Q: FssOps>(
         &mut self,

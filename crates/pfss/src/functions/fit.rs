@@ -17,8 +17,8 @@ pub(super) struct Piece {
 impl Piece {
     /// A polynomial of that degree close to `function` on the integers `start..end`, with integer coefficients.
     ///
-    /// The leading coefficient is that of the best polynomial, rounded; the rest is fitted to what remains, so that it
-    /// makes up for the rounding as far as it can.
+    /// The leading coefficient is the rounded leading coefficient of the best polynomial; the rest is fitted to the
+    /// remainder, so that it compensates for the rounding as far as it can.
     pub(super) fn new(start: i64, end: i64, degree: u32, function: impl Fn(f64) -> f64) -> Self {
         let width = (end - start) as f64;
         let mut coefficients = vec![0i64; degree as usize + 1];
@@ -34,7 +34,7 @@ impl Piece {
         Self { start, distances: (0, end - start - 1), coefficients }
     }
 
-    /// Adds half a unit of what a shift by `shift` bits keeps, so that the shift rounds.
+    /// Adds half a unit of the result of a shift by `shift` bits, so that the shift rounds.
     pub(super) fn rounding(mut self, shift: u32) -> Self {
         if let Some(half) = shift.checked_sub(1) {
             self.coefficients[0] = self.coefficients[0].saturating_add(1 << half); // scales are far below 63
@@ -48,7 +48,7 @@ impl Piece {
         self
     }
 
-    /// A range that holds all values on the piece: those of the terms added up.
+    /// A range that holds all values on the piece: the sum of the ranges of its terms.
     pub(super) fn range(&self) -> Result<SignedRange, PfssError> {
         let overflow = RangeError::Overflow { bits: 64, end: i128::MAX };
         let (mut min, mut max) = (0i128, 0i128);

@@ -97,8 +97,8 @@ pub fn neg_exp(accuracy: Accuracy) -> Result<FixedFn, PfssError> {
 /// Newton's method squares the relative error. With [`Accuracy::CUBIC_QUARTER_OCTAVE`] it is at most 0.55 units.
 ///
 /// # Errors
-/// [`PfssError::Suf`] for an accuracy outside the definition, [`PfssError::Range`] if so many output bits leave no
-/// room.
+/// [`PfssError::Suf`] for an accuracy outside the definition, [`PfssError::Range`] if `output_bits` is too large to
+/// leave room.
 pub fn reciprocal(accuracy: Accuracy, output_bits: u32) -> Result<FixedFn, PfssError> {
     octaves(accuracy, output_bits, (ONE, 1024 * ONE), &|z| 1.0 / z)
 }
@@ -110,8 +110,8 @@ pub fn reciprocal(accuracy: Accuracy, output_bits: u32) -> Result<FixedFn, PfssE
 /// [`Accuracy::CUBIC_QUARTER_OCTAVE`] 0.56.
 ///
 /// # Errors
-/// [`PfssError::Suf`] for an accuracy outside the definition, [`PfssError::Range`] if so many output bits leave no
-/// room.
+/// [`PfssError::Suf`] for an accuracy outside the definition, [`PfssError::Range`] if `output_bits` is too large to
+/// leave room.
 pub fn rsqrt(accuracy: Accuracy, output_bits: u32) -> Result<FixedFn, PfssError> {
     rsqrt_octaves(accuracy, output_bits, 12)
 }

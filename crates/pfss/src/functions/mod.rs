@@ -1,7 +1,7 @@
 //! Elementary functions in fixed point, as descriptors: splines fitted in the clear, evaluated exactly on shares.
 //!
 //! A value `v` is the integer `v 2^f`. Each piece is a polynomial with integer coefficients at a scale so large that
-//! rounding them does not matter; one exact shift then brings the result back to `f` fraction bits. Only the fit is
+//! rounding them does not matter; one exact shift then reduces the result to `f` fraction bits. Only the fit is
 //! approximate, and it is public: [`FixedFn::eval`] is the function that shares compute, bit for bit.
 //!
 //! ```
@@ -117,7 +117,7 @@ impl FixedGates {
         [&self.suf].into_iter().chain(self.shift.gate())
     }
 
-    /// Bits that one element sends each party, rounds, and bits of keys: those of both gates.
+    /// Bits that one element sends each party, rounds, and bits of keys: the sum over both gates.
     #[must_use]
     pub fn cost(&self) -> Cost {
         self.with_keys().map(Gate::cost).fold(Cost::default(), |sum, cost| sum.then(cost))

@@ -45,7 +45,7 @@ impl FixedGates {
 }
 
 impl<C: Channel> Session<C> {
-    /// Shares of a function of `x`. The rounds are those of [`FixedGates::cost`].
+    /// Shares of a function of `x`. The rounds are given by [`FixedGates::cost`].
     ///
     /// Inputs must lie in [`FixedFn::inputs`](super::FixedFn::inputs). Nothing checks this, as they are secret.
     ///

@@ -1,8 +1,10 @@
-//! What a gate costs each party, computed by formula.
+//! The cost of a gate for each party, computed by formula.
 
 use super::{Gate, TreeRows};
 
-/// What one element of a gate costs each party: exact, and a function of public parameters only.
+/// The cost of one element of a gate for each party.
+///
+/// Exact, and a function of public parameters only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Bits of keys, without header and padding.
@@ -14,7 +16,7 @@ pub struct Cost {
     pub input_bits: u64,
     /// Bits sent in the rounds after it.
     pub masked_bits: u64,
-    /// Rounds, including that of the masked input.
+    /// Rounds, including the opening of the masked input.
     pub rounds: u64,
 }
 

@@ -5,7 +5,7 @@ use core::fmt;
 /// Makes the names of gates, and their numbers by position.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// What the keys of a bundle are for. The number is the kind byte of the bundle header.
+        /// The kind of a gate. The number is the kind byte of the bundle header.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum GateKind {

@@ -43,9 +43,11 @@ impl Gate {
     /// The most bits that can be masked per element by [`with_masks`](Self::with_masks).
     pub const MAX_MASKS: u32 = 1024;
 
-    /// The same gate with `y + r_out` for each output word `y`, where only the dealer knows the uniform mask `r_out`:
-    /// its output shares are meant to be opened, and what is opened is the masked input of keys that
-    /// [`Dealer::deal_wired`](crate::Dealer::deal_wired) makes for it. Costs one word for each output word.
+    /// The same gate with masked outputs: `y + r_out` for each output word `y`.
+    ///
+    /// The uniform mask `r_out` is known to the dealer only. The output shares are meant to be opened; the opened word
+    /// is the masked input of keys that [`Dealer::deal_wired`](crate::Dealer::deal_wired) makes for it. Costs one word
+    /// for each output word.
     ///
     /// Without it, output shares add up to `y` itself and must not be opened unless `y` may be known. Output bits are
     /// never masked.
@@ -153,8 +155,9 @@ impl Gate {
         Self::checked(GateKind::Ars, n, Parameters { f, ..Parameters::default() })
     }
 
-    /// `floor(max(x, 0) / 2^f)` for an `n`-bit `x` read as signed. Exact for every `x`, in as many rounds as either of
-    /// the two takes alone.
+    /// `floor(max(x, 0) / 2^f)` for an `n`-bit `x` read as signed.
+    ///
+    /// Exact for every `x`, in the same number of rounds as ReLU or the shift alone.
     ///
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
@@ -225,7 +228,7 @@ impl Gate {
         Ok(Self { rule, ring, masked_outputs: false })
     }
 
-    /// What the gate says about itself.
+    /// The definition of the gate.
     pub(crate) fn rule(&self) -> &dyn Rule {
         self.rule.rule()
     }
@@ -236,7 +239,7 @@ impl Gate {
         self.rule().program()
     }
 
-    /// What the gate computes.
+    /// The kind of the gate.
     #[must_use]
     pub const fn kind(&self) -> GateKind {
         self.rule.kind()
@@ -260,7 +263,7 @@ impl Gate {
         self.rule().out_ring(self.ring)
     }
 
-    /// Whether output words come under masks that only the dealer knows.
+    /// Whether output words are hidden by masks known to the dealer only.
     #[must_use]
     pub const fn masks_outputs(&self) -> bool {
         self.masked_outputs
@@ -273,7 +276,9 @@ impl Gate {
         self.rule().output_words()
     }
 
-    /// Secrets of an element, each under a mask of its own: the rows of masks that come before all other rows.
+    /// Number of secrets of an element, each with its own mask.
+    ///
+    /// Their rows of masks come before all other rows.
     pub(crate) fn inputs(&self) -> usize {
         self.rule().inputs()
     }
@@ -319,7 +324,7 @@ impl Gate {
         self.trees().iter().map(|tree| tree.rows().last).max().unwrap_or(0)
     }
 
-    /// Rows of additive shares: the input mask `[r]` first, then what the gate needs, then the masks of its outputs.
+    /// Rows of additive shares: input mask `[r]`, the gate's own rows, output masks.
     pub(crate) fn word_rows(&self) -> u64 {
         self.own_word_rows() + if self.masked_outputs { self.output_words() as u64 } else { 0 }
     }

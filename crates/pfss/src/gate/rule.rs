@@ -1,5 +1,5 @@
-//! What every gate says about itself: its keys, what the dealer hides in them, how it is evaluated, and its plain
-//! meaning.
+//! The definition of a gate: its keys, the secrets that the dealer hides in them, its evaluation, and its result in
+//! the clear.
 
 use core::ops::RangeInclusive;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use crate::{
     suf::SufProgram,
 };
 
-/// The numbers of a bundle header that say what a gate is besides its kind and ring; 0 where it has no such parameter.
+/// Parameters of a gate in a bundle header, besides kind and ring; 0 if unused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parameters {
-    /// Low bits that are compared or shifted off, the bits that hold the input of a ReLU, or those of a table's words.
+    /// Low bits compared or shifted off, bits of the input of a ReLU, or bits of a table's words.
     pub(crate) f: u32,
     pub(crate) degree: u32,
     pub(crate) masks: u32,
 }
 
-/// What the parameters of a gate may be.
+/// Bounds on the parameters of a gate.
 pub(crate) struct Bounds {
     /// Widths of the ring in bits.
     pub(crate) ring: RangeInclusive<u32>,
@@ -34,15 +34,15 @@ pub(crate) struct Bounds {
     pub(crate) masks: u32,
 }
 
-/// What the parameter `f` of a gate stands for.
+/// The meaning of the parameter `f` of a gate.
 pub(crate) enum BoundsOfF {
     /// The gate has none.
     Nothing,
-    /// Low bits of the input, of which at least so many are left.
+    /// A number of low bits of the input that leaves at least `left` bits.
     LowBits { left: u32 },
-    /// Bits that hold the input, at least two and fewer than those of the ring; 0 for all of these.
+    /// Bits that hold the input: at least two and less than the ring's width, or 0 for all bits.
     Narrow,
-    /// The width of a ring of its own.
+    /// The width of a separate ring.
     Words,
 }
 
@@ -52,13 +52,13 @@ impl Bounds {
         Self { ring: min..=max, f: BoundsOfF::Nothing, degree: 0, masks: 0 }
     }
 
-    /// A ring, and low bits of which at least `left` are left.
+    /// A ring, and a number of its low bits that leaves at least `left` bits.
     pub(crate) const fn of_shift(left: u32) -> Self {
         Self { ring: left + 1..=64, f: BoundsOfF::LowBits { left }, degree: 0, masks: 0 }
     }
 }
 
-/// A gate of one kind, with its parameters. `ring` is that of its input, of `n` bits.
+/// A gate of one kind, with its parameters. `ring` is the ring of its input, of `n` bits.
 pub(crate) trait Rule {
     fn parameters(&self) -> Parameters {
         Parameters::default()
@@ -74,7 +74,9 @@ pub(crate) trait Rule {
         ring
     }
 
-    /// Secrets of an element, each under a mask of its own: the rows of masks that come before all other rows.
+    /// Number of secrets of an element, each with its own mask.
+    ///
+    /// Their rows of masks come before all other rows.
     fn inputs(&self) -> usize {
         1
     }
@@ -122,8 +124,10 @@ pub(crate) trait Rule {
         }
     }
 
-    /// What the dealer hides besides the input mask, which is already the first row of words, and the threshold of
-    /// every tree. The order of the draws decides the bytes of bundles.
+    /// Draws the dealer's secrets.
+    ///
+    /// The input mask, which is already the first row of words, and the threshold of every tree are given. The order of
+    /// the draws decides the bytes of bundles.
     fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets);
 
     /// How `task` is evaluated, checked against `gate`, which this is the rule of.

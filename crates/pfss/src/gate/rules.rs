@@ -1,4 +1,4 @@
-//! The way from the kind of a gate to the file that says everything else about it: a line for each.
+//! Maps each kind of gate to the file that defines it: a line for each.
 
 use super::{
     GateKind,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::gates::{intervals, lut, predicates, product, relu, shift, suf, truncate};
 
-/// Makes the way from each kind to what it is.
+/// Maps each kind to its rule.
 macro_rules! rules {
     ($($name:ident($rule:ty),)*) => {
         impl GateKind {
@@ -17,7 +17,7 @@ macro_rules! rules {
                 }
             }
 
-            /// The gate with parameters within the bounds; none if they do not say what it is.
+            /// The gate with parameters within the bounds; `None` if they do not define it.
             pub(super) fn with(self, parameters: Parameters) -> Option<AnyRule> {
                 match self {
                     $(Self::$name => <$rule>::of(parameters).map(AnyRule::$name),)*
@@ -25,7 +25,7 @@ macro_rules! rules {
             }
         }
 
-        /// A gate with the parameters of its own.
+        /// A gate with its parameters.
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum AnyRule {
             $($name($rule),)*
@@ -38,7 +38,7 @@ macro_rules! rules {
                 }
             }
 
-            /// What the gate says of itself.
+            /// The definition of the gate.
             pub(super) fn rule(&self) -> &dyn Rule {
                 match self {
                     $(Self::$name(rule) => rule,)*

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{PfssError, answers::Program, cluster::Points, gate::Tree, staging::Staged};
 
-/// What is asked of one comparison tree: its points, and the sums of their bits that give the answers.
+/// The evaluation of one comparison tree: its points, and the sums of their bits.
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {
     points: Points,

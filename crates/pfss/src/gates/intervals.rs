@@ -136,7 +136,7 @@ fn wraps(ring: Ring, start: u64, end: u64) -> Threshold {
     Threshold { shift: ring.neg(end), bound: ring.sub(start, end), bits: ring.bits(), wanted: 0 }
 }
 
-/// The row of the words section that the power `j >= 1` of `-r` comes from: for `j = 1` that of `[r]`.
+/// The row of the power `j >= 1` of `-r` in the words section; `[r]` for `j = 1`.
 pub(super) const fn mask_row(j: usize) -> u32 {
     if j <= 1 { 0 } else { j as u32 - 1 }
 }

@@ -82,7 +82,7 @@ fn join_rows(parts: &[(usize, &[u32])]) -> Vec<u32> {
 
 /// One gate from the parts of its batch; all but the last have a multiple of 32 elements. There is at least one.
 ///
-/// It opens and returns what the whole batch would have.
+/// It opens and returns exactly the words of the whole batch.
 pub(crate) fn join_pending<T: Join>(mut parts: Vec<Pending<T>>) -> Pending<T> {
     if parts.len() == 1 {
         return parts.remove(0);

@@ -3,7 +3,7 @@
 //! A gate with an additive result has two steps: `eval_*` walks the key trees and masks each secret bit with a dealer
 //! bit, and [`Pending::finish`] turns the opened bits into shares. One round lies between them.
 //!
-//! Each gate has a file, which says everything about it, from its keys to its plain meaning, in its
+//! Each gate has a file with its complete definition, from its keys to its result in the clear, in its
 //! [`Rule`](crate::gate::Rule); `gate/kind.rs` lists them.
 
 mod bits;

@@ -16,7 +16,7 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// What the parts of both parties give together: bits by XOR, words by sums in `ring`.
+    /// Combines the parts of both parties: bits by XOR, words by sums in `ring`.
     pub(super) fn join((party, count): (Party, usize), bits: [&[u32]; 2], (ring, words): (Ring, [&[u64]; 2])) -> Self {
         let ([mine, theirs], [my_words, their_words]) = (bits, words);
         Self {
@@ -43,7 +43,7 @@ impl Opened {
         &self.words
     }
 
-    /// What is known of the elements `range`, which starts at a multiple of 32.
+    /// The opened values of the elements `range`, which starts at a multiple of 32.
     pub(super) fn part(&self, range: Range<usize>) -> Self {
         let words = range.start / 32..range.end.div_ceil(32);
         let rows = self.bits.chunks(self.count.div_ceil(32).max(1));

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{KeyBundle, Party, PfssError};
 
-/// A gate between its two steps: the masked bits to exchange, and what is left to do once they are open.
+/// A gate between its two steps: masked bits to exchange, and the remaining work.
 ///
 /// It is used once: [`finish`](Self::finish) takes it by value. `T` is the result: most gates give one additive share
 /// per element.
@@ -27,7 +27,7 @@ pub struct Pending<T = Vec<u64>> {
     then: Then<T>,
 }
 
-/// What is left to do.
+/// The remaining work.
 enum Then<T> {
     /// The second step of one gate.
     Rest(Box<dyn Rest<T>>),
@@ -119,7 +119,7 @@ impl<T> Pending<T> {
     /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits), for gates that open no words.
     ///
     /// # Errors
-    /// [`PfssError::Length`] if there are not as many of the peer's bits as of these, or if words have to be opened as
+    /// [`PfssError::Length`] unless the peer has sent as much as this party, or if words have to be opened as
     /// well; [`PfssError::Backend`].
     pub fn finish<Q: FssOps>(self, q: &Q, peer: &[u32]) -> Result<T, PfssError> {
         self.finish_with(q, peer, &[])
@@ -128,7 +128,7 @@ impl<T> Pending<T> {
     /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits) and [`masked_words`](Self::masked_words).
     ///
     /// # Errors
-    /// [`PfssError::Length`] if there are not as many of the peer's bits or words as of these; [`PfssError::Backend`].
+    /// [`PfssError::Length`] if the peer's bits or words differ in number from this party's; [`PfssError::Backend`].
     pub fn finish_with<Q: FssOps>(self, q: &Q, bits: &[u32], words: &[u64]) -> Result<T, PfssError> {
         let (ring, mine) = &self.words;
         for (what, expected, got) in

@@ -1,5 +1,4 @@
-//! How a gate is evaluated: everything that follows from its shape and from what is asked of it, made once for all
-//! batches.
+//! The evaluation plan of a gate: everything that follows from its shape and its task, computed once for all batches.
 
 use std::sync::Arc;
 
@@ -30,7 +29,7 @@ pub(crate) struct Compare {
 
 impl Plan {
     /// Opens the bits of `comparisons` under the dealer's bits from the first on. The result is `sums` over the masked
-    /// inputs and what is opened, under the output masks of `gate` if it has any.
+    /// inputs and the opened bits, under the output masks of `gate` if it has any.
     pub(super) fn compare(gate: &Gate, comparisons: Vec<Comparison>, sums: Sums) -> Self {
         Self::Compare(Compare::new(gate, comparisons, sums))
     }

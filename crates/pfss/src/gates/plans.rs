@@ -44,7 +44,7 @@ impl<P> fmt::Debug for Plans<P> {
     }
 }
 
-/// The plans of one evaluator of gates: those of tasks, of descriptors, and of gates that have no result of their own.
+/// The plans of one evaluator: for tasks, descriptors, and gates without their own results.
 #[derive(Debug, Default)]
 pub(crate) struct AllPlans {
     tasks: Plans<Plan>,

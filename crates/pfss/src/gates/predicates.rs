@@ -241,8 +241,8 @@ impl MaskedKeys {
     /// ([`Gate::with_masks`]).
     ///
     /// # Errors
-    /// As [`eval_predicates`](Self::eval_predicates), and [`PfssError::Length`] if the bundle does not have as many
-    /// masks.
+    /// As [`eval_predicates`](Self::eval_predicates), and [`PfssError::Length`] if the number of masks in the bundle
+    /// differs.
     pub fn eval_predicates_additive<Q: Walk>(
         self,
         q: &Q,

@@ -51,7 +51,7 @@ impl Rule for Product {
 
 impl KeyBundle {
     /// [`mask`](Self::mask) for the two factors of a product: returns this party's additive shares of `x + a`, then of
-    /// `y + b`, to be opened, and the keys for what is opened.
+    /// `y + b`, to be opened, and the keys for the opened words.
     ///
     /// # Errors
     /// [`PfssError::Kind`] for keys of another gate, [`PfssError::Length`] unless there are two factors per element, and as

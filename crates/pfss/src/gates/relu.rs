@@ -97,7 +97,7 @@ impl MaskedKeys {
     /// The first step of `max(x, 0)`, `x` read as signed, from the masked inputs `x_hat`.
     ///
     /// The sign bit is `msb(x_hat) ^ msb(r) ^ P(x_hat mod 2^(n-1))` with `P` the comparison key of the low bits of
-    /// `r`; the dealer's bit is `msb(r) ^ c`, so that what is opened is the sign under the mask `c`.
+    /// `r`; the dealer's bit is `msb(r) ^ c`, so that the opened bit is the sign under the mask `c`.
     ///
     /// # Errors
     /// [`PfssError::Kind`] for keys of another gate, [`PfssError::Range`] for keys of

@@ -21,7 +21,7 @@ pub(super) trait Rest<T>: Send + Sync {
 pub(super) struct Summed {
     /// The keys, walked.
     pub(super) bundle: KeyBundle,
-    /// What the sums are over; the words that are opened, if `None`.
+    /// The operands of the sums; if `None`, the opened words.
     pub(super) x: Option<Vec<u64>>,
     pub(super) sums: Arc<Sums>,
 }
@@ -40,6 +40,6 @@ impl Rest<Vec<u64>> for Summed {
     }
 
     fn finish(self: Box<Self>, _: &Opened, sums: Vec<Vec<u64>>) -> Vec<u64> {
-        sums.into_iter().next().unwrap_or_default() // one was asked for
+        sums.into_iter().next().unwrap_or_default() // exactly one sum was requested
     }
 }

@@ -222,7 +222,7 @@ impl MaskedKeys {
     ///
     /// The unsigned shift is off by `2^(n-f) msb(x)`, so the result is `(x_hat >> f) - (r >> f) - carry + 2^(n-f) δ`
     /// with `δ = wrap - msb(x)`. With `g = msb(r)`, `h = msb(x_hat)` and `b` the borrow of the low `n - 1` bits,
-    /// `δ = g b` if `h = 0` and `δ = -(1 - g)(1 - b)` if `h = 1`. As `h` is public and the dealer knows `g`, both cases
+    /// `δ = g b` if `h = 0` and `δ = -(1 - g)(1 - b)` if `h = 1`. As `h` is public and the dealer has `g`, both cases
     /// are linear in the opened bit `b ^ c'`: one round, whereas composing SIGMA's gates (PETS 2024) takes three.
     ///
     /// # Errors
@@ -244,7 +244,7 @@ impl MaskedKeys {
     }
 }
 
-/// `2^(n-shift)`: what a wrap around the ring adds to a shifted word.
+/// `2^(n-shift)`: the offset that a wrap around the ring adds to a shifted word.
 const fn top(ring: Ring, shift: u32) -> u64 {
     1 << (ring.bits() - shift) // 1 <= shift < n
 }

@@ -145,7 +145,7 @@ impl Sums {
         self.combine(q, bundle, over)
     }
 
-    /// The sums over what is in device memory.
+    /// Computes the sums over operands in device memory.
     fn combine<'q, 'a, Q: FssOps + 'a>(
         &self,
         q: &'q Q,

@@ -129,7 +129,7 @@ impl Rule for GapArs {
         let back = WordTerm::ONE.times(offset >> self.shift).minus();
         let sums = Sums::new(ring, ring).of_shifted(offset, self.shift);
         let sums = sums.sum(SHIFTED.into_iter().chain([wrap, back]));
-        // The carry is that of x': the offset is a multiple of 2^f, so the low bits of x_hat' and x_hat agree.
+        // The carry is computed on x': the offset is a multiple of 2^f, so the low bits of x_hat' and x_hat agree.
         Ok(Plan::compare(gate, vec![carry(ring, self.shift)], sums))
     }
 

@@ -10,7 +10,7 @@ use core_types::Label;
 
 use crate::{KeyBundle, PfssError, gate::Tree, staging::Staged};
 
-/// What the host is doing for a gate.
+/// The host's current activity for a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activity {
     /// Nothing that a batch counts.

@@ -1,4 +1,4 @@
-//! The shape of a product of matrices, and what it takes.
+//! The shape of a product of matrices, and its cost.
 
 use crate::BundleError;
 

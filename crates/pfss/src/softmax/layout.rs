@@ -33,10 +33,10 @@ pub enum LayoutError {
         row: usize,
         /// Columns of the tensor.
         cols: usize,
-        /// The length asked for.
+        /// The requested length.
         got: usize,
     },
-    /// A slice does not have as many elements as the layout.
+    /// The length of a slice differs from the layout's number of elements.
     #[error("expected {expected} {what} elements, got {got}")]
     Elements {
         /// `dense` or `active`.
@@ -49,7 +49,7 @@ pub enum LayoutError {
 }
 
 impl RowLayout {
-    /// Rows of which the first `lengths[r]` of `cols` columns are active; a length may be 0.
+    /// Rows with the first `lengths[r]` of `cols` columns active; a length may be 0.
     ///
     /// # Errors
     /// [`LayoutError::RowLength`] for a length above `cols`.
@@ -110,7 +110,7 @@ impl RowLayout {
     /// The dense tensor with the given active elements and 0 everywhere else: shares of 0, if these are shares.
     ///
     /// # Errors
-    /// [`LayoutError::Elements`] unless `packed` has as many elements as are active.
+    /// [`LayoutError::Elements`] unless the length of `packed` is the number of active elements.
     pub fn scatter(&self, packed: &[u64]) -> Result<Vec<u64>, LayoutError> {
         check("active", self.active(), packed.len())?;
         let mut dense = vec![0; self.rows() * self.cols];

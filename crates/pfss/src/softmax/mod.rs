@@ -128,7 +128,7 @@ impl SoftmaxPlan {
     }
 }
 
-/// Comparisons in each round of the tournament: half of what is left in each row, rounded down.
+/// Comparisons per round of the tournament: half the elements left in each row, rounded down.
 fn tournament(layout: &RowLayout) -> Vec<usize> {
     let mut left: Vec<usize> = layout.ranges().map(|range| range.len()).collect();
     let mut rounds = Vec::new();

@@ -25,8 +25,9 @@ impl Dealer {
 }
 
 impl<C: Channel> Session<C> {
-    /// Shares of the softmax of each row, packed, from shares of packed logits. The bundles are those of
-    /// [`SoftmaxPlan::deals`], in that order; bytes and rounds are those of [`SoftmaxPlan::traffic`].
+    /// Shares of the softmax of each row, packed, from shares of packed logits.
+    ///
+    /// The bundles are dealt for [`SoftmaxPlan::deals`], in that order; [`SoftmaxPlan::traffic`] gives the cost.
     ///
     /// Probabilities have 12 fraction bits and, once opened, equal [`SoftmaxPlan::eval`] of the logits.
     ///

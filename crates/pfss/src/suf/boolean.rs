@@ -1,4 +1,4 @@
-//! From formulas to what is computed on shares: step functions of `x`, which are free, and conjunctions, which are not.
+//! From formulas to computations on shares: step functions of `x`, which are free, and conjunctions, which are not.
 //!
 //! A formula whose predicates all look at the same low bits of `x` is a step function of these bits, however many
 //! conjunctions it is written with, and one key answers it. Shares have to be multiplied only where formulas combine

@@ -160,7 +160,7 @@ impl Reader<'_> {
             return Err(SufError::Truncated { what: "a name", expected: len, got: self.left.len() });
         };
         self.left = left;
-        // what is no text is no name either, and fails the check of names
+        // invalid UTF-8 is not a name either, and fails the check of names
         Ok(String::from_utf8_lossy(name).into_owned())
     }
 

@@ -9,7 +9,7 @@ pub enum SufError {
     /// The ring has no such width.
     #[error("expected a ring of 1 to 64 bits, got {got}")]
     RingWidth {
-        /// The width asked for.
+        /// The requested width.
         got: u32,
     },
     /// The inputs are declared to have more bits than the ring, or none.
@@ -23,7 +23,7 @@ pub enum SufError {
     /// More of something than a descriptor may hold.
     #[error("expected at most {max} {what}, got {got}")]
     Cap {
-        /// What is counted.
+        /// Name of the counted items.
         what: &'static str,
         /// The cap.
         max: usize,
@@ -70,7 +70,7 @@ pub enum SufError {
         pred: usize,
         /// The ring width.
         max: u32,
-        /// The number of low bits asked for.
+        /// The requested number of low bits.
         got: u32,
     },
     /// A piece does not have one polynomial per output word, or not one formula per output bit.
@@ -114,7 +114,7 @@ pub enum SufError {
     Port {
         /// Position among the words, then the bits.
         index: usize,
-        /// What is wrong with it.
+        /// The defect of the name.
         reason: &'static str,
         /// The name.
         got: String,
@@ -138,7 +138,7 @@ pub enum SufError {
     /// A tag in the bytes of a descriptor has no meaning.
     #[error("expected a {what}, got tag {got}")]
     Tag {
-        /// What the tag selects.
+        /// Name of the selected alternatives.
         what: &'static str,
         /// The tag.
         got: u64,

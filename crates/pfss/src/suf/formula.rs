@@ -33,7 +33,7 @@ impl BoolExpr {
     /// The most nodes on a path from the root to a leaf.
     pub const MAX_DEPTH: usize = 16;
 
-    /// The value, given those of the predicates; predicates that are not given count as false.
+    /// The value, given the values of the predicates; missing predicates count as false.
     #[must_use]
     pub fn eval(&self, preds: &[bool]) -> bool {
         match self {

@@ -1,7 +1,7 @@
-//! Secure univariate functions: what a gate computes, as public data.
+//! Secure univariate functions: the computation of a gate as public data.
 //!
 //! A descriptor splits the ring `Z_(2^n)` of a secret `x` into pieces. On each piece, every output word is a polynomial
-//! of `x`, and every output bit a Boolean formula over predicates of `x`. The form is that of SUF (FuseFSS, ICML 2026);
+//! of `x`, and every output bit a Boolean formula over predicates of `x`. The form follows SUF (FuseFSS, ICML 2026);
 //! spline gates of this kind go back to Boyle et al. (EUROCRYPT 2021).
 //!
 //! A [`SufProgram`] is a descriptor with the modes of its evaluation. [`Gate::suf`](crate::Gate::suf) makes it a gate
@@ -17,8 +17,8 @@
 //! y = sum_j G_0,j(x_hat) [v_j] + sum_i sum_j (G_i,j - G_(i-1),j)(x_hat) [1[x >= a_i] v_j]
 //! ```
 //!
-//! [`CoeffMode`] says where the shares `[1[x >= a_i] v_j]` come from, or, for `StepDcf`, shares of the coefficients of
-//! the right polynomial in `x_hat` itself.
+//! [`CoeffMode`] selects the source of the shares `[1[x >= a_i] v_j]` or, for `StepDcf`, of shares of the
+//! coefficients of the right polynomial in `x_hat` itself.
 //!
 //! Output bits are step functions of the low bits of `x` wherever possible, and cost an exchange only where a formula
 //! combines predicates over different numbers of low bits, or its pieces differ in such predicates. Each conjunction

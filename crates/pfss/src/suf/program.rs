@@ -14,8 +14,9 @@ pub enum PredProgram {
     /// One comparison key of the mask answers all thresholds: they are part of the public points.
     #[default]
     SharedAlpha,
-    /// One comparison key for each threshold, which it hides, and a shared bit that says whether it wrapped: SUF's own
-    /// form, for comparison.
+    /// One comparison key for each threshold, which it hides, and a shared wrap bit.
+    ///
+    /// SUF's own form, for comparison.
     StepDcf,
 }
 
@@ -144,7 +145,7 @@ impl SufProgram {
         Ok(program)
     }
 
-    /// What is computed.
+    /// The descriptor of the function.
     #[must_use]
     pub const fn desc(&self) -> &SufDesc {
         &self.desc
@@ -174,7 +175,7 @@ impl SufProgram {
         if self.modes.bools == BoolMode::Additive && !self.local_bools { self.desc.bools().len() } else { 0 }
     }
 
-    /// Bits opened per element in each round after that of the masked input.
+    /// Bits opened per element in each round after the opening of the masked input.
     #[must_use]
     pub fn rounds(&self) -> Vec<usize> {
         let mut rounds: Vec<usize> = self.bools.rounds.iter().map(|ands| 2 * ands.len()).collect();
@@ -256,7 +257,7 @@ impl SufProgram {
         }
     }
 
-    /// The key trees: those of the classes, then those of the coefficients.
+    /// The key trees: first for the classes, then for the coefficients.
     pub(crate) fn trees(&self) -> Vec<Tree> {
         let mut trees = Vec::new();
         for class in &self.classes {

@@ -1,4 +1,4 @@
-//! The committed bundles of `tests/golden`, which `tests/reference/bundles.py` wrote: an implementation of its own.
+//! The committed bundles of `tests/golden`, written by an independent implementation, `tests/reference/bundles.py`.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -64,7 +64,7 @@ fn cases() -> Vec<(&'static str, Gate, usize)> {
     ]
 }
 
-/// What the bundle of this gate is asked.
+/// The questions for the bundle of this gate.
 fn questions(gate: &Gate) -> Questions {
     Questions {
         predicates: match gate.kind() {

@@ -17,7 +17,7 @@ fn limited(device_bytes: u64, fit: Fit) -> BatchConfig {
     BatchConfig { limits, fit, ..BatchConfig::default() }
 }
 
-/// Bytes that a job says it needs.
+/// The number of bytes that a job reports as needed.
 fn need(q: &AnyQueue, case: &Case, fit: Fit) -> u64 {
     let streams = Streams::fork(q).unwrap();
     let mut batch = SuperBatch::new(q, Some(&streams), limited(0, fit)).unwrap();
@@ -43,7 +43,9 @@ fn peak_within(q: &AnyQueue, bytes: u64, fit: Fit, case: &Case) -> Result<u64, P
     Ok(peak)
 }
 
-/// On a queue whose own budget is exactly what the job says, so that it fails past the limit.
+/// Runs on a queue whose own budget is exactly the reported need.
+///
+/// It fails past the limit.
 fn exact_fit(exact: impl Fn(u64) -> AnyQueue, case: &Case) -> AnyQueue {
     let bytes = need(&cpu(None), case, Fit::Whole);
     let q = exact(bytes);

@@ -128,7 +128,7 @@ fn tasks_share_their_messages_and_flushes_and_get_the_shares_of_the_gates_alone(
     }
 }
 
-/// Descriptors have rounds of their own, beside the one round of other gates.
+/// Descriptors have further rounds, in addition to the one round of other gates.
 #[test]
 fn gates_of_different_numbers_of_rounds_run_side_by_side() {
     let q = cpu(None);

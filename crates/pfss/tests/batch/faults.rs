@@ -16,7 +16,7 @@ const CONFIG: BatchConfig = BatchConfig { fit: Fit::Split, part: 32, slots: 2, l
 const DEFAULT_LIMITS: pfss::batch::BatchLimits =
     pfss::batch::BatchLimits { jobs: 4, words: 1 << 12, bytes: 1 << 15, flushes: 4, device_bytes: None };
 
-/// What a batch does while a fault is set, without its peer.
+/// Runs a batch while a fault is set, without its peer.
 fn flush_under(sim: &Sim, q: &AnyQueue, case: &Case, fault: &str) -> Result<Vec<u8>, PfssError> {
     let streams = Streams::fork(q)?;
     let mut batch = SuperBatch::new(q, Some(&streams), CONFIG)?;

@@ -167,7 +167,7 @@ fn parties_over_channels_open_all_gates_together() {
         }
         batch.flush().unwrap();
         session.finalize(&mut batch).unwrap();
-        // as many rounds as the longest of all gates
+        // the number of rounds of the longest gate
         let rounds = all.iter().map(|case| case.gate.cost().rounds).max().unwrap();
         assert_eq!(session.traffic().rounds, rounds);
         assert_eq!(batch.counters().rounds, rounds - 1);
@@ -253,7 +253,7 @@ fn a_shared_batch_of_operations_outlives_its_makers_and_measures_by_its_clock() 
     });
     let mut handles = Vec::new();
     for operation in &operations {
-        // of zero under a mask, what is opened is the mask, and the result that of zero
+        // for a masked zero, the opened word is the mask, and the result is the function of zero
         let masks = [5, 31, 0];
         let q = cpu(None);
         let [first, second] = dealer.insecure_deal_for_masks(&q, operation.gate(), &masks).unwrap();

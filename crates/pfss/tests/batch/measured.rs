@@ -1,4 +1,4 @@
-//! What a batch measures in the queues of its device.
+//! Measurements of a batch in the queues of its device.
 
 use core::time::Duration;
 

@@ -8,7 +8,7 @@ use crate::{
     common::queues::{Sim, cpu},
 };
 
-/// Runs the cases in one batch and compares every share with that of the gate alone.
+/// Runs the cases in one batch, and compares every share with the gate run alone.
 fn assert_equal(q: &AnyQueue, streams: bool, config: BatchConfig, cases: &[&Case], expected: &[[Vec<u64>; 2]]) {
     let forked = streams.then(|| Streams::fork(q).unwrap());
     let stager = forked.as_ref().map(|forked| forked as &dyn Stager<AnyQueue>);

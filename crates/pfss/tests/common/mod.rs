@@ -5,7 +5,7 @@ pub(crate) mod queues;
 use backend_api::ops::fss::FssOps;
 use pfss::{Dealer, Gate, MaskedKeys, Pending, PfssError, Ring};
 
-/// Inputs, one mask for each, and what is public.
+/// Inputs, one mask for each, and the public values.
 pub(crate) struct Batch {
     pub(crate) ring: Ring,
     pub(crate) x: Vec<u64>,

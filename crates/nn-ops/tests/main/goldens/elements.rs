@@ -54,7 +54,7 @@ fn pairs(g: &Goldens) {
     }
 }
 
-/// Rounded to the nearest, ties to even; what is beyond the range is infinite.
+/// Rounded to the nearest, ties to even; values beyond the range become infinite.
 fn narrowed<T: Real>(g: &Goldens, name: &str) {
     let (x, mut y) = (g.input("cast/x"), g.room(&[96]));
     let mut narrowed = Tensor::<_, T>::alloc(&g.q, &[96]).unwrap();

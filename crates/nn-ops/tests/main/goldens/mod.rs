@@ -23,7 +23,7 @@ const CLOSE: (f64, f64) = (2e-6, 1e-6);
 /// Shapes and values by name.
 type Named<T> = BTreeMap<String, (Vec<usize>, Vec<T>)>;
 
-/// What the file holds, and the device.
+/// The contents of the file, and the device.
 struct Goldens {
     q: AnyQueue,
     inputs: Named<f32>,

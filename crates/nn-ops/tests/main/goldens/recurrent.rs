@@ -21,7 +21,7 @@ pub(super) fn hold(g: &Goldens) {
     }
 }
 
-/// The unit of a member, from PyTorch's tensors or from those of the formulas.
+/// The unit of a member, from PyTorch's tensors or from the formulas' tensors.
 fn member(g: &Goldens, prefix: &str, input: usize, hidden: usize) -> GruMember {
     if prefix.contains("before") {
         let [w, u, b] = ["w", "u", "b"].map(|part| g.values(&format!("{prefix}/{part}")).to_vec());
@@ -75,7 +75,9 @@ fn ensemble(g: &Goldens, size: &str, variant: &str) {
     }
 }
 
-/// Holds the gradients of a unit's weights, which have its form, to those of PyTorch's tensors or of the formulas.
+/// Compares the gradients of a unit's weights with PyTorch's or the formulas' tensors.
+///
+/// The gradients have the unit's form.
 fn hold_unit(g: &Goldens, prefix: &str, of_unit: &GruMember) {
     let hold = |name: &str, got: &[f32]| g.hold_values(&format!("{prefix}/d_{name}"), got, BOUNDS);
     let Some(of_bu) = of_unit.bu() else {

@@ -1,4 +1,4 @@
-//! What the dealer hides for a descriptor. Loops and indices follow the descriptor; nothing branches on a mask.
+//! The dealer's secrets for a descriptor. Loops and indices follow the descriptor; nothing branches on a mask.
 
 use crate::{
     dealer::{Draw, Row, Secrets, TreeSecret, map, map2, power_of_negative, powers},

@@ -35,7 +35,9 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Walks all key trees. The plan is that of the bundle's gate, and there is a masked input for each element.
+    /// Walks all key trees.
+    ///
+    /// The plan belongs to the bundle's gate, and there is a masked input for each element.
     pub(super) fn start<Q: Walk>(
         q: &Q,
         plan: Arc<SufPlan>,
@@ -139,7 +141,7 @@ impl Machine {
         Ok((words, bools))
     }
 
-    /// Computes what can be computed by now, and opens what is needed next.
+    /// Computes all values whose operands are available, and opens the rows of the next round.
     pub(super) fn step(mut self) -> SufStep {
         self.settle();
         if self.round == self.program().rounds().len() {

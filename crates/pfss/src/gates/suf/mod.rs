@@ -1,4 +1,4 @@
-//! Functions given by descriptors, evaluated in steps, some of which wait for opened bits.
+//! Functions given by descriptors, evaluated in steps; some steps wait for opened bits.
 
 mod coeffs;
 mod deal;
@@ -35,7 +35,7 @@ impl Suf {
         Self { program: Arc::new(program) }
     }
 
-    /// `None`: parameters alone do not say what the program is.
+    /// `None`: parameters alone do not define the program.
     pub(crate) const fn of(_: Parameters) -> Option<Self> {
         None
     }
@@ -94,7 +94,7 @@ impl SufPlan {
     }
 }
 
-/// What a party holds of a descriptor's outputs.
+/// A party's shares of a descriptor's outputs.
 pub struct SufShares {
     /// Additive shares of the output words, `[elements][words]`; of each word plus its mask for a gate with
     /// [masked outputs](crate::Gate::with_masked_outputs).
@@ -122,7 +122,7 @@ pub enum SufStep {
 impl MaskedKeys {
     /// The first step of a descriptor's evaluation from the masked inputs `x_hat`: all work on key trees.
     ///
-    /// [`SufProgram::rounds`](crate::suf::SufProgram::rounds) says how often bits have to be opened, and how many.
+    /// [`SufProgram::rounds`](crate::suf::SufProgram::rounds) gives the number of openings, and the bits in each.
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).

@@ -1,4 +1,4 @@
-//! The planned evaluation of a descriptor: what is asked of each tree, and the sums before and after each exchange.
+//! The planned evaluation of a descriptor: the points of each tree, and the sums before and after each exchange.
 
 use std::sync::Arc;
 
