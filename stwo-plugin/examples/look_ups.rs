@@ -1,9 +1,10 @@
 //! Proves look-ups with stwo's own prover on its SIMD backend and on Trefoil's, and compares the proofs byte for byte.
 //!
-//! `cargo run --release --example look_ups [-- LOG_ROWS]`, 10 without an argument. The components are those of stwo's own example of a state
-//! machine: a state of two coordinates takes `2^LOG_ROWS` steps of the first, then half as many of the second. Each step uses the state
-//! that it leaves and yields the one that it leads to. Here the first state and the last enter the transcript too. `TREFOIL_BACKEND`
-//! chooses where the second proof is made.
+//! `cargo run --release --example look_ups [-- LOG_ROWS]`, 10 without an argument. The components are taken
+//! from stwo's example of a state machine: a state of two coordinates takes `2^LOG_ROWS` steps of the first,
+//! then half that number of the second. Each step uses the state that it leaves and yields the one that it
+//! leads to. Here the first state and the last enter the transcript too. `TREFOIL_BACKEND` chooses where the
+//! second proof is made.
 #![allow(missing_docs, reason = "the macro that makes a relation writes none")]
 
 use std::{
@@ -80,7 +81,7 @@ fn components([n, m]: [u32; 2], states: &States, sums: [SecureField; 2]) -> Comp
     (first, FrameworkComponent::new(places, Steps { log_rows: m, states: states.clone() }, sums[1]))
 }
 
-/// What is public: the heights, the first state and the last.
+/// The public words: the heights, the first state and the last.
 fn words([n, m]: [u32; 2], [x, y]: State) -> [u32; 6] {
     let [last_x, last_y] = last([n, m], [x, y]);
     [n, m, x.0, y.0, last_x.0, last_y.0]

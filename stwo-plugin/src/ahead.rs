@@ -1,4 +1,4 @@
-//! What will be read of an arena, read before it is asked for.
+//! Read-ahead of arenas.
 //!
 //! stwo reads the values and hashes that open a proof one by one, and on a GPU each of these reads is a wait. The positions to open are
 //! foreseen, so the first read of an arena reads all that will be read of it in one piece.
@@ -37,7 +37,7 @@ pub trait ReadAhead: Element + Copy {
     fn open(arena: &Arena<Self>, log_from: u32, positions: &[u32]) -> Vec<(usize, Self)>;
 }
 
-/// Reads what will be read of an arena, of which `index` is asked for.
+/// Reads ahead the elements of an arena that will be needed, including `index`.
 pub(crate) fn read_ahead<D: ReadAhead>(arena: &Arena<D>, index: usize, known: &mut Known<D>) {
     if known.queries > 0 && known.proof != queries::proof() {
         // A tree may be of several proofs, which open it elsewhere.
@@ -127,7 +127,7 @@ fn open_layer(arena: &Arena<M31>, folds: u32, log_from: u32, positions: &[u32]) 
 }
 
 impl ReadAhead for Digest {
-    /// Reads the hashes beside the paths to the root; those on the paths follow from them.
+    /// Reads the sibling hashes of the paths to the root; the hashes on the paths follow from them.
     fn open(arena: &Arena<Self>, log_from: u32, positions: &[u32]) -> Vec<(usize, Self)> {
         let Form::Nodes { log_leaves, layer } = arena.form() else { return Vec::new() };
         let log_leaves = *log_leaves;
@@ -151,7 +151,7 @@ fn group(leaf: u32, log_group: u32) -> core::ops::Range<u32> {
     first..first + (1 << log_group)
 }
 
-/// The nodes on and beside the paths from leaves to the root; a leaf comes with its sibling.
+/// The nodes of the paths from leaves to the root and their siblings; a leaf comes with its sibling.
 fn nodes(arena: &Arena<Digest>, log_leaves: u32, leaves: &[u32]) -> Vec<(usize, Digest)> {
     let q = queue();
     let queries = leaves.len() as u32;

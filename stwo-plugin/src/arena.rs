@@ -15,7 +15,7 @@ use crate::{
     known::{Known, Samples},
 };
 
-/// What is in an arena, as far as it helps to tell what will be read of it.
+/// The contents of an arena, as far as they help to predict reads.
 #[derive(Debug)]
 pub(crate) enum Form {
     /// Columns of a commitment.

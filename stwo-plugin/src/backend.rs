@@ -6,8 +6,9 @@ use stwo::{
     prover::backend::{Backend, BackendForChannel},
 };
 
-/// The backend of stwo that runs on Trefoil's: on the processor, on a GPU or on the simulated one, as
-/// [`open`](crate::open) says.
+/// The backend of stwo that runs on a Trefoil backend.
+///
+/// It runs on the processor, on a GPU or on the simulated one, as selected by [`open`](crate::open).
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct TrefoilBackend;
 

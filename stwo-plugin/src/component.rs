@@ -37,7 +37,7 @@ use crate::{
 
 type Column<'a> = &'a Poly<TrefoilBackend>;
 
-/// A program of the constraints of a component, and what it reads.
+/// A program of the constraints of a component, and its inputs.
 struct Program {
     recorded: Recorded,
     /// Look-up elements, and the mean of the claimed sum after them.

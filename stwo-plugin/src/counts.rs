@@ -10,14 +10,14 @@ thread_local! {
 /// is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounts {
-    /// Reads of many values, before they were asked for.
+    /// Reads of many values, ahead of their use.
     pub ahead: u64,
     /// Reads of one value that was not read ahead.
     pub single: u64,
 }
 
 impl ReadCounts {
-    /// Those of this thread, from its beginning.
+    /// Returns the counts of this thread, from its beginning.
     #[must_use]
     pub fn of_thread() -> Self {
         COUNTS.get()

@@ -13,13 +13,14 @@ static QUEUE: OnceLock<AnyQueue> = OnceLock::new();
 /// Held while the queue is opened, so that it is opened once.
 static OPENING: Mutex<()> = Mutex::new(());
 
-/// The queue that [`TrefoilBackend`](crate::TrefoilBackend) runs on. It is opened when it is first asked for, as `TREFOIL_BACKEND` says;
-/// from then on it stays.
+/// Opens the queue that [`TrefoilBackend`](crate::TrefoilBackend) runs on.
 ///
-/// The backend asks for it, too, and panics where this returns an error: call it first.
+/// The first call opens it as selected by `TREFOIL_BACKEND`; later calls return the same queue.
+///
+/// The backend calls it, too, and panics if it returns an error: call it first.
 ///
 /// # Errors
-/// What keeps the backend that was asked for from being opened. Nothing stands in for it.
+/// The error that prevents the selected backend from being opened. There is no fallback.
 pub fn open() -> Result<&'static AnyQueue, OpenError> {
     let _opening = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(queue) = QUEUE.get() {

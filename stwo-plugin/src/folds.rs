@@ -1,4 +1,4 @@
-//! How often layers of FRI were folded, which says how many of their values are opened together.
+//! How often layers of FRI were folded, which determines the number of their values that are opened together.
 
 use std::sync::{
     Arc,
@@ -14,7 +14,7 @@ pub(crate) struct Folds {
 }
 
 impl Folds {
-    /// Those of what `before` folds to on the circle.
+    /// The folds of the layer that `before` folds to on the circle.
     pub(crate) fn after(before: Arc<Self>) -> Self {
         Self { folds: AtomicU32::new(0), before: Some(before) }
     }

@@ -1,4 +1,4 @@
-//! What the host knows of an arena.
+//! The elements of an arena that were read to the host.
 
 use std::collections::HashMap;
 

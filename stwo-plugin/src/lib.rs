@@ -44,7 +44,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! stwo's traits have no place for errors: what a device reports in the middle of a proof is a panic with the error's message.
+//! stwo's traits have no place for errors: a device error in the middle of a proof is a panic with the error's
+//! message.
 #![deny(unsafe_code)]
 
 mod accumulate;

@@ -129,7 +129,7 @@ fn in_a_row(column: Slice<M31>) -> Slice<M31> {
 }
 
 impl PackLeavesOps for TrefoilBackend {
-    /// The columns are what is in the planes already, seen otherwise.
+    /// The columns are views of the existing planes.
     fn pack_leaves_input(
         values: &[&DeviceColumn<BaseField>; SECURE_EXTENSION_DEGREE],
     ) -> [DeviceColumn<BaseField>; SECURE_EXTENSION_DEGREE * PACKED_LEAF_SIZE] {

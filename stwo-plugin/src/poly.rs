@@ -67,7 +67,7 @@ impl Run {
     }
 }
 
-/// The order of columns by the logs of size and domain, those of one domain in their order, and the runs that they make.
+/// Sorts columns by the logs of size and domain, stably, and returns the order and the runs of equal logs.
 fn by_domain(logs: &[[u32; 2]]) -> (Vec<usize>, Vec<Run>) {
     let mut order: Vec<usize> = (0..logs.len()).collect();
     order.sort_by_key(|&column| logs[column]);
@@ -275,7 +275,8 @@ impl PolyOps for TrefoilBackend {
         _store_polynomials_coefficients: bool,
         pool: &BaseColumnPool<Self>,
     ) -> Vec<Poly<Self>> {
-        // What a pool was given back are slices of an earlier proof's values, which it would only keep from being freed.
+        // Slices returned to a pool belong to an earlier proof's values, which the pool would only keep from
+        // being freed.
         for polynomial in &polynomials {
             drop(pool.take_or_alloc(polynomial.log_size() + log_blowup_factor));
         }

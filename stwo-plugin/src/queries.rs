@@ -47,7 +47,7 @@ pub(crate) fn proof() -> u64 {
     PROOF.get()
 }
 
-/// Notes that there are other commitments than those of the proof whose positions were foreseen.
+/// Notes that the commitments differ from the proof whose positions were foreseen.
 pub(crate) fn forget() {
     TRANSCRIPT.set(None);
 }
@@ -62,7 +62,9 @@ pub(crate) fn note_at_least(queries: usize) {
     QUERIES.set(queries);
 }
 
-/// Log of the number of positions, and those that so many queries open, in order; `None` where none can be foreseen.
+/// Returns the log of the number of positions, and the positions that `queries` queries open.
+///
+/// The positions are in order. `None` if none can be foreseen.
 pub(crate) fn positions(queries: usize) -> Option<(u32, Vec<u32>)> {
     TRANSCRIPT.with_borrow(|transcript| {
         let log_size = LOG_POSITIONS.get();

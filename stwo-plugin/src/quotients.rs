@@ -72,7 +72,9 @@ fn add_constant(planes: &mut AnyBuf<M31>, words: core::ops::Range<usize>, value:
 }
 
 impl QuotientOps for TrefoilBackend {
-    /// Columns that were committed to in different trees have numerators of their own, which are added up with those of other heights.
+    /// Computes separate numerators for columns that were committed to in different trees.
+    ///
+    /// They are added up together with the numerators of other heights.
     fn accumulate_numerators(
         columns: &[&CircleEvaluation<Self, BaseField, BitReversedOrder>],
         sample_batches: &[ColumnSampleBatch],
@@ -101,7 +103,7 @@ impl QuotientOps for TrefoilBackend {
                 factors: factors.view(),
                 numerators: numerators.view_mut(),
             }));
-            // What a batch has once comes with its first part.
+            // The constants of a batch come with its first part.
             let mut slopes = Vec::with_capacity(part.numbers.len());
             for (k, &batch) in part.numbers.iter().enumerate() {
                 let is_first = std::mem::take(&mut is_new[batch]);

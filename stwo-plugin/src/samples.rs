@@ -1,7 +1,8 @@
 //! Values of polynomials outside the domain.
 //!
-//! stwo asks for them one by one, though a proof samples whole trees at a few points. Where each is a wait, the next columns are sampled
-//! at the same point ahead: as many as were read at it before, so that few waits are left and little is sampled in vain.
+//! stwo requests them one by one, though a proof samples whole trees at a few points. If each request is a
+//! wait, the next columns are sampled ahead at the same point. Their number equals the samples taken there
+//! before, so that few waits remain and few samples are unused.
 
 use std::sync::PoisonError;
 

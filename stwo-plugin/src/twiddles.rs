@@ -22,7 +22,8 @@ static LARGEST: Mutex<Option<Arc<Factors<AnyQueue>>>> = Mutex::new(None);
 
 /// Factors of the transforms of canonic domains, and of first parts of them.
 ///
-/// Factors of a domain serve all smaller ones, so the process has one tree of them, of the largest domain that was asked for.
+/// Factors of a domain serve all smaller ones, so the process has one tree of them, of the largest requested
+/// domain.
 #[derive(Clone, Debug)]
 pub struct Twiddles {
     factors: Option<Arc<Factors<AnyQueue>>>,
@@ -67,7 +68,7 @@ fn begins_canonic(domain: CircleDomain, log_domain: u32) -> bool {
     domain.half_coset.initial_index == Coset::half_odds(log_domain - 1).initial_index
 }
 
-/// Whether a domain is canonic. stwo's own function does not take that of two points for one.
+/// Returns whether a domain is canonic. stwo's own function rejects the canonic domain of two points.
 pub(crate) fn is_canonic(domain: CircleDomain) -> bool {
     domain.half_coset.initial_index == Coset::half_odds(domain.half_coset.log_size).initial_index
 }

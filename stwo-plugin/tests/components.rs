@@ -1,4 +1,4 @@
-//! Components of kinds that the statements of the vectors have none of, beside stwo's SIMD backend.
+//! Components of kinds absent from the vectors, compared with stwo's SIMD backend.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(missing_docs, reason = "the macro that makes a relation writes none")]
 
@@ -49,7 +49,9 @@ impl FrameworkEval for Cubes {
     }
 }
 
-/// Interaction columns beside those of look-ups: each row times a challenge. Each row is looked up and taken back.
+/// An AIR with interaction columns in addition to its look-ups: each row times a challenge.
+///
+/// Each row is looked up and taken back.
 #[derive(Clone)]
 struct Weighted {
     log_rows: u32,
@@ -98,7 +100,9 @@ impl FrameworkEval for Free {
     }
 }
 
-/// What is proven: cubes, weighted rows, a column without constraints, and cubes that are switched off; by heights.
+/// The components of a proof, by heights.
+///
+/// They are cubes, weighted rows, a column without constraints, and disabled cubes.
 #[derive(Clone, Default)]
 struct Proven {
     cubes: Vec<u32>,
@@ -196,7 +200,7 @@ fn a_component_without_constraints() {
     check(&Proven { weighted: vec![5], free: vec![5], ..Proven::default() }, 1);
 }
 
-/// Beside a component that is switched off, stwo has the constraints of the others evaluated from coefficients.
+/// With a disabled component, stwo has the constraints of the others evaluated from coefficients.
 #[test]
 fn a_component_that_is_switched_off() {
     for log_blowup in 1..=3 {

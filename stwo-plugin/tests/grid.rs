@@ -1,4 +1,4 @@
-//! Proofs of the grid: Trefoil's backend makes those of which stwo's own prover left the digests.
+//! Proofs of the grid: Trefoil's backend reproduces the digests of stwo's own prover.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Memory, in a process of its own: its queue has a limit.
+//! Memory, in a separate process: its queue has a limit.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
@@ -31,7 +31,7 @@ fn proofs_leave_nothing_behind_and_short_memory_is_named() {
     let (queue, _) = open_with(&settings, None, Some(Choice::Cpu)).unwrap();
     install(queue).unwrap();
 
-    // Factors of transforms stay, those of the largest domain.
+    // Factors of transforms stay, for the largest domain.
     TrefoilBackend::precompute_twiddles(CanonicCoset::new(17).half_coset());
     let (statement, choices) = (Statement::Xor { log_rows: 8, bits: 3 }, Choices::default());
     let left = prove(&statement, choices);

@@ -1,4 +1,4 @@
-//! Operations that proofs do not lead to, or not to all of, beside stwo's on its CPU backend.
+//! Operations that proofs do not reach, or not completely, compared with stwo's CPU backend.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use stwo::{

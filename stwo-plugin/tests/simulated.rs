@@ -1,4 +1,4 @@
-//! Proofs on the simulated device, in a process of its own: a process has one queue.
+//! Proofs on the simulated device, in a separate process: a process has one queue.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
@@ -25,7 +25,9 @@ fn device() -> (MutexGuard<'static, ()>, &'static AnyQueue) {
     (device, queue)
 }
 
-/// Checks a proof on the simulated device, and returns what was read ahead and value by value, and what the device's driver was asked for.
+/// Checks a proof on the simulated device.
+///
+/// Returns the counts of reads, ahead and single, and of driver submissions.
 fn counted(statement: &Statement, parameters: [u32; 5], seed: u64) -> (ReadCounts, Submissions) {
     let (_device, queue) = device();
     let (reads, submitted) = (ReadCounts::of_thread(), queue.submissions());

@@ -10,7 +10,7 @@ use crate::RecordError;
 /// The most nodes that an AIR or a generator may have.
 const MOST_NODES: usize = 1 << 20;
 
-/// What a node computes, from nodes before it.
+/// The operation of a node, on earlier nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
     Constant(QM31),
@@ -45,7 +45,7 @@ impl Op {
     }
 }
 
-/// A node, with what is known of its value.
+/// A node, with the known facts about its value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
     pub(crate) op: Op,

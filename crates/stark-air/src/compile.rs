@@ -18,7 +18,7 @@ use crate::{
     registers::Registers,
 };
 
-/// Steps between two uses of what is loaded above which it is loaded again.
+/// Distance in steps to the next use of a loaded value above which it is loaded again.
 const FAR: usize = 16;
 
 /// The most of anything that an instruction can name.
@@ -76,7 +76,9 @@ fn loads(arena: &Arena, id: u32) -> bool {
     }
 }
 
-/// What a step needs in registers, each node once. Coordinates that only load are loaded in their place.
+/// Visits each node that a step needs in a register, once.
+///
+/// Coordinates that only load are loaded in place.
 fn visit_operands(arena: &Arena, step: Step, mut visit: impl FnMut(u32)) {
     match step {
         Step::Write { node, .. } => visit(node),
@@ -232,7 +234,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Gives back the registers of what is not used again, and of what only loads and is not used soon.
+    /// Frees the registers of values that are not used again, and of loads that are not used soon.
     fn release(&mut self, at: usize, operands: &[u32]) {
         for &operand in operands {
             let uses = &mut self.uses[operand as usize];

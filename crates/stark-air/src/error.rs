@@ -9,7 +9,7 @@ pub enum RecordError {
     /// No trace has this number of rows.
     #[error("expected a log of the number of rows of 1..=30, got {got}")]
     LogRows {
-        /// What the AIR states.
+        /// The log of the number of rows that the AIR states.
         got: u32,
     },
     /// No domain has the size that the bound asks for, or it is smaller than the trace.
@@ -17,7 +17,7 @@ pub enum RecordError {
     LogDegreeBound {
         /// Log of the number of rows.
         log_rows: u32,
-        /// What the AIR states.
+        /// The log of the degree bound that the AIR states.
         got: u32,
     },
     /// The generator writes no column.
@@ -54,15 +54,15 @@ pub enum RecordError {
         /// How many there are.
         got: usize,
     },
-    /// A fraction reads a column of the interaction or of a later tree, none of which is there yet when fractions are
-    /// computed.
+    /// A fraction reads a column of the interaction or of a later tree.
+    /// These columns do not exist yet when fractions are computed.
     #[error("fraction {fraction} of a look-up reads columns that are made from it")]
     FractionReadsInteraction {
         /// The interaction column whose fraction it is, counted from zero.
         fraction: usize,
     },
-    /// Sums that are not those of one list of look-ups: partial sums, then a running sum, and no other interaction
-    /// column.
+    /// The sums are not one list of look-ups.
+    /// Such a list is partial sums, then a running sum, and no other interaction column.
     #[error("interaction columns are partial sums, and last a running sum")]
     LookUps,
 }

@@ -107,8 +107,9 @@ impl RecordedGenerator {
     }
 }
 
-/// Gives the columns the first numbers, and what is counted those after them. Until then outputs are numbered as they
-/// are written.
+/// Numbers the columns first, then the counters.
+///
+/// Before that, outputs are numbered as they are written.
 fn number_outputs(program: &mut Program, outputs: &[Output<'_>], columns: u32) {
     let (mut column, mut counted) = (0, columns);
     let numbers = outputs.iter().map(|output| {

@@ -1,10 +1,11 @@
 //! AIRs and generators of traces recorded to programs that every backend runs, and traces checked against AIRs.
 //!
-//! An [`Air`](core_types::air::Air) is code that is generic over the row it reads. [`Recorded`] lets it read a row of
-//! nodes, once, and keeps what it reads, how many constraints it states, and a [`Program`] of register operations that
-//! computes them. The program holds no challenge and no size, so it serves every proof. [`check_trace`] is for authors:
-//! it says which constraint of which row a trace breaks, and what that row reads. [`RecordedGenerator`] does for code
-//! that makes rows of a trace, a [`Generator`](core_types::air::Generator), what [`Recorded`] does for AIRs.
+//! An [`Air`](core_types::air::Air) is code that is generic over the row it reads. [`Recorded`] runs it once on
+//! a row of nodes. It keeps the masks, the number of constraints, and a [`Program`] of register operations that
+//! computes the constraints. The program contains no challenge and no size, so it serves every proof.
+//! [`check_trace`] is for authors: it returns the row and constraint that a trace breaks, and the values that
+//! the row reads. [`RecordedGenerator`] records code that generates rows of a trace, a
+//! [`Generator`](core_types::air::Generator), in the same way.
 //!
 //! ```
 //! use core_types::{

@@ -65,7 +65,7 @@ pub enum MaskSource {
     Column {
         /// The tree.
         tree: Tree,
-        /// The column's place among those of the component in that tree.
+        /// The column's index within the component's columns in that tree.
         column: u32,
     },
 }

@@ -28,8 +28,8 @@ impl Recorded {
     /// Records `air`.
     ///
     /// # Errors
-    /// An AIR without rows, one whose constraints have a greater degree than it states or that reads
-    /// what it cannot, and one that is larger than programs may be.
+    /// An AIR without rows, one whose constraints have a greater degree than it states, one with unsupported
+    /// reads, and one that is larger than programs may be.
     pub fn new<A: Air>(air: &A) -> Result<Self, RecordError> {
         let mut recorded = Self::of_constraints(air)?;
         let interaction = recorded.columns.get(2).map_or(0, Vec::len);
@@ -37,11 +37,13 @@ impl Recorded {
         Ok(recorded)
     }
 
-    /// Records the constraints of `air` alone, without a program that makes interaction columns: for a prover that is given them. The AIR
-    /// may then have interaction columns beside those of its look-ups.
+    /// Records only the constraints of `air`, for a prover that is given the interaction columns.
+    ///
+    /// There is no program that computes them, so the AIR may have other interaction columns than its look-up
+    /// columns.
     ///
     /// # Errors
-    /// As [`new`](Self::new), but for what is wrong with fractions.
+    /// As [`new`](Self::new), except errors of fractions.
     pub fn of_constraints<A: Air>(air: &A) -> Result<Self, RecordError> {
         let (log_rows, log_degree_bound) = (air.log_rows(), air.log_degree_bound());
         if !(1..=MAX_LOG_DOMAIN).contains(&log_rows) {
@@ -109,8 +111,9 @@ impl Recorded {
         self.challenges
     }
 
-    /// The offsets at which each column is read, by tree and by the column's place among those of the component. The
-    /// preprocessed tree has none here.
+    /// The offsets at which each column is read, by tree and by index within the component.
+    ///
+    /// The preprocessed tree has none here.
     #[must_use]
     pub fn columns(&self) -> &[Vec<Vec<i32>>] {
         &self.columns
@@ -143,7 +146,7 @@ fn fractions<A: Air>(air: &A, interaction: usize) -> Result<Option<Program>, Rec
     let of = |fraction: &Fraction<_>| [fraction.numerator, fraction.denominator];
     let outputs: Vec<u32> = row.values.iter().flat_map(of).map(|value| value.id(&arena)).collect();
     arena.check()?;
-    // Operands come before what is computed from them.
+    // Operands come before the nodes computed from them.
     let mut missing: Vec<bool> = Vec::with_capacity(arena.len());
     for id in 0..arena.len() as u32 {
         let op = arena.get(id).op;

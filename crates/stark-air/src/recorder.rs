@@ -154,7 +154,7 @@ impl<'a> Fractions<'a> {
         self.values.push(fraction);
     }
 
-    /// Refuses what is not one list of look-ups, with `interaction` columns of words.
+    /// Rejects entries that are not one list of look-ups, with `interaction` columns of words.
     pub(crate) fn check(&self, interaction: usize) -> Result<(), RecordError> {
         let whole = self.finished && interaction == 4 * self.values.len();
         match self.reads.error {

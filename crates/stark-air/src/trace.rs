@@ -13,7 +13,7 @@ use crate::{MaskRead, MaskSource, RecordError, Recorded};
 /// The columns that an AIR reads, row `r` at index `r`, with its challenges.
 #[derive(Clone, Copy, Debug)]
 pub struct HostTrace<'t> {
-    /// By tree, by the column's place among those of the component. The preprocessed tree has none here.
+    /// Columns by tree, and by index within the component. The preprocessed tree has none here.
     pub columns: &'t [Vec<Vec<M31>>],
     /// Preprocessed columns, by slot.
     pub preprocessed: &'t [Vec<M31>],
@@ -74,7 +74,7 @@ pub struct Violation {
     pub row: usize,
     /// What should be zero.
     pub value: QM31,
-    /// What the row read before the constraint was stated.
+    /// The masks that the row read before the constraint was stated.
     pub masks: Vec<MaskValue>,
 }
 

@@ -9,8 +9,8 @@ use core_types::{
 
 use crate::arena::{Arena, Op};
 
-/// A constant or a node, of either field: what is of the base field is known by the arena, whatever type the AIR gives
-/// it.
+/// A constant or a node, of either field. The arena tracks which values are of the base field, whatever type
+/// the AIR gives them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'a> {
     Constant(QM31),
@@ -43,7 +43,7 @@ impl<'a> Value<'a> {
         Self::new(arena, Op::Xor(sorted([self.id(arena), rhs.id(arena)])))
     }
 
-    /// What it negates, if it is a negation.
+    /// The operand, if the value is a negation.
     fn negated(self) -> Option<Self> {
         match self {
             Node(arena, id) => match arena.get(id).op {

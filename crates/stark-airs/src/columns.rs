@@ -13,7 +13,7 @@ pub type Columns = Vec<Vec<M31>>;
 /// The most rows of a component, as a log: the largest canonic domain is twice as large.
 pub(crate) const MAX_LOG_ROWS: u32 = 29;
 
-/// `log_rows`, if a proof can have as many rows.
+/// Returns `log_rows`, if a proof can have `2^log_rows` rows.
 pub(crate) fn checked_rows(log_rows: u32) -> Result<u32, AirError> {
     if (1..=MAX_LOG_ROWS).contains(&log_rows) {
         Ok(log_rows)

@@ -1,4 +1,4 @@
-//! What is wrong with a statement or a witness.
+//! Errors of statements and witnesses.
 
 use core::fmt;
 
@@ -25,7 +25,7 @@ pub enum AirError {
     },
     /// A list of values does not have the length that the statement implies.
     Length {
-        /// What is listed.
+        /// The listed items.
         what: &'static str,
         /// The length that is implied.
         expected: usize,

@@ -12,7 +12,7 @@ use crate::{
     columns::{checked_rows, column},
 };
 
-/// Each column is read once, and what is read is numbered by 16 bits where an AIR is recorded.
+/// Each column is read once, and a recorded AIR numbers its reads by 16 bits.
 const MOST_COLUMNS: u32 = 1 << 16;
 
 /// Each column is the sum of the squares of the two to its left; the first two are free. An AIR, and the statement
@@ -28,8 +28,8 @@ impl WideFibonacci {
     ///
     /// # Errors
     ///
-    /// Refuses a height outside `1..=29`, fewer than three columns, and more than 2^16, which are as many as a program
-    /// reads.
+    /// Refuses a height outside `1..=29`, fewer than three columns, and more than 2^16, the maximum that a
+    /// program reads.
     pub fn new(log_rows: u32, columns: u32) -> Result<Self, AirError> {
         if !(3..=MOST_COLUMNS).contains(&columns) {
             return Err(AirError::Columns { got: columns, least: 3, most: MOST_COLUMNS });
@@ -51,7 +51,7 @@ impl WideFibonacci {
         Ok(vec![columns])
     }
 
-    /// What the trace whose rows begin with `seeds` is made from: its first two columns.
+    /// Returns the first two columns of the trace, given by `seeds`, to generate the rest from.
     ///
     /// # Errors
     ///

@@ -1,17 +1,17 @@
 //! Algebraic intermediate representations (AIRs) over Mersenne-31, with statements about them and the traces that
 //! satisfy them.
 //!
-//! An AIR is a component of a proof: a [`core_types::air::Air`]. A [`Statement`] is what a proof shows: its components
-//! in order, the preprocessed columns they read, the relations between them, and what the claimed sums of their
-//! look-ups must add up to. Provers and verifiers take statements; they know no AIR by name.
+//! An AIR is a component of a proof: a [`core_types::air::Air`]. A [`Statement`] lists its components in order,
+//! the preprocessed columns they read, the relations between them, and the required total of the claimed sums
+//! of their look-ups. Provers and verifiers take statements and refer to no AIR by name.
 //!
-//! | statement | what it says |
+//! | statement | claim |
 //! | --- | --- |
 //! | [`WideFibonacci`] | each of many columns is the sum of the squares of the two to its left |
 //! | [`StateMachine`] | a state leads to another by steps of either coordinate |
 //! | [`Plonk`] | a circuit of additions and products has these outputs for these inputs |
 //! | [`Poseidon2Chain`] | a state leads to another by `2^log_rows` Poseidon2 permutations |
-//! | [`Blake2s`] | the prover knows a message with this digest |
+//! | [`Blake2s`] | the prover has a message with this digest |
 //!
 //! Traces are made on the host and stored as commitments take them: each column in bit-reversed order, row `r` at
 //! [`stored_position(r, log_rows)`](core_types::air::stored_position). Some can also be made where they are proven,

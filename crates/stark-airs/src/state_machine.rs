@@ -53,8 +53,8 @@ impl Air for Steps {
 
 /// The first state leads to the last by `2^n` steps of the first coordinate and `2^m` of the second.
 ///
-/// The claimed sums add up to the fraction of the first state less that of the last: all states between are left as
-/// often as they are reached.
+/// The claimed sums add up to the fraction of the first state less the last state's: all states between are
+/// left and reached equally often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateMachine {
     x: Steps,
@@ -119,7 +119,7 @@ impl Generator for StepsFrom {
     }
 }
 
-/// The statement says how its trace begins, and the numbers of its rows give the rest.
+/// The statement defines the first row of its trace, and the row numbers give the rest.
 impl Witness for StateMachine {
     fn generators<'w>(&'w self, visitor: &mut impl WitnessVisitor<'w>) {
         let ([_, y], [last_x, _]) = (self.first, self.last());

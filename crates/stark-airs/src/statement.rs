@@ -1,4 +1,4 @@
-//! Statements: what a proof shows, said without naming an AIR.
+//! Statements: the claim of a proof, independent of concrete AIRs.
 
 use alloc::vec::Vec;
 
@@ -22,7 +22,7 @@ pub trait Visitor<'s> {
     fn component<A: Air + Sync + 'static>(&mut self, air: &'s A, preprocessed: &[usize]);
 }
 
-/// What a proof shows.
+/// The claim of a proof.
 ///
 /// The transcript of a proof takes from it, in this order: the root of the preprocessed columns,
 /// [`words`](Self::words), the root of the trace, the challenges of the [`relations`](Self::relations), the claimed sum
@@ -42,19 +42,23 @@ pub trait Statement {
         Vec::new()
     }
 
-    /// The relations, in the order in which their challenges are drawn. The slots of each follow those of the one
-    /// before, from 0.
+    /// The relations, in the order in which their challenges are drawn.
+    ///
+    /// The slots of each follow the slots of the relation before it, from 0.
     fn relations(&self) -> &'static [Relation] {
         &[]
     }
 
-    /// What is public, as words. The trace depends on it, so that it enters the transcript before any challenge.
+    /// The public values, as words.
+    ///
+    /// The trace depends on them, so they enter the transcript before any challenge.
     fn public_words(&self) -> Vec<u32> {
         Vec::new()
     }
 
-    /// What the claimed sums of the components must add up to, with these challenges in the slots of the relations:
-    /// what the public side of the look-ups takes out. `None` where the challenges are such that a public value has no
+    /// The required total of the claimed sums, with these challenges in the slots of the relations.
+    ///
+    /// It balances the public side of the look-ups. `None` if the challenges leave a public value without a
     /// fraction, which is as likely as a false proof.
     fn public_sum(&self, challenges: &[QM31]) -> Option<QM31> {
         let _ = challenges;
@@ -68,8 +72,7 @@ pub trait Statement {
         heights.0
     }
 
-    /// The words that enter the transcript between the preprocessed columns and the trace: the heights, then what is
-    /// public.
+    /// The words absorbed before the root of the trace: the heights, then the public words.
     fn words(&self) -> Vec<u32> {
         let mut words = self.heights();
         words.extend(self.public_words());

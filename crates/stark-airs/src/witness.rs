@@ -19,8 +19,10 @@ pub trait WitnessVisitor<'w> {
     fn counters(&mut self);
 }
 
-/// What the trace of a statement is made from: a generator for each component, with columns of inputs, or tables that its
-/// columns are gathered from, or what the generators count.
+/// The source data of a statement's trace.
+///
+/// Each component has a generator with columns of inputs, or tables that its columns are gathered from, or
+/// counters that the generators increment.
 ///
 /// A prover runs the generators on its device, and gathers there, so that it uploads inputs and tables alone. The trace is
 /// the one that the host makes.

@@ -12,10 +12,10 @@ use crate::{CanonicDomain, Coefficients, ColumnsRef, FftError, TwiddleTree, doma
 
 /// A checked batch shape for low-degree extension to one block of a domain at a time.
 ///
-/// The stored positions of the domain are cut into blocks of equal size; block `q` of `n` values each is the positions
-/// `q n .. (q + 1) n`. Every block is computed from the coefficients alone: it reads all of them once and writes its own values, and
-/// the values on the whole domain need never be in memory. All blocks together are what [`LdePlan`](crate::LdePlan) writes, for as
-/// many reads of the coefficients as there are blocks.
+/// The stored positions of the domain are cut into blocks of equal size; block `q` of `n` values each is the
+/// positions `q n .. (q + 1) n`. Every block is computed from the coefficients alone: it reads all of them once
+/// and writes only its values, and the values on the whole domain need never be in memory. All blocks together
+/// equal the output of [`LdePlan`](crate::LdePlan), at the cost of one read of the coefficients per block.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};

@@ -86,7 +86,7 @@ impl<Q: Queue, R: Representation> Columns<Q, R> {
     /// A view of the columns `range`.
     ///
     /// # Errors
-    /// [`FftError::Backend`] with the elements if there are not so many columns.
+    /// [`FftError::Backend`] with the elements if the range exceeds the number of columns.
     pub fn slice(&self, range: Range<usize>) -> Result<ColumnsRef<'_, Q, R>, FftError> {
         self.view().slice(range)
     }

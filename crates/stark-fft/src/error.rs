@@ -12,13 +12,13 @@ pub enum FftError {
     /// No domain has this log size.
     #[error("expected a log size of 1..={MAX_LOG_SIZE}, got {got}")]
     LogSize {
-        /// The log size asked for.
+        /// The requested log size.
         got: u32,
     },
     /// More columns than a launch record can name or memory can hold.
     #[error("{got} columns of 2^{log_size} elements exceed the address space or 2^32 columns")]
     TooManyColumns {
-        /// Columns asked for.
+        /// The requested number of columns.
         got: usize,
         /// Log size of each.
         log_size: u32,
@@ -53,7 +53,7 @@ pub enum FftError {
         /// Log size of the columns of the group before it.
         before: u32,
     },
-    /// There are not as many elements as a set's shape has.
+    /// The number of elements does not match the set's shape.
     #[error("expected {expected} elements, got {got}")]
     SetLength {
         /// Elements of the shape.
@@ -85,7 +85,7 @@ pub enum FftError {
         /// Log size of the domain.
         domain: u32,
     },
-    /// A domain has not so many blocks of two values or more.
+    /// A domain cannot be cut into this number of blocks of at least two values.
     #[error("2^{log_size} points are not 2^{log_blocks} blocks of two values or more")]
     TooManyBlocks {
         /// Log of the number of blocks.
@@ -96,7 +96,7 @@ pub enum FftError {
     /// The plan has no block of this number.
     #[error("expected a block below {blocks}, got {got}")]
     NoSuchBlock {
-        /// The block asked for.
+        /// The requested block.
         got: usize,
         /// Number of blocks.
         blocks: usize,
@@ -109,14 +109,14 @@ pub enum FftError {
         /// Elements supplied.
         got: usize,
     },
-    /// Columns of this length are not shared among so many ranks.
+    /// Columns of this length cannot be shared among this number of ranks.
     #[error("columns of 2^{log_size} are shared by a power of two of ranks up to {most}, got {got}")]
     Ranks {
         /// Log size of the domain.
         log_size: u32,
         /// The most ranks.
         most: usize,
-        /// Ranks asked for.
+        /// The requested number of ranks.
         got: usize,
     },
     /// There is no such rank.
@@ -124,7 +124,7 @@ pub enum FftError {
     NoSuchRank {
         /// Ranks.
         ranks: usize,
-        /// The rank asked for.
+        /// The requested rank.
         got: usize,
     },
     /// Columns or factors are not of the part that the plan was made for.

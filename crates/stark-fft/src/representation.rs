@@ -1,6 +1,8 @@
-//! What the elements of columns are, as types.
+//! Representations of column elements, as types.
 
-/// What the elements of a column are: values in some [`Order`](crate::Order), or [`Coefficients`].
+/// The representation of a column's elements.
+///
+/// It is values in some [`Order`](crate::Order), or [`Coefficients`].
 pub trait Representation {}
 
 /// Coefficients in natural order of the basis `y^b0 x^b1 pi(x)^b2 ...`.

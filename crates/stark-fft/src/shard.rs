@@ -7,12 +7,12 @@ use crate::{BitReversed, CanonicDomain, Coefficients, FftError, Representation};
 /// Log of the most ranks that share columns.
 pub const MAX_LOG_RANKS: u32 = 8;
 
-/// The place of a rank among those that share columns on one domain, each with as many elements of each column.
+/// A rank's shard of columns on one domain; all ranks have equal shards.
 ///
-/// With `G` ranks, rank `r` has of the `N` values of a column those at the stored positions `r N/G .. (r + 1) N/G`. Of its
-/// coefficients it has `G` runs of `N/G^2` each, one of each `N/G` that follow each other: coefficient `k` is on rank
-/// `(k / (N/G^2)) mod G`. So a transform moves each element at most once, and coefficients stay where they are for the
-/// next one.
+/// With `G` ranks, rank `r` has the values of a column at the stored positions `r N/G .. (r + 1) N/G` of `N`.
+/// It has `G` runs of `N/G^2` coefficients each, one from each `N/G` consecutive ones: coefficient `k` is on
+/// rank `(k / (N/G^2)) mod G`. A transform therefore moves each element at most once, and coefficients stay in
+/// place for the next one.
 ///
 /// ```
 /// use stark_fft::{CanonicDomain, Coefficients, Shard};

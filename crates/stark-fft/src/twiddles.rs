@@ -12,8 +12,8 @@ use crate::{CanonicDomain, FftError};
 
 /// Twiddle factors and their inverses on a device, for one domain and every smaller one.
 ///
-/// The factors of a domain with `N` points are `N / 2` words, and those of each smaller canonic domain are the last
-/// words of any bigger one's: build one tree, for the biggest domain in use.
+/// The factors of a domain with `N` points are `N / 2` words, and the factors of each smaller canonic domain
+/// are the last words of any bigger one's: build one tree, for the biggest domain in use.
 pub struct TwiddleTree<Q: CircleOps> {
     domain: CanonicDomain,
     forward: Q::Buf<Twiddle>,

@@ -46,7 +46,7 @@ impl<'a, Q: Queue + 'a, R: Representation> ColumnsRef<'a, Q, R> {
     /// The columns `range`.
     ///
     /// # Errors
-    /// [`FftError::Backend`] with the elements if there are not so many columns.
+    /// [`FftError::Backend`] with the elements if the range exceeds the number of columns.
     pub fn slice(&self, range: Range<usize>) -> Result<Self, FftError> {
         let at = |column: usize| column.saturating_mul(self.domain.len());
         let view = self.view.slice(at(range.start)..at(range.end))?;

@@ -1,4 +1,4 @@
-//! Blocks of an extension beside the whole of it, and refusals.
+//! Blocks of an extension compared with the whole extension, and refusals.
 
 use backend_api::{Buffer, Queue, Record};
 use stark_fft::{Coefficients, Columns, FftError, HostColumns, LdeBlockPlan, LdePlan, M31, TwiddleTree};

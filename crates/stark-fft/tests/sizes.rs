@@ -7,7 +7,7 @@ use stark_fft::{
 
 use crate::common::{domain, simulate};
 
-/// Holds the factors of 2^20 points and not those of 2^21.
+/// Opens queues with memory for the factors of 2^20 points, but not of 2^21.
 fn small_queues() -> [runtime::AnyQueue; 2] {
     let settings = runtime::Settings { mem_limit_bytes: Some(6 << 20), ..runtime::Settings::default() };
     [runtime::Choice::Cpu, runtime::Choice::Sim]

@@ -1,4 +1,6 @@
-//! What the host reads of a proof: next to each other by type, and in the end all of it as words, so that the host waits once.
+//! The parts of a proof that the host reads back.
+//!
+//! Answers of one type are contiguous. The final read-back covers all of them as words, so the host waits once.
 
 use core::ops::Range;
 
@@ -11,10 +13,10 @@ use core_types::{
 
 use crate::{layer::LayerForm, shape::Shape};
 
-/// Where each answer lies among those of its type.
+/// The location of each answer within the buffer of its type.
 pub(crate) struct Places {
-    /// The values of every column of a tree at the queries, where all levels of the tree are kept; block by block, of which each query is
-    /// in one.
+    /// The values of every column of a tree at the queries, for trees with all levels stored.
+    /// They are stored block by block; each query lies in one block.
     pub(crate) opened: Vec<Range<usize>>,
     /// Where some levels are not kept, the values of every column around the queries, four columns together; block by block too.
     pub(crate) opened_groups: Vec<Range<usize>>,
@@ -22,7 +24,7 @@ pub(crate) struct Places {
     pub(crate) sampled: Range<usize>,
     /// The claimed sum of each component; nothing without look-ups.
     pub(crate) claimed_sums: Range<usize>,
-    /// What the out-of-domain point is made of.
+    /// The parameter of the out-of-domain point.
     pub(crate) parameter: Range<usize>,
     /// The challenge that combines the constraints.
     pub(crate) composition_challenge: Range<usize>,
@@ -31,8 +33,8 @@ pub(crate) struct Places {
     /// For each query the values of a layer that fold with it or open it.
     pub(crate) groups: Vec<Range<usize>>,
     pub(crate) last_coefficients: Range<usize>,
-    /// The digests beside the paths of the queries, in each tree and each layer; of a tree, in one part after the other, of which each
-    /// query is in one.
+    /// The authentication-path digests of the queries, in each tree and each layer.
+    /// The digests of a tree are stored part by part; each query lies in one part.
     pub(crate) tree_paths: Vec<Range<usize>>,
     pub(crate) layer_paths: Vec<Range<usize>>,
     /// The nodes above the parts of each tree; nothing without other ranks.
@@ -81,8 +83,7 @@ impl Row {
 }
 
 impl<Q: Queue> Answers<Q> {
-    /// Room for those of a proof with so many samples, coefficients of the last layer and claimed sums. The inputs of components
-    /// are zeros.
+    /// Allocates the answers of a proof with the given counts. The inputs of components are zeros.
     pub(crate) fn new(
         q: &Q,
         shape: &Shape,
@@ -146,7 +147,9 @@ impl<Q: Queue> Answers<Q> {
         })
     }
 
-    /// Makes room for as many more challenges of relations. The words are unspecified then.
+    /// Reserves room for `challenges` more relation challenges.
+    ///
+    /// The words are unspecified afterwards.
     pub(crate) fn extend(&mut self, q: &Q, challenges: usize) -> Result<(), BackendError> {
         self.words = q.alloc(self.words.len() + words_of::<QM31>() * challenges)?;
         Ok(())
@@ -180,7 +183,7 @@ impl<Q: Queue> Answers<Q> {
     }
 }
 
-/// So many elements, and the words after them.
+/// Splits off the first `elements` elements; returns them and the words after them.
 fn take<T: Element>(words: &[u32], elements: usize) -> Result<(Vec<T>, &[u32]), BackendError> {
     let (words, rest) = words.split_at(elements * words_of::<T>());
     Ok((from_words(words)?, rest))

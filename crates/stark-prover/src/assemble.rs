@@ -1,4 +1,4 @@
-//! The proof, put together on the host from what the device gathered.
+//! Assembly of the proof on the host, from the data that the device gathered.
 
 use core::ops::Range;
 
@@ -35,8 +35,9 @@ fn parents(nodes: &[(u32, usize)]) -> Vec<(u32, usize)> {
     parents
 }
 
-/// The digests that the known `nodes` do not give themselves, level by level upwards; `beside(query, level)` is the one beside the
-/// path of a query.
+/// Returns the authentication-path digests not implied by the known `nodes`, level by level upwards.
+///
+/// The callback returns the sibling digest on the path of a query at a level.
 fn witness<T>(mut nodes: Vec<(u32, usize)>, levels: usize, beside: impl Fn(usize, usize) -> T) -> Vec<T> {
     let mut witness = Vec::new();
     for level in 0..levels {
@@ -51,7 +52,7 @@ fn witness<T>(mut nodes: Vec<(u32, usize)>, levels: usize, beside: impl Fn(usize
 }
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Checks what the device found, and puts the proof together.
+    /// Checks the values computed by the device and assembles the proof.
     pub(crate) fn assemble(&self, read: &Read) -> Result<Proof, ProverError> {
         let places = &self.memory.answers.places;
         let (secure, words) = (|place: &Range<usize>| &read.secure[place.clone()], &read.words);
@@ -166,7 +167,9 @@ impl<Q: StarkOps> Prover<Q> {
     }
 }
 
-/// The digest beside the path of `position` at a level that is not kept, of the values of a layer that were gathered around it.
+/// Returns the sibling digest on the path of `position` at a level that is not stored.
+///
+/// The digest is rehashed from the values of a layer gathered around `position`.
 fn beside(form: LayerForm, gathered: &[QM31], position: u32, level: u32) -> Words {
     let log_values = form.log_packed + level;
     let sibling = (position >> log_values ^ 1) as usize & ((gathered.len() >> log_values) - 1);
@@ -193,7 +196,7 @@ mod tests {
 
     #[test]
     fn witnesses_are_what_known_leaves_do_not_give() {
-        // Leaves 0, 1 and 5 of eight: beside 5 its sibling 4; above, node 3 beside 2; node 0 lacks 1.
+        // Leaves 0, 1 and 5 of eight: 5 lacks its sibling 4; above, node 3 lacks its sibling 2; node 0 lacks 1.
         let leaves = distinct(&[5, 0, 1, 5]);
         assert_eq!(leaves, [(0, 1), (1, 2), (5, 0)]);
         assert_eq!(witness(leaves, 3, |query, level| (query, level)), [(0, 0), (1, 1), (0, 1)]);

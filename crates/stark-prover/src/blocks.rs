@@ -116,7 +116,7 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Computes the columns that are read beside the row at hand wherever constraints are evaluated.
+    /// Computes the columns that are read at neighbouring rows, wherever constraints are evaluated.
     fn extend_planes(&mut self, q: &Q) -> Result<(), ProverError> {
         if self.shape.place.dealt {
             return self.gather_planes(q);
@@ -140,7 +140,7 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Gathers what a component reads beside the rows of a block.
+    /// Gathers the neighbouring values that a component reads for one block.
     fn gather_neighbours(&mut self, q: &Q, index: usize, number: usize, block: usize) -> Result<(), ProverError> {
         let Some(blocks) = &self.memory.blocks else { return Ok(()) };
         let log_block = self.shape.log_block(self.components[index].air.log_rows());

@@ -17,16 +17,18 @@ const PIECE: usize = 1 << 22;
 /// Pieces of a run at least, unless it has less columns.
 const PIECES: usize = 8;
 
-/// Coefficients on the device: all, or those of the composition polynomial, and room for pieces of others or those that were dealt to
-/// this rank.
+/// Coefficients on the device.
+///
+/// Either all of them, or only the composition polynomial's plus room for pieces of the others (offloaded to
+/// the host), or the composition polynomial's plus the columns of this rank (column-partitioned).
 pub(crate) struct Coefficients<Q: Queue> {
-    /// Those that stay on the device, the composition polynomial's last.
+    /// The coefficients that stay on the device, the composition polynomial's last.
     pub(crate) resident: Q::Buf<M31>,
-    /// How many of all that are before the composition polynomial's are elsewhere.
+    /// The number of coefficients before the composition polynomial's that are elsewhere.
     first: usize,
-    /// Two pieces, of which one is copied while the device works on the other.
+    /// Two pieces: one is copied while the device works on the other.
     pieces: Option<[Piece<Q>; 2]>,
-    /// The one that has the piece that was brought last.
+    /// The index of the piece that was copied most recently.
     last: usize,
 }
 
@@ -90,7 +92,7 @@ impl<Q: Queue> Coefficients<Q> {
 }
 
 impl<Q: StarkOps> Coefficients<Q> {
-    /// Brings words to the device, if they are on the host.
+    /// Copies words to the device if they are on the host.
     pub(crate) fn bring(&mut self, host: Option<&HostColumns<Q>>, words: &Range<usize>) -> Result<(), BackendError> {
         match (host, self.next(words)?) {
             (Some(host), Some(room)) => host.bring(words.start, room),
@@ -99,7 +101,9 @@ impl<Q: StarkOps> Coefficients<Q> {
     }
 }
 
-/// The piece that has these words: if both do, the one that was brought last, since what the other has may be of the proof before.
+/// Returns the index of the piece that holds these words.
+///
+/// If both do, the most recently copied one: the other may hold words of the previous proof.
 fn here(held: [&Range<usize>; 2], last: usize, words: &Range<usize>) -> Result<usize, BackendError> {
     let has = |number: &usize| held[*number].start <= words.start && words.end <= held[*number].end;
     let absent = BackendError::OutOfRange { start: words.start, end: words.end, len: 0 };
@@ -107,12 +111,16 @@ fn here(held: [&Range<usize>; 2], last: usize, words: &Range<usize>) -> Result<u
 }
 
 impl Shape {
-    /// Words of the coefficients on the host: none, or those of all columns but the composition polynomial's, which are last.
+    /// The number of coefficient words on the host.
+    ///
+    /// Zero, or all columns except the composition polynomial's, which come last.
     pub(crate) fn coefficients_on_host(&self) -> usize {
         if self.on_host { self.composition().coefficients().start } else { 0 }
     }
 
-    /// Words of coefficients that this prover has not on its device, by as many as those of the composition polynomial are earlier there.
+    /// The number of coefficient words that this prover does not have on its device.
+    ///
+    /// The composition polynomial's coefficients are stored earlier there by this offset.
     pub(crate) fn coefficients_elsewhere(&self) -> usize {
         let own = self.trees[..self.trace_trees()].iter().flat_map(|tree| &tree.runs).map(|run| run.dealt.len());
         if self.place.dealt {

@@ -192,7 +192,9 @@ impl<Q: StarkOps> Prover<Q> {
     }
 }
 
-/// Where the nodes of a part are, by its number among those of this rank, each of `2^log_leaves` nodes of the lowest level that is kept.
+/// Returns the node range of part `number` of this rank.
+///
+/// Each part has `2^log_leaves` nodes at the lowest stored level.
 pub(crate) const fn in_part(log_leaves: u32, number: usize) -> Range<usize> {
     number * nodes(log_leaves)..(number + 1) * nodes(log_leaves)
 }

@@ -123,7 +123,7 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Adds the sums of each height to those of the next greater one, from the smallest up.
+    /// Adds the sums of each height to the sums of the next greater height, from the smallest up.
     fn lift_sums(&mut self, q: &Q) -> Result<(), ProverError> {
         let whole = self.shape.composition().coefficients();
         let memory = &mut self.memory;

@@ -1,8 +1,8 @@
-//! Columns that are dealt to ranks, where there are as many ranks as copies of a trace in its extension, or more.
+//! Column-partitioned commitment, used when there are at least `blowup` ranks.
 //!
-//! Each rank interpolates and extends its own columns alone and keeps their coefficients to itself. Of the values all columns have, it keeps
-//! one block of each copy of the trace: an all-to-all of the extended columns brings it those. Then leaves, constraints, numerators and
-//! openings are made of what is in memory.
+//! Each rank interpolates and extends its own columns and keeps only their coefficients. It keeps the values of
+//! all columns on one block of each copy of the trace, received by an all-to-all of the extended columns.
+//! Leaves, constraints, numerators and openings are then computed from the values in memory.
 
 use core::ops::Range;
 
@@ -17,7 +17,9 @@ use crate::{
 /// Words that a rank sends to all others at once, unless a column has more.
 const SENT: usize = 1 << 20;
 
-/// Columns of a run that are exchanged at once: as many of each rank, rank after rank, so that they arrive in their places.
+/// Columns of a run that are exchanged at once.
+///
+/// The columns are ordered rank by rank, `width` per rank, so that they arrive in their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Round {
     /// The first of them.
@@ -27,14 +29,14 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// The columns of a rank, of a run of so many.
+    /// The columns of `rank`, in a run of `columns` columns.
     pub(crate) fn of_rank(self, rank: usize, columns: usize) -> Range<usize> {
         let start = self.first + rank * self.width;
         start.min(columns)..(start + self.width).min(columns)
     }
 }
 
-/// How so many columns are dealt to so many ranks, `most` to each at once.
+/// The partition of `columns` columns among `ranks` ranks, at most `most` per rank and round.
 #[derive(Clone, Copy, Debug)]
 struct Deal {
     columns: usize,
@@ -56,7 +58,7 @@ impl Deal {
         Round { first, width: self.most.min((self.columns - first).div_ceil(self.ranks)) }
     }
 
-    /// Which rank has a column, and its number among those of that rank.
+    /// Returns the rank that owns a column, and the index of the column within that rank.
     fn owner(self, column: usize) -> (usize, usize) {
         let Round { first, width } = self.round(column / self.at_once() * self.at_once());
         let among = column - first;
@@ -68,16 +70,18 @@ impl Deal {
 pub(crate) struct DealtSamples {
     /// Where the coefficients of this rank's columns are.
     pub(crate) columns: Vec<ColumnAt>,
-    /// What is sampled of them.
+    /// The samples of these columns.
     pub(crate) samples: Vec<SampleAt>,
-    /// Where the samples of each rank are, among those of one rank after the other.
+    /// The location of each rank's samples, in the concatenation by rank.
     pub(crate) shares: Vec<Range<usize>>,
     /// Samples that follow each other in both orders: the first of them there, and all of them in the order of the proof.
     pub(crate) moves: Vec<(usize, Range<usize>)>,
 }
 
 impl Shape {
-    /// Deals the columns to the ranks, if there are as many of them as copies or more, and one block of each copy for every rank.
+    /// Partitions the columns among the ranks, if possible.
+    ///
+    /// There have to be at least `blowup` ranks, and one block of each copy per rank.
     pub(crate) fn deal(&mut self) {
         let log_ranks = self.place.log_ranks;
         self.place.dealt = log_ranks >= self.log_blowup && self.log_blocks == log_ranks + self.log_blowup;
@@ -174,8 +178,9 @@ impl Shape {
         dealt
     }
 
-    /// Which rank has the coefficients of each column of all trees, and where. All have those of the composition polynomial, of which
-    /// each samples some.
+    /// Returns the rank and location of the coefficients of each column of all trees.
+    ///
+    /// Every rank holds the coefficients of the composition polynomial and samples some of its columns.
     fn owners(&self) -> Vec<(usize, ColumnAt)> {
         let mut owners = Vec::new();
         for (number, tree) in self.trees.iter().enumerate() {

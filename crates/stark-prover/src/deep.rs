@@ -21,7 +21,9 @@ use stark_fft::CanonicDomain;
 use crate::{Prover, ProverError, StarkOps, answers::Answers};
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Samples all columns around the out-of-domain point, says the values, and draws the challenge of the quotients.
+    /// Samples all columns around the out-of-domain point.
+    ///
+    /// Then absorbs the values and draws the quotient challenge.
     pub(crate) fn sample(&mut self, q: &Q) -> Result<(), ProverError> {
         let (memory, samples) = (&mut self.memory, &self.samples);
         let Answers { secure, places, .. } = &mut memory.answers;

@@ -18,22 +18,22 @@ pub enum ProverError {
     /// More work than can be found in a time that anybody waits.
     #[error("expected at most {most} bits of work, got {got}")]
     Work {
-        /// Bits asked for.
+        /// The requested bits.
         got: u32,
         /// The most that a prover does.
         most: u32,
     },
-    /// The domains of a statement cannot be cut into so many blocks.
+    /// The domains of a statement cannot be cut into the requested number of blocks.
     #[error("expected a power of two of blocks, {least} to {most}, got {got}")]
     Blocks {
         /// The least blocks.
         least: u32,
         /// The most blocks.
         most: u32,
-        /// Blocks asked for.
+        /// The requested number of blocks.
         got: u32,
     },
-    /// The number of ranks that are to make a proof is not a power of two, or its domains cannot be cut into so many blocks.
+    /// The number of ranks is not a power of two, or exceeds the possible number of blocks.
     #[error("expected a power of two of ranks, {most} at most, got {got}")]
     Ranks {
         /// The most ranks.
@@ -116,7 +116,7 @@ pub enum ProverError {
         what: &'static str,
         /// The number of the component or of the generator; the least that it reads of tables and keys.
         expected: usize,
-        /// The number of the generator or of what it is given.
+        /// The number that the generator has or is given.
         got: usize,
     },
     /// The trace of a component is gathered by preprocessed columns, whose rows are kept for look-ups alone.
@@ -125,8 +125,8 @@ pub enum ProverError {
         /// The component.
         component: usize,
     },
-    /// A component has interaction columns beside those of its look-ups: the caller has to make them all then, and
-    /// [load](crate::Session::load_interaction) them.
+    /// A component has interaction columns in addition to its look-up columns.
+    /// The caller then has to compute all of them and [load](crate::Session::load_interaction) them.
     #[error("component {component} has {got} interaction columns, of which its look-ups make {expected}")]
     Interaction {
         /// The component.
@@ -149,7 +149,7 @@ pub enum ProverError {
     Slot {
         /// Slots that there are.
         most: usize,
-        /// The slot asked for.
+        /// The requested slot.
         got: usize,
     },
     /// A constraint does not hold on some row. [`stark_air::check_trace`] names constraint and row.

@@ -42,8 +42,9 @@ impl<Q: StarkOps> Coefficients<Q> {
 }
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Copies the rows of this rank's columns of a tree to the places of their coefficients; those of all columns are kept where look-ups
-    /// read them.
+    /// Copies the rows of this rank's columns of a tree to the places of their coefficients.
+    ///
+    /// The rows of all columns are kept instead if look-ups read them.
     pub(crate) fn upload_own(&mut self, q: &Q, tree: usize, mut parts: &[&[M31]]) -> Result<(), ProverError> {
         let shape = &self.shape.trees[tree];
         if let Some(look_ups) = self.memory.look_ups.as_mut().filter(|_| tree < 2) {
@@ -59,7 +60,9 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Interpolates this rank's columns of a tree, and brings it the values of all columns on its blocks.
+    /// Interpolates this rank's columns of a tree.
+    ///
+    /// Then receives the values of all columns on this rank's blocks.
     pub(crate) fn exchange(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
         let words = self.shape.trees[tree].coefficients();
         let Memory { look_ups, coefficients, .. } = &mut self.memory;
@@ -112,7 +115,7 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Gathers the columns that are read beside the row at hand, wherever constraints are evaluated.
+    /// Gathers the columns that are read at neighbouring rows, wherever constraints are evaluated.
     pub(crate) fn gather_planes(&mut self, q: &Q) -> Result<(), ProverError> {
         let (shape, place) = (&self.shape, self.shape.place);
         let Memory { values, blocks: Some(BlockMemory { planes, .. }), .. } = &mut self.memory else { return Ok(()) };
@@ -134,7 +137,7 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Samples this rank's columns, and brings it what others sampled.
+    /// Samples this rank's columns and gathers the samples of the other ranks.
     pub(crate) fn sample_own(&mut self, q: &Q) -> Result<(), ProverError> {
         let DealtSamples { columns, samples, shares, moves } = self.shape.dealt_samples(&self.samples);
         let Memory { coefficients, points, answers, blocks: Some(BlockMemory { sampled, .. }), .. } = &mut self.memory

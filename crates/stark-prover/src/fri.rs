@@ -21,7 +21,9 @@ use crate::{
 };
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Commits to each layer, draws its challenge and folds it to the next; then says the polynomial of the last one.
+    /// Commits to each layer, draws its challenge and folds it to the next.
+    ///
+    /// Then absorbs the last-layer polynomial.
     pub(crate) fn commit_layers(&mut self, q: &Q) -> Result<(), ProverError> {
         for index in 0..self.memory.layers.len() {
             self.hash_layer(q, index)?;

@@ -120,8 +120,10 @@ impl<Q: StarkOps> Prover<Q> {
         }
     }
 
-    /// Keeps the trace of a component that was made in a room of its own: on the host its coefficients; of ranks, where look-ups read it,
-    /// or the columns that were dealt to this one.
+    /// Stores the trace of a component that was generated in a separate buffer.
+    ///
+    /// It keeps the coefficients if they are on the host. With several ranks it keeps the rows if look-ups read
+    /// them, and otherwise the columns of this rank.
     fn keep_made(
         &mut self,
         q: &Q,

@@ -3,7 +3,7 @@
 use core_types::{air::Gather, field::M31};
 use stark_air::RecordedGenerator;
 
-/// What the trace of a component is made from.
+/// The source of a component's trace.
 #[derive(Clone, Copy, Debug)]
 pub enum Generated<'a> {
     /// Columns of inputs.
@@ -20,7 +20,8 @@ pub enum Generated<'a> {
         /// Where each column comes from.
         columns: &'a [Gather],
     },
-    /// What the generators of the other components count: the component is a table. The counters are its columns and
-    /// those of the other tables, in the order of the components, column by column and row by row.
+    /// Multiplicities: the component is a table that the other components' generators count in.
+    /// The counters are its columns and the columns of the other tables, in the order of the components, column
+    /// by column and row by row.
     Counters,
 }

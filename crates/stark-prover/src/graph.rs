@@ -11,8 +11,8 @@ use crate::{Generated, Prover, ProverError, Session, StarkOps, Submitted, part::
 /// It belongs to the memory of one prover: with another prover, or when a relation needed more memory, it is made anew, and
 /// so it is when other words are said, or the trace is made in another way. Proofs do not depend on whether they were replayed.
 ///
-/// While it is there, it keeps the memory of that prover, what the trace is made from, and the little that single ops need. Where the
-/// budget has no room for that, the work is submitted op by op. Drop it with its prover.
+/// While it exists, it keeps the memory of that prover, the source data of the trace, and the workspace of
+/// single ops. If the budget has no room for them, the work is submitted op by op. Drop it with its prover.
 ///
 /// A proof whose interaction columns the host makes has a [`ProofGraphPair`](crate::ProofGraphPair) instead.
 pub struct ProofGraph<Q: Record> {
@@ -43,8 +43,8 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
     /// say other words or draw another relation, `key` has to tell what: only a proof with the same `key` is replayed.
     ///
     /// # Errors
-    /// [`ProverError::NotLoaded`] without a trace, [`ProverError::InGraph`] if `make` brings columns of the host, and what `make`
-    /// fails with or the device reports; nothing is kept then.
+    /// [`ProverError::NotLoaded`] without a trace, [`ProverError::InGraph`] if `make` commits to host columns,
+    /// and any error of `make` or the device. Nothing is kept then.
     pub fn submit<'p>(
         &mut self,
         prover: &'p mut Prover<Q>,
@@ -57,7 +57,7 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
     }
 
     /// As [`submit`](Self::submit), of the trace that `components` make on the device: the making is part of the one submission, and
-    /// only what the trace is made from is uploaded before it.
+    /// only the source data of the trace is uploaded before it.
     ///
     /// # Errors
     /// As [`Prover::load_generated`] and [`submit`](Self::submit).

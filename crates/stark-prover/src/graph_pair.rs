@@ -7,12 +7,14 @@ use core_types::field::QM31;
 
 use crate::{Interaction, Prover, ProverError, Session, StarkOps, Submitted, part::Part, session::INTERACTION};
 
-/// The work of a proof whose interaction columns the host makes, as two submissions: up to the challenges that it makes them from, and
-/// from the columns on. Both are recorded at the second proof and replayed from then on, as that of a
-/// [`ProofGraph`](crate::ProofGraph) is, and belong to one prover as it does. The host waits twice: for the challenges, and for the proof.
-/// Where coefficients are on the host, and where ranks make a proof together, it is made op by op.
+/// The work of a proof whose interaction columns the host computes, as two submissions.
 ///
-/// Of a column and, beside it, the same times a challenge:
+/// The first runs up to the challenges that the host needs, the second starts at the interaction columns. Both
+/// are recorded at the second proof and replayed from then on, and belong to one prover, as in
+/// [`ProofGraph`](crate::ProofGraph). The host waits twice: for the challenges and for the proof. If
+/// coefficients are on the host, or if several ranks make the proof together, the work is submitted op by op.
+///
+/// A column, and an interaction column that holds its rows times a challenge:
 ///
 /// ```
 /// use core_types::{
@@ -99,16 +101,18 @@ impl<Q: StarkOps + Record> ProofGraphPair<Q> {
     /// [`commit_loaded`](Session::commit_loaded) and draws challenges; `interact` makes interaction columns of them, as
     /// [`Session::challenges`] gives them; and `finish` commits to those, by `commit_loaded` again, and [submits](Session::submit) the rest.
     ///
-    /// `begin` and `finish` do the same each time: words and elements that they say are recorded with them. What differs from proof to proof
-    /// belongs into [`Interaction::said`], which `commit_loaded` says; where `begin` and `finish` may do something else, `key` has to tell
-    /// what, for only a proof with the same `key` is replayed.
+    /// `begin` and `finish` have to do the same each time: the words and elements that they absorb are
+    /// recorded. Data that differs between proofs belongs in [`Interaction::said`], which `commit_loaded`
+    /// absorbs. If the steps of `begin` and `finish` can vary, `key` has to identify the variant: only a proof
+    /// with the same `key` is replayed.
     ///
     /// # Errors
     /// [`ProverError::NotLoaded`] without a trace, [`ProverError::NoTree`] if the statement has no interaction columns,
-    /// [`ProverError::Tree`] if `begin` commits to more or less than the trace, [`ProverError::ClaimedSums`], [`ProverError::Columns`] or
-    /// [`ProverError::Rows`] if `interact` makes other columns than those of the statement, [`ProverError::InGraph`] if `begin` or `finish`
-    /// brings columns of the host, and what the three fail with or the device reports. The next proof is right whatever fails, but for
-    /// a device that is lost and a group of ranks that has ended.
+    /// [`ProverError::Tree`] if `begin` commits to more or less than the trace, [`ProverError::ClaimedSums`],
+    /// [`ProverError::Columns`] or [`ProverError::Rows`] if `interact` returns columns that do not match the
+    /// statement, [`ProverError::InGraph`] if `begin` or `finish` commits to host columns, and any error of the
+    /// three callbacks or the device. After any failure the next proof is correct, except after a lost device
+    /// or an ended group of ranks.
     pub fn submit<'p, E: From<ProverError>>(
         &mut self,
         prover: &'p mut Prover<Q>,
@@ -134,10 +138,10 @@ impl<Q: StarkOps + Record> ProofGraphPair<Q> {
         let mut session = Session::resumed(prover, q);
         let interaction = interact(&session.challenges()?)?;
         session.load_between_graphs(&interaction)?;
-        // How much is said is fixed in what is recorded.
+        // The number of absorbed elements is fixed in the recording.
         let key = [key, &[interaction.said.len() as u32]].concat();
         self.finished.submit(prover, q, key, None, |prover, q| finish(Session::resumed(prover, q)).map(drop))?;
-        // More than was ever said takes memory, after the first part was submitted.
+        // Absorbing more elements than ever before allocates memory, after the first part was submitted.
         self.begun.follow(prover);
         Ok(Submitted { prover, q })
     }

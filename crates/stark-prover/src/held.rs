@@ -1,7 +1,8 @@
 //! Which blocks of the committed values a rank has, and where.
 //!
-//! Where columns are gathered, a rank computes blocks that follow each other, one at a time. Where they are
-//! [dealt](crate::dealt), it keeps one block of each copy of the trace, so that all ranks have as much of what is on the first copies alone.
+//! If columns are gathered, a rank computes consecutive blocks, one at a time. If they are
+//! [column-partitioned](crate::dealt), it keeps one block of each copy of the trace, so that all ranks hold
+//! equal shares of the data that exists on the first copies only.
 
 use core::ops::Range;
 
@@ -40,7 +41,9 @@ impl Shape {
         if self.place.dealt { 1 << self.log_blowup } else { 1 }
     }
 
-    /// Where the values of a block are, by its number among those of this rank, with what is read around it.
+    /// The location of a block's values and gathered neighbours.
+    ///
+    /// `number` is the index of the block within this rank.
     pub(crate) const fn slot(&self, number: usize) -> Range<usize> {
         let first = if self.place.dealt { number * self.slot_words } else { 0 };
         first..first + self.slot_words

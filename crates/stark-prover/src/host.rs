@@ -18,12 +18,12 @@ pub(crate) struct HostColumns<Q: StarkOps> {
 enum Words<Q: Register> {
     /// The device copies them itself.
     Shown(Q::Registered<M31>),
-    /// The host cannot pin so many.
+    /// The host cannot pin this much memory.
     Plain(Vec<M31>),
 }
 
 impl<Q: StarkOps> HostColumns<Q> {
-    /// Room for so many words.
+    /// Allocates `words` words.
     pub(crate) fn new(q: &Q, words: usize) -> Result<Self, BackendError> {
         let words = match q.register(zeros(words)?) {
             Ok(shown) => Words::Shown(shown),
@@ -51,7 +51,7 @@ impl<Q: StarkOps> HostColumns<Q> {
                 let at = words.as_ptr();
                 let copied = self.branch.read_registered(from, words, first);
                 if words.as_ptr() != at {
-                    // A copy may still be under way, so other memory has taken the place of all words.
+                    // The copy may still be running, so newly allocated memory has replaced all words.
                     self.lost = copied.clone().err();
                 }
                 copied
@@ -70,7 +70,7 @@ impl<Q: StarkOps> HostColumns<Q> {
     }
 }
 
-/// So many zeros, if the host has memory for them.
+/// Returns `words` zeros, if the host has memory for them.
 fn zeros(words: usize) -> Result<Vec<M31>, BackendError> {
     let mut zeros = Vec::new();
     let bytes = (words as u64).saturating_mul(size_of::<M31>() as u64);

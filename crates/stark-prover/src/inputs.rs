@@ -1,4 +1,4 @@
-//! What the trace of a component is made from, on the device.
+//! The source data of a component's trace, on the device.
 
 use core::ops::Range;
 
@@ -7,8 +7,9 @@ use core_types::field::M31;
 
 use crate::Generated;
 
-/// What the trace of a component is made from, on the device: its inputs or tables, one after the other, and then the numbers of the rows if
-/// its generator reads them.
+/// The source data of a component's trace, on the device.
+///
+/// Its inputs or tables come one after the other, then the row numbers if its generator reads them.
 pub(crate) struct Inputs<Q: Queue> {
     words: Q::Buf<M31>,
     /// Where each input or table is.
@@ -16,7 +17,7 @@ pub(crate) struct Inputs<Q: Queue> {
 }
 
 impl<Q: Queue> Inputs<Q> {
-    /// Room for what a component is made from.
+    /// Allocates room for the source data of a component.
     pub(crate) fn new(q: &Q, generated: &Generated<'_>) -> Result<Self, BackendError> {
         let mut end = 0;
         let parts = parts(generated).iter().map(|part| {
@@ -32,7 +33,7 @@ impl<Q: Queue> Inputs<Q> {
         Ok(Self { words: q.alloc(end + numbers)?, parts })
     }
 
-    /// Uploads what a component is made from, of the sizes that there is room for.
+    /// Uploads the source data of a component; the sizes have to match the allocation.
     pub(crate) fn write(&mut self, q: &Q, generated: &Generated<'_>) -> Result<(), BackendError> {
         let end = self.end();
         q.write_parts(parts(generated), self.words.slice_mut(0..end)?)
@@ -59,7 +60,7 @@ impl<Q: Queue> Inputs<Q> {
     }
 }
 
-/// What is uploaded.
+/// The uploaded slices.
 const fn parts<'a>(generated: &Generated<'a>) -> &'a [&'a [M31]] {
     match *generated {
         Generated::Rows { inputs, .. } => inputs,

@@ -2,13 +2,13 @@
 
 use core_types::field::{M31, QM31};
 
-/// What the host makes of the challenges that a proof draws: interaction columns, and what goes with them.
+/// Interaction columns computed on the host from drawn challenges, with their claimed sums.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interaction {
-    /// The claimed sum of each component, zero where it has no look-ups; none if no component has any. They are not said by
-    /// themselves.
+    /// The claimed sum of each component, zero if it has no look-ups.
+    /// Empty if no component has any. Claimed sums are not absorbed automatically.
     pub claimed_sums: Vec<QM31>,
-    /// What is said before the columns are committed to, in order and at once: claimed sums, say.
+    /// Elements absorbed at once before the commitment to the columns, such as claimed sums.
     pub said: Vec<QM31>,
     /// The interaction columns of all components, one after the other, in stored order.
     pub columns: Vec<Vec<M31>>,

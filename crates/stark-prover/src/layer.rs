@@ -23,7 +23,7 @@ pub(crate) struct LayerForm {
 }
 
 impl LayerForm {
-    /// Those of all layers.
+    /// Returns the forms of all layers.
     pub(crate) fn all(shape: &Shape) -> Vec<Self> {
         let of = |(log_size, &fold): (u32, &u32)| {
             let log_packed = if fold > 1 && log_size >= LOG_PACKED { LOG_PACKED } else { 0 };

@@ -14,8 +14,8 @@ impl<Q: StarkOps> Prover<Q> {
     /// [`commit_loaded`](crate::Session::commit_loaded).
     ///
     /// # Errors
-    /// [`ProverError::Columns`] or [`ProverError::Rows`] if the columns are not those of the statement, and what the device
-    /// reports.
+    /// [`ProverError::Columns`] or [`ProverError::Rows`] if the columns do not match the statement, and any
+    /// error that the device reports.
     pub fn load(&mut self, q: &Q, trace: &[&[M31]]) -> Result<(), ProverError> {
         self.loaded = None;
         let uploaded = self.upload(q, TRACE, trace);
@@ -27,7 +27,7 @@ impl<Q: StarkOps> Prover<Q> {
     /// Waits until the device has done what was submitted. Of several ranks, one whose device failed ends the others.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Any error that the device reports.
     pub fn wait(&self, q: &Q) -> Result<(), ProverError> {
         self.group.or_end(q.finish().map_err(ProverError::from))
     }
@@ -35,8 +35,8 @@ impl<Q: StarkOps> Prover<Q> {
     /// Makes the trace of the next proof on the device, as [`load`](Self::load) uploads one.
     ///
     /// # Errors
-    /// [`ProverError::Generators`], [`ProverError::Generator`] or [`ProverError::Keys`] if generators, inputs or tables are not those
-    /// of a trace of the statement, and what the device reports.
+    /// [`ProverError::Generators`], [`ProverError::Generator`] or [`ProverError::Keys`] if generators, inputs
+    /// or tables do not match the trace of the statement, and any error that the device reports.
     pub fn load_generated(&mut self, q: &Q, components: &[Generated<'_>]) -> Result<(), ProverError> {
         self.loaded = None;
         let generated = self.generate(q, components);
@@ -53,7 +53,7 @@ impl<Q: StarkOps> Prover<Q> {
         if INTERACTION < trees { Ok(()) } else { Err(ProverError::NoTree { trees, got: INTERACTION }) }
     }
 
-    /// Checks that there are so many claimed sums.
+    /// Checks the number of claimed sums.
     pub(crate) fn expect_claimed_sums(&self, got: usize) -> Result<(), ProverError> {
         let expected = self.memory.answers.places.claimed_sums.len();
         if got == expected { Ok(()) } else { Err(ProverError::ClaimedSums { expected, got }) }

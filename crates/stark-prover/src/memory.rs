@@ -1,5 +1,7 @@
-//! The device memory of a prover, allocated once: a proof allocates nothing but what single ops and the making of its trace need, and the
-//! first one what relations have beside what components read.
+//! The device memory of a prover, allocated once.
+//!
+//! Later allocations are the workspace of single ops and of trace generation and, in the first proof, room for
+//! relation challenges that no component reads.
 
 use std::sync::Arc;
 
@@ -32,8 +34,8 @@ pub(crate) struct Layer<Q: Queue> {
 
 /// What look-ups take.
 pub(crate) struct LookUps<Q: Queue> {
-    /// The trace as it was given, and the preprocessed columns, at the places of their coefficients. With coefficients on the host, those
-    /// of one component, and then its interaction columns.
+    /// The trace as given and the preprocessed columns, at the places of their coefficients.
+    /// With coefficients on the host: the columns of one component, and then its interaction columns.
     pub(crate) rows: Q::Buf<M31>,
     /// Numerators and denominators of one component.
     pub(crate) fractions: Q::Buf<M31>,
@@ -43,9 +45,9 @@ pub(crate) struct LookUps<Q: Queue> {
     pub(crate) sums: Vec<Q::Buf<QM31>>,
 }
 
-/// What is there beside the values of a block.
+/// Additional memory of a prover that computes values block by block.
 pub(crate) struct BlockMemory<Q: Queue> {
-    /// The columns that are read beside the row at hand, where constraints are evaluated.
+    /// The columns that are read at neighbouring rows, where constraints are evaluated.
     pub(crate) planes: Q::Buf<M31>,
     /// For each step, the position that it leads to from each where constraints are evaluated.
     pub(crate) keys: Vec<Q::Buf<M31>>,
@@ -55,7 +57,7 @@ pub(crate) struct BlockMemory<Q: Queue> {
     pub(crate) nodes: Q::Buf<Digest>,
     /// Where columns are dealt to ranks: values of this rank's columns on a block of each rank, which are sent there.
     pub(crate) sent: Q::Buf<M31>,
-    /// Where columns are dealt to ranks: samples, those of each rank together.
+    /// With column-partitioned ranks: the samples, grouped by rank.
     pub(crate) sampled: Q::Buf<QM31>,
 }
 
@@ -73,9 +75,10 @@ pub(crate) struct Memory<Q: Queue> {
     pub(crate) tops: Vec<Q::Buf<Digest>>,
     pub(crate) look_ups: Option<LookUps<Q>>,
     pub(crate) channel: Q::Buf<ChannelState>,
-    /// Challenges of relations, by slot: those that components read, and what relations have beside them.
+    /// Challenges of relations, by slot: the slots that components read, then further slots of the relations.
     pub(crate) challenges: Q::Buf<QM31>,
-    /// What is said of interaction columns that the host made: the first elements of what has room for as many as there ever were.
+    /// Elements absorbed with interaction columns from the host.
+    /// The first `said_len` elements of a buffer that has room for the most absorbed so far.
     pub(crate) said: Q::Buf<QM31>,
     pub(crate) said_len: usize,
     /// `z` and `alpha` of the relation that is drawn, and the powers of `alpha`.
@@ -83,8 +86,8 @@ pub(crate) struct Memory<Q: Queue> {
     pub(crate) relation_powers: Q::Buf<QM31>,
     /// The powers of the challenge that combines the constraints, the highest first.
     pub(crate) composition_powers: Q::Buf<QM31>,
-    /// Sums of constraints by height, smallest first, without that of the greatest height, which are made in the place of the
-    /// composition polynomial's coefficients.
+    /// Sums of constraints by height, smallest first, except the greatest height.
+    /// The sums of the greatest height are computed in the place of the composition polynomial's coefficients.
     pub(crate) sums: Vec<(u32, Q::Buf<M31>)>,
     pub(crate) points: Q::Buf<QM31>,
     pub(crate) quotient_challenge: Q::Buf<QM31>,
@@ -129,7 +132,7 @@ impl<Q: Queue> Memory<Q> {
         Ok(Self {
             identity: Arc::default(),
             coefficients: Coefficients::new(q, shape)?,
-            // What is gathered with the values of few columns may not have been written yet.
+            // Values gathered along with a run of fewer than four columns may not have been written yet.
             values: q.zeros(shape.slots() * shape.slot_words)?,
             blocks: BlockMemory::new(q, shape, samples, neighbours)?,
             trees: trees.collect::<Result<_, BackendError>>()?,
@@ -181,7 +184,7 @@ impl<Q: Queue> Memory<Q> {
         Ok(())
     }
 
-    /// Uploads what is said of interaction columns that the host made.
+    /// Uploads the elements to absorb with interaction columns from the host.
     pub(crate) fn say(&mut self, q: &Q, said: &[QM31]) -> Result<(), BackendError> {
         if said.len() > self.said.len() {
             self.said = q.alloc(said.len())?;
@@ -233,7 +236,8 @@ impl<Q: Queue> BlockMemory<Q> {
             keys: keys.collect::<Result<_, _>>()?,
             sums: q.alloc(numerators.chain(part_words).fold(constraints, usize::max))?,
             nodes: q.alloc(log_parts.max().map_or(0, nodes))?,
-            // Where a rank has fewer columns than others, what it sends for more may not have been written yet.
+            // If a rank has fewer columns than others, the rest of its send buffer may not have been written
+            // yet.
             sent: q.zeros(shape.sent_words())?,
             sampled: q.alloc(if shape.place.dealt { samples.samples.len() } else { 0 })?,
         }))

@@ -14,11 +14,14 @@ use crate::{
     shape::Shape,
 };
 
-/// The device memory that a [`Prover`](crate::Prover) holds, from what it is made of alone. Nothing is allocated to know it.
+/// Device memory a [`Prover`](crate::Prover) will use, computed from its statement.
 ///
-/// Single ops need some more while they run: a few kilobytes on a GPU, up to some hundred for each thread of the processor. So do
-/// relations that are wider than what components read of them, what is said of interaction columns that the host makes, and traces that
-/// are made on the device ([`making_bytes`](Self::making_bytes)).
+/// Allocates nothing.
+///
+/// Single ops need some workspace while they run: a few kilobytes on a GPU, up to some hundred for each thread
+/// of a processor. Further memory is needed for relations wider than the slots that components read, for
+/// elements absorbed with interaction columns from the host, and for trace generation on the device
+/// ([`making_bytes`](Self::making_bytes)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryPlan {
     buffers: Vec<(usize, usize)>,
@@ -33,13 +36,15 @@ pub struct MemoryParts {
     /// Coefficients of all columns, or of those that were dealt to the rank; of those whose coefficients are on the host, room for two
     /// pieces.
     pub coefficients: u64,
-    /// Committed values of all columns, or of a block of them with what is read around it, or of all blocks of the rank.
+    /// Committed values of all columns.
+    /// If they are cut into blocks: the values of one block or of all blocks of the rank, with their
+    /// neighbours.
     pub values: u64,
     /// Nodes of all commitment trees.
     pub trees: u64,
     /// Rows, fractions and sums of look-ups.
     pub look_ups: u64,
-    /// Numerators and quotients of what is sampled.
+    /// Numerators and quotients of the samples.
     pub quotients: u64,
     /// Values and nodes of the layers of FRI.
     pub fri: u64,
@@ -50,12 +55,13 @@ pub struct MemoryParts {
 }
 
 impl MemoryPlan {
-    /// That of a prover of `components` with parameters `config`, preprocessed columns of `2^log_rows` rows each, and this
-    /// residency.
+    /// Plans a prover of `components` with the given parameters and residency.
+    ///
+    /// The preprocessed columns have `2^log_rows` rows each, for each `log_rows` in `preprocessed`.
     ///
     /// # Errors
-    /// [`ProverError::Statement`] if there are no such proofs, [`ProverError::Blocks`] if the statement cannot be cut into so many
-    /// blocks.
+    /// [`ProverError::Statement`] if there are no such proofs, [`ProverError::Blocks`] if the statement cannot
+    /// be cut into this number of blocks.
     pub fn new(
         config: &PcsConfig,
         preprocessed: &[u32],
@@ -66,11 +72,12 @@ impl MemoryPlan {
         Ok(Self::of(config, &Outline::new(shape, components, residency)?, components)?)
     }
 
-    /// That of each of `ranks` provers that make a proof together, with as few blocks as there are for so many: see
-    /// [`Prover::sharded`](crate::Prover::sharded).
+    /// Plans each of `ranks` provers that make a proof together, with the fewest blocks possible.
+    ///
+    /// See [`Prover::sharded`](crate::Prover::sharded).
     ///
     /// # Errors
-    /// [`ProverError::Ranks`] if the statement cannot be shared among so many, and as [`new`](Self::new).
+    /// [`ProverError::Ranks`] if the statement cannot be shared among `ranks` ranks, and as [`new`](Self::new).
     pub fn of_rank(
         config: &PcsConfig,
         preprocessed: &[u32],
@@ -85,9 +92,10 @@ impl MemoryPlan {
         Ok(Self::outlined(shape, config, components, [0, ranks], |_| true)?.1)
     }
 
-    /// That of the prover that [`Prover::new`](crate::Prover::new) makes on `q` now, or each of `ranks` provers by
-    /// [`Prover::sharded`](crate::Prover::sharded) if all ranks have as much room: of those that fit the budget, or else that which takes
-    /// the least.
+    /// Plans the prover that [`Prover::new`](crate::Prover::new) would make on `q` now.
+    ///
+    /// With several ranks, plans each of `ranks` provers made by [`Prover::sharded`](crate::Prover::sharded),
+    /// if all ranks have equal room. If no plan fits the budget, returns the smallest one.
     ///
     /// # Errors
     /// As [`of_rank`](Self::of_rank).
@@ -107,8 +115,9 @@ impl MemoryPlan {
         Ok(plan)
     }
 
-    /// That of a prover alone on `q`, and what it is of, with the residency that takes most of what fits; if none fits, with that which
-    /// takes the least.
+    /// Plans a prover alone on `q`; returns the outline and the plan.
+    ///
+    /// Chooses the residency that takes most of the memory that fits; if none fits, the one that takes least.
     pub(crate) fn alone<Q: Queue>(
         q: &Q,
         shape: Shape,
@@ -133,13 +142,15 @@ impl MemoryPlan {
         Ok(least)
     }
 
-    /// Whether the budget of `q` has room for it, and beside it for the making of a trace.
+    /// Returns whether the budget of `q` has room for the plan and for trace generation.
     pub(crate) fn fits_with_trace<Q: Queue>(&self, q: &Q) -> bool {
         self.bytes_on(q).saturating_add(self.making_bytes) <= free_bytes(q)
     }
 
-    /// That of one of the ranks that make a proof together, and what it is of, with the fewest blocks of which all ranks have as many
-    /// and whose memory `fits`; if none fits, with those that take the least. `shape` is that of a prover alone.
+    /// Plans one of the ranks that make a proof together; returns the outline and the plan.
+    ///
+    /// Chooses the fewest blocks, an equal number for all ranks, whose memory `fits`; if none fits, the number
+    /// that takes the least memory. `shape` is the shape of a prover alone.
     pub(crate) fn outlined(
         mut shape: Shape,
         config: &PcsConfig,
@@ -207,20 +218,24 @@ impl MemoryPlan {
         Ok(Self { buffers, parts, making_bytes, host_bytes })
     }
 
-    /// Bytes by what they are for, without what a queue adds to each buffer.
+    /// Bytes by purpose, without the overhead that a queue adds to each buffer.
     #[must_use]
     pub const fn parts(&self) -> MemoryParts {
         self.parts
     }
 
-    /// Bytes that the making of a trace on the device takes at most while it is made, beside what the prover holds and the inputs: those
-    /// of one component, where its columns are not made in the places that they are kept in.
+    /// Peak workspace of trace generation on the device, in bytes.
+    ///
+    /// It is allocated in addition to the prover's memory and the inputs: the columns of one component, if they
+    /// are not generated in place.
     #[must_use]
     pub const fn making_bytes(&self) -> u64 {
         self.making_bytes
     }
 
-    /// Bytes of host memory that the prover holds, which count toward no budget: those of coefficients that are not on the device.
+    /// Bytes of host memory that the prover holds for coefficients that are not on the device.
+    ///
+    /// They count toward no budget.
     #[must_use]
     pub const fn host_bytes(&self) -> u64 {
         self.host_bytes

@@ -1,7 +1,7 @@
-//! Committed values beside the row at hand, where blocks are in memory alone.
+//! Committed values at neighbouring rows, if only blocks of the values are in memory.
 //!
-//! The neighbours of a block lie in other blocks. So the few columns that are read at other rows have planes of their own, and
-//! what a block reads of them is gathered beside its values.
+//! The neighbours of a block lie in other blocks. The few columns that are read at other rows therefore have
+//! separate planes. The values that a block reads of them are gathered next to its own.
 
 use core_types::{
     air::neighbour,
@@ -14,12 +14,12 @@ use crate::{
     shape::{Column, Shape},
 };
 
-/// A column that is read beside the row at hand.
+/// A column that is read at neighbouring rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plane {
     pub(crate) coefficients: ColumnAt,
     pub(crate) values: ColumnAt,
-    /// The first word of its values where constraints are evaluated, among those of all planes.
+    /// The first word of its values where constraints are evaluated, within the planes.
     pub(crate) first: usize,
 }
 
@@ -37,12 +37,12 @@ pub(crate) struct Gather {
     pub(crate) step: usize,
 }
 
-/// What components read beside the row at hand. Nothing where all values are in memory.
+/// The masks of components at neighbouring rows. Empty if all values are in memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Neighbours {
     pub(crate) planes: Vec<Plane>,
     pub(crate) steps: Vec<Step>,
-    /// For each component, those of its masks at other rows, in their order.
+    /// For each component, its masks at other rows, in their order.
     pub(crate) gathers: Vec<Vec<Gather>>,
     /// Words of all planes.
     pub(crate) words: usize,
@@ -89,7 +89,9 @@ impl Neighbours {
     }
 }
 
-/// What a component reads of a block whose gathered neighbours lie behind the values of the block.
+/// Returns the masks of a component in a block.
+///
+/// The gathered neighbours lie behind the values of the block.
 pub(crate) fn masks_in_block(shape: &Shape, index: usize, component: &Component) -> Vec<MaskAt> {
     let mut gathered = shape.values_in_block() as u64;
     let size = 1 << shape.log_block(component.air.log_rows());

@@ -59,7 +59,7 @@ impl<Q: StarkOps> Prover<Q> {
             let len = all.len() >> log_parts;
             // Empty where each rank keeps the roots of its parts alone.
             let of = |parts: Range<usize>| all.start + parts.start * len..all.start + parts.end * len;
-            // Positions count modulo the part: of a query in another part, what is gathered is not read.
+            // Positions count modulo the part: for a query in another part, the gathered digests are not read.
             let (log_leaves, log_from) = (self.shape.log_kept(shape), log_from - log_parts);
             // The nodes of a level above the leaves are shifted positions.
             let folded = u32::from(shape.trimmed > 0);
@@ -121,7 +121,7 @@ impl<Q: StarkOps> Prover<Q> {
         }
         let columns: Vec<ColumnAt> = shape.columns.iter().map(|column| self.shape.in_block(column.values)).collect();
         let queries = self.shape.queries;
-        // Positions count modulo the block: of a query in another block, what is gathered is not read.
+        // Positions count modulo the block: for a query in another block, the gathered values are not read.
         let params = OpenColumnsParams {
             log_from: self.shape.log_size - self.shape.log_blocks,
             log_leaves: shape.height - self.shape.log_blocks,
@@ -150,8 +150,9 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Gathers the values of a tree's columns around the queries, block by block: those of the leaves that open each below the levels
-    /// that are kept.
+    /// Gathers the values of a tree's columns around the queries, block by block.
+    ///
+    /// They are the values of the leaves that open each query below the lowest stored level.
     fn open_groups(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
         let (place, blocks, queries) = (self.shape.place, self.shape.blocks(), self.shape.queries);
         let of_block = self.shape.grouped_values(&self.shape.trees[tree]) * queries;

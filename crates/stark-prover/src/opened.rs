@@ -12,7 +12,7 @@ use crate::shape::{Shape, TreeShape};
 struct Place {
     /// Log of its committed values.
     log_len: u32,
-    /// Its first value among those of a block, or the first group of the four columns that it is gathered with.
+    /// Its first value within a block, or the first group of its four gathered columns.
     first: usize,
     /// Which of the four columns it is.
     plane: usize,
@@ -81,7 +81,7 @@ impl<'a> Opened<'a> {
         self.groups[first + (query << log_group) + row].coordinates()[plane]
     }
 
-    /// The digest beside the path of a query at a level that is not kept.
+    /// Returns the sibling digest on the path of a query at a level that is not stored.
     pub(crate) fn beside(&self, position: u32, query: usize, level: u32) -> Digest {
         let first = (self.leaf(position) >> level ^ 1) << level;
         let hash = |leaf| {

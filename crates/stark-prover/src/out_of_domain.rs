@@ -10,7 +10,9 @@ use stark_air::{MaskSource, Program};
 
 use crate::{Component, shape::Shape};
 
-/// Whether the constraints, combined with the powers of `challenge`, are what the composition polynomial claims to be.
+/// Returns whether the constraints match the composition polynomial out of domain.
+///
+/// The constraints are combined with the powers of `challenge`.
 pub(crate) fn holds(
     shape: &Shape,
     components: &[Component],

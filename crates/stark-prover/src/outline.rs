@@ -12,7 +12,7 @@ pub(crate) struct Outline {
 }
 
 impl Outline {
-    /// `shape` is that of the statement with all values in memory, for one of the ranks.
+    /// `shape` is the shape of the statement with all values in memory, for one of the ranks.
     pub(crate) fn new(mut shape: Shape, components: &[Component], residency: Residency) -> Result<Self, ProverError> {
         shape.log_blocks = residency.log_blocks(&shape)?;
         shape.on_host = matches!(residency, Residency::Host(_));

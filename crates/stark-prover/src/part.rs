@@ -15,7 +15,7 @@ pub(crate) struct Part<Q: Record> {
     state: State<Q>,
 }
 
-/// What is recorded.
+/// The identity of a recording: the memory, the key and the way the trace is generated.
 struct Subject {
     memory: Arc<()>,
     key: Vec<u32>,
@@ -33,7 +33,7 @@ enum Maker {
 enum State<Q: Record> {
     /// Nothing is recorded yet.
     New,
-    /// With what the trace is made from, if it is made within the graph.
+    /// The graph and the source data of the trace, if the trace is generated within the graph.
     Recorded(Q::Graph, Vec<Inputs<Q>>),
     /// The device does not record it, or memory is short for it.
     Refused,
@@ -116,7 +116,9 @@ impl<Q: StarkOps + Record> Part<Q> {
         Ok(())
     }
 
-    /// Makes what is recorded next that of the memory that `prover` has now. What is recorded already is of what it was recorded on.
+    /// Moves the next recording to the memory that `prover` has now.
+    ///
+    /// A finished recording keeps its memory.
     pub(crate) fn follow(&mut self, prover: &Prover<Q>) {
         if let (State::New, Some(of)) = (&self.state, &mut self.of) {
             of.memory = Arc::clone(&prover.memory.identity);

@@ -4,7 +4,9 @@ use core::{cell::RefCell, marker::PhantomData, ops::Range};
 
 use backend_api::{BackendError, BackendKind, Budget, Buffer, BufferMut, BufferRef, Caps, Element, Queue};
 
-/// Counts the buffers that it is asked for. What is in them does not matter, so nothing is copied.
+/// A queue that only counts buffer allocations.
+///
+/// Their contents do not matter, so nothing is copied.
 pub(crate) struct Planned {
     caps: Caps,
     budget: Budget,
@@ -12,7 +14,7 @@ pub(crate) struct Planned {
     buffers: RefCell<Vec<(usize, usize)>>,
 }
 
-/// A buffer or view of so many elements that are nowhere.
+/// A buffer or view of a number of elements without storage.
 pub(crate) struct Nowhere<T>(usize, PhantomData<T>);
 
 impl Planned {

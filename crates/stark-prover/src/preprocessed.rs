@@ -16,11 +16,14 @@ use stark_verifier::{Digest, PcsConfig, StatementError};
 
 use crate::{ProverError, answers, commit::build_tree, prover::digest};
 
-/// The root of the tree of preprocessed columns, given in stored order: what a verifier has to know of them.
+/// Computes the root of the preprocessed columns' tree, which the verifier needs.
+///
+/// The columns are given in stored order.
 ///
 /// # Errors
-/// [`ProverError::Statement`] for parameters that no proof has, [`ProverError::Rows`] for columns whose number of rows is no power of two, [`ProverError::Fft`] for one without a domain, and
-/// what the device reports.
+/// [`ProverError::Statement`] for parameters that no proof has, [`ProverError::Rows`] for columns whose number
+/// of rows is no power of two, [`ProverError::Fft`] for one without a domain, and any error that the device
+/// reports.
 pub fn preprocessed_root<Q: Queue + CircleOps + MerkleOps>(
     q: &Q,
     config: &PcsConfig,

@@ -44,7 +44,7 @@ pub struct Prover<Q: StarkOps> {
     pub(crate) loaded: Option<usize>,
 }
 
-/// What the programs of a component read, by its place in memory.
+/// The inputs of a component's programs, by their place in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct ComponentInputs {
     /// Committed values that the constraints read.
@@ -76,17 +76,21 @@ impl<Q: StarkOps> Prover<Q> {
         Self::outlined(q, protocol, config, preprocessed, components, outline, Group::ALONE)
     }
 
-    /// As [`new`](Self::new), of a prover that makes each proof together with those of the other ranks of `collective`, which are
-    /// given the same: all have the same proof in the end. A rank interpolates its share of the columns, and computes, hashes and
-    /// opens its share of the blocks of their values: as few blocks for all ranks as each has room for. With as many ranks as the blow-up
-    /// or more, a rank keeps the coefficients of its own columns alone, if all have room for their blocks and the making of a trace.
+    /// Creates one of the provers that make each proof together, as ranks of `collective`.
+    ///
+    /// All ranks are given the same arguments and end up with the same proof. A rank interpolates its share of
+    /// the columns, and computes, hashes and opens its share of the blocks of their values: the fewest blocks
+    /// that every rank has room for. With at least `blowup` ranks, a rank keeps only its own columns'
+    /// coefficients, if all ranks have room for their blocks and for trace generation.
     ///
     /// Ranks make the same calls. One whose call fails, or that drops a session before the end of its proof, ends the others; another
-    /// group and other provers are needed then. Without look-ups, a rank uploads of a trace what it interpolates.
+    /// group and other provers are needed then. Without look-ups, a rank uploads only the columns of a trace
+    /// that it interpolates.
     ///
     /// # Errors
-    /// [`ProverError::Ranks`] if the statement cannot be shared among so many, [`ProverError::Disagreement`] if others
-    /// were given something else, [`ProverError::Collective`] if they do not go on, and as [`new`](Self::new).
+    /// [`ProverError::Ranks`] if the statement cannot be shared among the ranks, [`ProverError::Disagreement`]
+    /// if other ranks were given other arguments, [`ProverError::Collective`] if they stop, and as
+    /// [`new`](Self::new).
     pub fn sharded(
         q: &Q,
         collective: impl Collective<Q> + 'static,
@@ -115,7 +119,8 @@ impl<Q: StarkOps> Prover<Q> {
     /// As [`new`](Self::new), with the residency that the caller chooses.
     ///
     /// # Errors
-    /// [`ProverError::Blocks`] if the statement cannot be cut into so many blocks, and as [`new`](Self::new).
+    /// [`ProverError::Blocks`] if the statement cannot be cut into this number of blocks, and as
+    /// [`new`](Self::new).
     pub fn with_residency(
         q: &Q,
         protocol: Protocol,
@@ -189,10 +194,10 @@ impl<Q: StarkOps> Prover<Q> {
         &self.components
     }
 
-    /// Waits, and reads the root of the preprocessed columns' tree, which a verifier has to know.
+    /// Waits, and reads the root of the preprocessed columns' tree, which the verifier needs.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Any error that the device reports.
     pub fn preprocessed_root(&self, q: &Q) -> Result<Digest, ProverError> {
         self.root(q, 0)
     }
@@ -203,7 +208,7 @@ impl<Q: StarkOps> Prover<Q> {
     }
 }
 
-/// What a statement implies, if there are proofs of it that do not ask for too much.
+/// Returns the shape of a statement, if it is valid and its work does not exceed the limit.
 fn shape(config: &PcsConfig, preprocessed: &[&[M31]], components: &[Component]) -> Result<Shape, ProverError> {
     let log_rows = preprocessed.iter().enumerate().map(|(column, rows)| {
         let got = rows.len();

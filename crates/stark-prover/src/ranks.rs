@@ -21,7 +21,7 @@ use crate::ProverError;
 pub(crate) struct Place {
     pub(crate) rank: usize,
     pub(crate) log_ranks: u32,
-    /// Whether each rank has the coefficients of its own columns alone.
+    /// Whether columns are partitioned: each rank then has only its own columns' coefficients.
     pub(crate) dealt: bool,
 }
 
@@ -34,12 +34,12 @@ impl Place {
         1 << self.log_ranks
     }
 
-    /// What this rank does of so many things.
+    /// This rank's share of `count` items.
     pub(crate) const fn share(self, count: usize) -> Range<usize> {
         share(count, self.rank, self.log_ranks)
     }
 
-    /// What each rank does of so many things.
+    /// Each rank's share of `count` items.
     pub(crate) fn shares(self, count: usize) -> impl Iterator<Item = Range<usize>> {
         (0..self.ranks()).map(move |rank| share(count, rank, self.log_ranks))
     }
@@ -72,7 +72,7 @@ impl<Q: Queue, C: Collective<Q>> Bring<Q> for C {
     }
 }
 
-/// What a proof asks of a [`Collective`].
+/// The operations of a [`Collective`] that a proof uses.
 pub(crate) trait Exchange<Q: Queue>:
     Ranks + Gather<Q, M31> + Gather<Q, QM31> + Gather<Q, Digest> + Gather<Q, u32> + Bring<Q>
 {
@@ -90,7 +90,7 @@ impl<Q: Queue> Group<Q> {
         Self(Some(Arc::new(collective)))
     }
 
-    /// Brings to this rank what each of the others has at its share of a buffer.
+    /// Gathers every rank's share of a buffer on this rank.
     pub(crate) fn all_gather<T: Element>(
         &self,
         q: &Q,
@@ -106,7 +106,9 @@ impl<Q: Queue> Group<Q> {
         }
     }
 
-    /// Brings part `r` of what this rank has to rank `r`, and its part of what each rank has to this one. Nothing without other ranks.
+    /// Sends part `r` of `src` to rank `r`, and receives this rank's part from each rank.
+    ///
+    /// Does nothing on a single rank.
     pub(crate) fn all_to_all(&self, q: &Q, src: Ref<'_, Q, M31>, dst: Mut<'_, Q, M31>) -> Result<(), CollectiveError> {
         match &self.0 {
             Some(exchange) => exchange.bring(q, src, dst),
@@ -114,7 +116,7 @@ impl<Q: Queue> Group<Q> {
         }
     }
 
-    /// Finds the most of what the ranks have as `number`, if they have the same `facts`.
+    /// Returns the maximum of `number` over the ranks, if their `facts` are equal.
     pub(crate) fn agree(&self, q: &Q, place: Place, facts: &[u32], number: u32) -> Result<u32, ProverError> {
         let len = facts.len() + 1;
         let of = |rank: usize| rank * len..(rank + 1) * len;
@@ -130,7 +132,9 @@ impl<Q: Queue> Group<Q> {
         }
     }
 
-    /// Ends the group if the device failed. What the caller did wrong can be done right.
+    /// Ends the group if the device failed.
+    ///
+    /// An error of the caller can be corrected, and does not end it.
     pub(crate) fn or_end<V>(&self, done: Result<V, ProverError>) -> Result<V, ProverError> {
         if let (Some(exchange), Err(ProverError::Backend(_))) = (&self.0, &done) {
             exchange.give_up();

@@ -10,14 +10,15 @@ pub enum Residency {
     /// All are in memory, from their commitment to the end of the proof.
     #[default]
     Full,
-    /// Every domain is cut into so many blocks of positions, a power of two, of which one is in memory at a time. Commitments,
-    /// constraints, quotients and openings each compute the blocks that they read from the coefficients. Of ranks that columns are dealt
-    /// to, each keeps its own blocks instead.
+    /// Every domain is cut into this number of blocks of positions, a power of two.
+    /// One block is in memory at a time. Commitments, constraints, quotients and openings each compute the
+    /// blocks that they read from the coefficients. Column-partitioned ranks keep their own blocks instead.
     Blocks(u32),
-    /// As [`Blocks`](Self::Blocks), and the coefficients of all columns but the composition polynomial's are in host memory, pinned if the
-    /// host can pin so much: they come to the device in pieces, of which one is copied while the device works on another. Such a proof waits
-    /// for each piece that is copied, and is not recorded as a graph. A trace that is made on the device takes room for one component's
-    /// columns.
+    /// As [`Blocks`](Self::Blocks), with coefficients offloaded to host memory.
+    /// The composition polynomial's coefficients stay on the device. The host memory is pinned if the host can
+    /// pin that much. The coefficients are copied to the device in pieces, one copy overlapping work on another
+    /// piece. Such a proof waits for each piece that is copied, and is not recorded as a graph. A trace that is
+    /// generated on the device needs room for one component's columns.
     Host(u32),
 }
 
@@ -32,8 +33,9 @@ impl Residency {
         Err(ProverError::Blocks { least: 1 << least, most: 1 << most, got })
     }
 
-    /// All that provers of a statement can have on a device of this kind, those that take most of its memory first. A processor has no
-    /// memory beside that of the host.
+    /// Returns every residency that a statement can have on a device of this kind.
+    ///
+    /// The largest device memory comes first. A processor has no memory apart from host memory.
     pub(crate) fn all(shape: &Shape, kind: BackendKind) -> impl Iterator<Item = Self> {
         let (least, most) = bounds(shape);
         let blocks = (least..=most).map(|log_blocks| Self::Blocks(1 << log_blocks));

@@ -30,7 +30,8 @@ impl Shape {
     pub(crate) fn making_words(&self, components: &[Component]) -> usize {
         let has_look_ups = components.iter().any(|component| component.air.fraction_program().is_some());
         let words = components.iter().enumerate().map(|(index, Component { air, preprocessed })| {
-            // What is gathered is read in the buffer that it goes to where columns are dealt, and its keys are made again with `Host`.
+            // With column-partitioned ranks, gathers read from the buffer that they write to; with `Host`, keys
+            // are recomputed.
             let is_gathered = has_look_ups && !preprocessed.is_empty();
             let is_apart = self.on_host || (self.place.dealt && (!has_look_ups || is_gathered));
             let keys = usize::from(self.on_host && is_gathered);

@@ -1,4 +1,4 @@
-//! What is sampled outside the domain, and the terms of the quotients.
+//! Samples outside the domain, and the terms of the quotients.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,15 +13,15 @@ use crate::shape::Shape;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
     pub(crate) points: Vec<PointAt>,
-    /// What is sampled, in the order of the proof: tree, column, row.
+    /// The samples, in the order of the proof: tree, column, row.
     pub(crate) samples: Vec<SampleAt>,
     /// Terms of the quotients, batch by batch.
     pub(crate) terms: Vec<DeepTerm>,
-    /// Batches: those of one point next to each other, small columns first.
+    /// Batches, grouped by point, small columns first.
     pub(crate) batches: Vec<DeepBatch>,
 }
 
-/// Points by what they are made of.
+/// Points, deduplicated by index and doublings.
 #[derive(Default)]
 struct Points {
     list: Vec<PointAt>,
@@ -59,8 +59,8 @@ impl Samples {
                 by_batch.entry(batch).or_default().push(DeepTerm { column, value, power, reserved: 0 });
                 power += 1;
             };
-            // A column that is read at two rows has to repeat itself as its height says: both rows alone could be those of a
-            // larger column.
+            // A column that is read at two rows has to be periodic with the period of its height: both rows
+            // alone could belong to a larger column.
             if let [_, index] = indices[..] {
                 add(index + CirclePointIndex::subgroup_generator(shape.log_size - log_values), first + 1);
             }

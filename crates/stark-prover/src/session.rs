@@ -30,20 +30,21 @@ pub(crate) const TRACE: usize = Tree::TRACE.0 as usize;
 /// The tree of interaction columns.
 pub(crate) const INTERACTION: usize = Tree::INTERACTION.0 as usize;
 
-/// Slots of challenges that there are: as many as a recorded AIR can name.
+/// The number of challenge slots: the limit that a recorded AIR can address.
 const MOST_SLOTS: usize = 1 << 16;
 
-/// A proof in the making, for statements that say something between their trees.
+/// A proof in progress, for statements that absorb data or draw challenges between commitments.
 ///
-/// A fresh transcript holds the parameters. Then the caller commits to tree after tree, the preprocessed columns first, and in
-/// between says what the statement says there and draws what it draws there: as a verifier's session does. Nothing waits for the
-/// device before [`finish`](Self::finish): challenges stay there. Only coefficients that are kept on the host
-/// ([`Residency::Host`](crate::Residency::Host)) are waited for, where columns become coefficients.
+/// A fresh transcript holds the parameters. The caller then commits to one tree after the other, the
+/// preprocessed columns first. In between, it absorbs data and draws challenges exactly as the verifier's
+/// session does. Nothing waits for the device before [`finish`](Self::finish): challenges stay there. The
+/// exception is coefficients on the host ([`Residency::Host`](crate::Residency::Host)), which are waited for
+/// when columns are interpolated.
 pub struct Session<'p, Q: StarkOps> {
     prover: &'p mut Prover<Q>,
     q: &'p Q,
     committed: usize,
-    /// Whether what it does may be done again for other traces: columns of the host are of one.
+    /// Whether its work may be replayed for other traces: host columns belong to one trace.
     is_for_graph: bool,
     /// What all ranks do together.
     work: Work<Q>,
@@ -76,10 +77,10 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         Self { prover, q, committed: INTERACTION, is_for_graph: true, work }
     }
 
-    /// Says words.
+    /// Absorbs `words` into the transcript.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Any error that the device reports.
     pub fn mix_u32s(&mut self, words: &[u32]) -> Result<(), ProverError> {
         let said = self.q.upload(words)?;
         let (said, memory) = (said.view(), &mut self.prover.memory);
@@ -87,10 +88,10 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         Ok(self.q.channel_mix_words(ChannelMixWords { said, channel: memory.channel.view_mut(), drawn })?)
     }
 
-    /// Says elements of the secure field.
+    /// Absorbs elements of the secure field.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Any error that the device reports.
     pub fn mix_felts(&mut self, elements: &[QM31]) -> Result<(), ProverError> {
         let said = self.q.upload(elements)?;
         let (said, memory) = (said.view(), &mut self.prover.memory);
@@ -98,24 +99,25 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         Ok(self.q.channel_mix_felts(ChannelMixFelts { said, channel: memory.channel.view_mut(), drawn })?)
     }
 
-    /// Reads the root of the preprocessed columns' tree into the transcript.
+    /// Absorbs the root of the preprocessed columns' tree.
     ///
     /// # Errors
-    /// [`ProverError::Tree`] if it is not the first, and what the device reports.
+    /// [`ProverError::Tree`] if it is not the first, and any error that the device reports.
     pub fn commit_preprocessed(&mut self) -> Result<(), ProverError> {
         self.expect_tree(0)?;
         self.mix_root()
     }
 
-    /// Commits to the next tree of the trace: `columns` are those of all components, one after the other, in stored order. Reads
-    /// the root into the transcript.
+    /// Commits to the next tree of the trace and absorbs the root.
+    ///
+    /// `columns` are the columns of all components, one after the other, in stored order.
     ///
     /// # Errors
     /// [`ProverError::Tree`] if the preprocessed columns come first, [`ProverError::NoTree`] if no tree is left,
-    /// [`ProverError::Columns`] or [`ProverError::Rows`] if the columns are not those of the statement,
+    /// [`ProverError::Columns`] or [`ProverError::Rows`] if the columns do not match the statement,
     /// [`ProverError::ClaimedSums`] if they are interaction columns of a statement with look-ups, which are
-    /// [loaded](Self::load_interaction) with their claimed sums, [`ProverError::InGraph`] if the proof is that of a graph, and what the
-    /// device reports.
+    /// [loaded](Self::load_interaction) with their claimed sums, [`ProverError::InGraph`] if the session
+    /// belongs to a graph, and any error that the device reports.
     pub fn commit(&mut self, columns: &[&[M31]]) -> Result<(), ProverError> {
         let tree = self.committed;
         if tree == 0 {
@@ -131,12 +133,14 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         self.commit_rows(tree)
     }
 
-    /// Commits to the columns that were loaded for this proof as [`commit`](Self::commit) does: to the [trace](Prover::load), and
-    /// then to [interaction columns](Self::load_interaction), before which it says what is said of them, if anything is.
+    /// Commits to the columns that were loaded for this proof, as [`commit`](Self::commit) does.
+    ///
+    /// They are the [trace](Prover::load), or the [interaction columns](Self::load_interaction) that follow it.
+    /// In the latter case it first absorbs [`Interaction::said`].
     ///
     /// # Errors
-    /// [`ProverError::Tree`] if the preprocessed columns come first, [`ProverError::NotLoaded`] if no columns of the next tree were
-    /// loaded, and what the device reports.
+    /// [`ProverError::Tree`] if the preprocessed columns come first, [`ProverError::NotLoaded`] if no columns
+    /// of the next tree were loaded, and any error that the device reports.
     pub fn commit_loaded(&mut self) -> Result<(), ProverError> {
         let tree = self.committed;
         if tree == 0 {
@@ -151,13 +155,16 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         self.commit_rows(tree)
     }
 
-    /// Uploads interaction columns that the host made from [challenges](Self::challenges), their claimed sums, and what is to be said of
-    /// them, for [`commit_loaded`](Self::commit_loaded).
+    /// Uploads interaction columns from the host, their claimed sums, and elements to absorb.
+    ///
+    /// The host computes them from the [challenges](Self::challenges); [`commit_loaded`](Self::commit_loaded)
+    /// commits to them.
     ///
     /// # Errors
     /// [`ProverError::Tree`] if the trace was not the last tree that was committed to, [`ProverError::NoTree`] if the statement has no
-    /// interaction columns, [`ProverError::ClaimedSums`], [`ProverError::Columns`] or [`ProverError::Rows`] if claimed sums or columns are
-    /// not those of the statement, [`ProverError::InGraph`] if the proof is that of a graph, and what the device reports.
+    /// interaction columns, [`ProverError::ClaimedSums`], [`ProverError::Columns`] or [`ProverError::Rows`] if
+    /// claimed sums or columns do not match the statement, [`ProverError::InGraph`] if the session belongs to a
+    /// graph, and any error that the device reports.
     pub fn load_interaction(&mut self, interaction: &Interaction) -> Result<(), ProverError> {
         self.expect_tree(INTERACTION)?;
         self.prover.expect_interaction()?;
@@ -165,7 +172,7 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         self.load_between_graphs(interaction)
     }
 
-    /// [`load_interaction`](Self::load_interaction) between two graphs, neither of which holds it.
+    /// As [`load_interaction`](Self::load_interaction), outside of both graphs of a pair.
     pub(crate) fn load_between_graphs(&mut self, interaction: &Interaction) -> Result<(), ProverError> {
         self.prover.load_interaction(self.q, interaction)
     }
@@ -175,8 +182,9 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     ///
     /// # Errors
     /// [`ProverError::Tree`] if the trace is not the next tree, [`ProverError::Generators`],
-    /// [`ProverError::Generator`] or [`ProverError::Keys`] if generators, inputs or tables are not those of a trace of
-    /// the statement, [`ProverError::InGraph`] if the proof is that of a graph, and what the device reports.
+    /// [`ProverError::Generator`] or [`ProverError::Keys`] if generators, inputs or tables do not match the
+    /// trace of the statement, [`ProverError::InGraph`] if the session belongs to a graph, and any error that
+    /// the device reports.
     pub fn commit_generated(&mut self, components: &[Generated<'_>]) -> Result<(), ProverError> {
         self.expect_tree(TRACE)?;
         self.expect_no_graph()?;
@@ -192,10 +200,13 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         self.mix_root()
     }
 
-    /// Draws the challenges of a relation, `z` and the powers of `alpha`, to its slots, whether or not a component reads them.
+    /// Draws the challenges of a relation, `z` and the powers of `alpha`, to its slots.
+    ///
+    /// Slots are written whether or not a component reads them.
     ///
     /// # Errors
-    /// [`ProverError::Slot`] if its last slot is beyond those that an AIR can read, and what the device reports.
+    /// [`ProverError::Slot`] if its last slot is beyond the slots that an AIR can read, and any error that the
+    /// device reports.
     pub fn draw_relation(&mut self, relation: Relation) -> Result<(), ProverError> {
         let (q, memory) = (self.q, &mut self.prover.memory);
         // Even a relation between no values has `z`.
@@ -216,13 +227,16 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         Ok(())
     }
 
-    /// Makes the interaction columns of all look-ups, and their claimed sums, from the committed trace and the challenges that were
-    /// drawn; says the claimed sums, one for each component, zero where it has no look-ups; and commits to the columns.
+    /// Computes and commits to the interaction columns of all look-ups.
+    ///
+    /// The columns and their claimed sums are computed from the committed trace and the drawn challenges.
+    /// Before the commitment, the claimed sums are absorbed, one for each component, zero if it has no
+    /// look-ups.
     ///
     /// # Errors
-    /// [`ProverError::Tree`] if the trace was not the last tree that was committed to, [`ProverError::NoTree`] without
-    /// look-ups, [`ProverError::Interaction`] if a component has interaction columns beside those of its look-ups, and what the
-    /// device reports.
+    /// [`ProverError::Tree`] if the trace was not the last tree that was committed to, [`ProverError::NoTree`]
+    /// without look-ups, [`ProverError::Interaction`] if a component has other interaction columns than its
+    /// look-up columns, and any error that the device reports.
     pub fn commit_look_ups(&mut self) -> Result<(), ProverError> {
         let tree = INTERACTION;
         self.expect_tree(tree)?;
@@ -248,17 +262,18 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// Waits for the claimed sums of all components; without look-ups there are none.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Any error that the device reports.
     pub fn claimed_sums(&self) -> Result<Vec<QM31>, ProverError> {
         let Answers { secure, places, .. } = &self.prover.memory.answers;
         Ok(self.q.read(secure.slice(places.claimed_sums.clone())?)?)
     }
 
-    /// Waits for the challenges of the relations, by slot. A slot that this proof has not drawn to holds what a proof before it left there,
-    /// or zero.
+    /// Waits for the challenges of the relations, by slot.
+    ///
+    /// A slot that this proof has not drawn holds its value from an earlier proof, or zero.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Any error that the device reports.
     pub fn challenges(&self) -> Result<Vec<QM31>, ProverError> {
         Ok(self.q.download(&self.prover.memory.challenges)?)
     }
@@ -267,7 +282,7 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     ///
     /// # Errors
     /// [`ProverError::Unfinished`] if a tree is missing, [`ProverError::Constraints`] if the trace breaks a constraint,
-    /// [`ProverError::Point`], and what the device reports.
+    /// [`ProverError::Point`], and any error that the device reports.
     pub fn finish(self) -> Result<Proof, ProverError> {
         self.submit()?.wait()?.proof()
     }
@@ -276,7 +291,7 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// host.
     ///
     /// # Errors
-    /// [`ProverError::Unfinished`] if a tree is missing, and what the device reports.
+    /// [`ProverError::Unfinished`] if a tree is missing, and any error that the device reports.
     pub fn submit(self) -> Result<Submitted<'p, Q>, ProverError> {
         let (prover, q, work) = self.complete()?;
         for (_, step) in Prover::STEPS {
@@ -348,16 +363,17 @@ impl<Q: StarkOps> Prover<Q> {
     /// Begins a proof: a fresh transcript that holds the parameters.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Any error that the device reports.
     pub fn begin<'p>(&'p mut self, q: &'p Q) -> Result<Session<'p, Q>, ProverError> {
         Session::new(self, q, false)
     }
 
-    /// Makes a proof of a statement that says nothing beside its trees and draws no challenges between them. `trace` are the
-    /// columns of all components, one after the other, in stored order.
+    /// Proves a statement that absorbs no data and draws no challenges between its commitments.
+    ///
+    /// `trace` contains the columns of all components, one after the other, in stored order.
     ///
     /// # Errors
-    /// As those of the session's methods.
+    /// As for the methods of [`Session`].
     pub fn prove(&mut self, q: &Q, trace: &[&[M31]]) -> Result<Proof, ProverError> {
         let mut session = self.begin(q)?;
         session.commit_preprocessed()?;

@@ -1,4 +1,4 @@
-//! What a statement implies: its trees, columns and layers, and where each column is in memory.
+//! The shape of a statement: its trees, columns and layers, and their location in memory.
 
 use core::ops::Range;
 
@@ -78,11 +78,11 @@ impl TreeShape {
 pub(crate) struct ComponentShape {
     /// Its columns in each tree, none of them in the preprocessed one.
     pub(crate) columns: Vec<Range<usize>>,
-    /// The first of its constraints among those of all components.
+    /// The index of its first constraint within the constraints of all components.
     pub(crate) first_constraint: usize,
 }
 
-/// What a statement implies.
+/// The shape of a statement.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     /// All trees, the composition polynomial's last.
@@ -105,9 +105,10 @@ pub(crate) struct Shape {
     /// Words of the coefficients and of the committed values of all columns.
     pub(crate) coefficients: usize,
     pub(crate) values: usize,
-    /// Log of the number of blocks of which one is in memory at a time, or those of this rank; 0 if all values are.
+    /// Log of the number of blocks; 0 if all values are in memory.
+    /// One block is in memory at a time, or the blocks of this rank.
     pub(crate) log_blocks: u32,
-    /// Words of the values of a block, with what is read around it.
+    /// Words of the values of a block and their gathered neighbours.
     pub(crate) slot_words: usize,
     /// Whether coefficients are on the host.
     pub(crate) on_host: bool,
@@ -181,13 +182,15 @@ impl Shape {
         config.into_iter().chain(sizes).chain(runs).collect()
     }
 
-    /// Log of the number of parts of a tree that ranks hash apart, each of them as many; a tree without columns is one part.
+    /// Log of the number of subtrees that the ranks hash separately, an equal number each.
+    ///
+    /// A tree without columns has one.
     pub(crate) const fn log_parts(&self, tree: &TreeShape) -> u32 {
         let log_copies = if self.place.dealt { self.log_blowup } else { 0 };
         if tree.columns.is_empty() { 0 } else { self.place.log_ranks + log_copies }
     }
 
-    /// Blocks of which one is in memory at a time, or those of this rank.
+    /// Number of blocks of a domain. One is in memory at a time, or the blocks of this rank.
     pub(crate) const fn blocks(&self) -> usize {
         1 << self.log_blocks
     }
@@ -354,7 +357,7 @@ fn place(trees: &mut [TreeShape], log_blowup: u32) -> (usize, usize) {
     (coefficients, values)
 }
 
-/// Folds of each layer from `2^log_degree` to the last layer: whole steps, then what is left.
+/// Folds of each layer from `2^log_degree` to the last layer: whole steps, then the remainder.
 fn folds(config: &PcsConfig, log_degree: u32) -> Option<Vec<u32>> {
     let step = config.fri_config.fold_step;
     let mut left = log_degree.checked_sub(step)?.checked_sub(config.fri_config.log_last_layer_degree_bound)?;

@@ -1,4 +1,6 @@
-//! Work on columns whose coefficients are on the host: they come in pieces, of which one is copied while the device works on another.
+//! Work on columns whose coefficients are on the host.
+//!
+//! They are copied in pieces: one is copied while the device works on another.
 
 use core::ops::Range;
 

@@ -1,4 +1,4 @@
-//! A proof whose work was submitted, and what the host reads of it.
+//! A proof whose work was submitted, and its data read back by the host.
 
 use core::fmt;
 
@@ -13,7 +13,7 @@ pub struct Submitted<'p, Q: StarkOps> {
     pub(crate) q: &'p Q,
 }
 
-/// What the device found, on the host, before anything of it is checked.
+/// The data computed by the device, read back to the host but not checked yet.
 pub struct Found<'p, Q: StarkOps> {
     prover: &'p Prover<Q>,
     read: Read,
@@ -23,7 +23,7 @@ impl<'p, Q: StarkOps> Submitted<'p, Q> {
     /// Waits for the device, once.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Any error that the device reports.
     pub fn wait(self) -> Result<Found<'p, Q>, ProverError> {
         let Self { prover, q } = self;
         Ok(Found { prover, read: prover.memory.answers.read(q)? })

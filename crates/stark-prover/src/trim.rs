@@ -1,8 +1,9 @@
-//! Commitment trees without their lowest levels, where values are cut into blocks.
+//! Merkle trees stored without their bottom levels; those are rehashed when a query is opened.
 //!
-//! The leaves are hashed part by part, and of the tree of each part the levels from some height on are kept. What opens a query below
-//! that height is hashed on the host, from the values of the leaves around the query: they are gathered in place of its own. The columns
-//! of a run follow each other, so four of them are four planes to the op that gathers groups of values.
+//! The leaves are hashed subtree by subtree, and each subtree keeps its levels from some height on. The part of
+//! an authentication path below that height is hashed on the host, from the values of the leaves around the
+//! query, which are gathered instead of the query's own values. The columns of a run are contiguous, so four of
+//! them are four planes to the op that gathers groups of values.
 
 use core::ops::Range;
 
@@ -39,12 +40,14 @@ impl Run {
 }
 
 impl Shape {
-    /// Chooses the levels of each tree that are not kept: as many as take the least memory with what opens them.
+    /// Chooses the number of bottom levels of each tree that are not stored.
+    ///
+    /// It minimizes the memory of the stored levels plus the openings.
     pub(crate) fn trim(&mut self) {
         for index in 0..self.trees.len() {
             let bytes = |trimmed: u32| {
                 let tree = TreeShape { trimmed, ..self.trees[index].clone() };
-                // What is gathered is there twice: as it is, and among all answers.
+                // Gathered values exist twice: as gathered, and among all answers.
                 32 * self.own_parts(&tree).len() * nodes(self.log_kept(&tree)) + 8 * self.opened_words(&tree)
             };
             let least = (0..=self.most_trimmed(&self.trees[index])).min_by_key(|&trimmed| bytes(trimmed));
@@ -74,7 +77,9 @@ impl Shape {
         if tree.trimmed == 0 { 0 } else { values.sum() }
     }
 
-    /// Log of the rows of a run that are gathered for a query: those of the leaves around it, which are pairs at least.
+    /// Log of the number of rows of a run that are gathered for a query.
+    ///
+    /// They are the leaves around it, at least a pair.
     pub(crate) fn log_group(&self, tree: &TreeShape, run: &Run) -> u32 {
         let doublings = tree.height - (run.log_rows + self.log_blowup);
         tree.trimmed.saturating_sub(doublings).max(1)
@@ -87,7 +92,9 @@ impl Shape {
         first..first + (PLANES << log_block)
     }
 
-    /// Words of the values in memory, and of what is gathered with those of few columns.
+    /// Words of the values in memory, with those that are gathered but not read.
+    ///
+    /// Runs of fewer than four columns are gathered along with the words behind them.
     pub(crate) fn values_with_planes(&self) -> usize {
         let trees = self.trees.iter().filter(|tree| tree.trimmed > 0);
         let chunks = trees.flat_map(|tree| &tree.runs).map(|run| self.chunk_in_block(run, 0).end);

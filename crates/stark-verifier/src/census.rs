@@ -20,9 +20,9 @@ pub(crate) struct Census {
     pub(crate) preprocessed: u32,
     /// Slots of challenges.
     pub(crate) challenges: u32,
-    /// Whether a mask of the preprocessed tree was asked for, where columns have no order.
+    /// Whether the AIR requested a mask of the preprocessed tree, whose columns have no order.
     pub(crate) preprocessed_mask: bool,
-    /// The first tree asked for that is beyond those that there are.
+    /// The first requested tree beyond the trees of a proof.
     pub(crate) no_tree: Option<Tree>,
 }
 

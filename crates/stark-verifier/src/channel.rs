@@ -9,7 +9,9 @@ use core_types::{
 
 use crate::{Digest, digest::Hasher};
 
-/// A transcript over Blake2s, as stwo has it. What is mixed in changes everything that is drawn after it.
+/// A transcript over Blake2s, identical to stwo's.
+///
+/// Absorbed data changes everything that is drawn after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Channel {
     digest: Digest,
@@ -18,7 +20,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// What the transcript hashes to.
+    /// The current digest of the transcript.
     #[must_use]
     pub const fn digest(&self) -> Digest {
         self.digest

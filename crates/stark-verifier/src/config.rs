@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The largest log size of a domain that is committed to: of the largest canonic domain.
 pub const MAX_LOG_SIZE: u32 = core_types::circle::MAX_LOG_DOMAIN;
 
-/// The most queries that are drawn. Security needs far fewer; a verifier has to know what it is asked for.
+/// The maximum number of queries. Security needs far fewer; a verifier has to bound its work.
 pub const MAX_QUERIES: usize = 1 << 16;
 
 /// Parameters of FRI.
@@ -25,7 +25,7 @@ pub struct FriConfig {
 }
 
 impl FriConfig {
-    /// Conjectured bits of security: each query is worth as many as the log of the blowup factor.
+    /// Conjectured bits of security: the log of the blowup factor for each query.
     #[must_use]
     pub const fn security_bits(&self) -> u32 {
         let queries = if self.n_queries > u32::MAX as usize { u32::MAX } else { self.n_queries as u32 };
@@ -55,7 +55,7 @@ impl Default for PcsConfig {
 }
 
 impl PcsConfig {
-    /// Conjectured bits of security: those of the work and those of the queries.
+    /// Conjectured bits of security: the bits of the work plus the bits of the queries.
     #[must_use]
     pub const fn security_bits(&self) -> u32 {
         self.pow_bits.saturating_add(self.fri_config.security_bits())
@@ -95,32 +95,32 @@ impl PcsConfig {
 pub enum ConfigError {
     /// More bits of work than are counted.
     PowBits {
-        /// Bits asked for.
+        /// The requested bits.
         got: u32,
     },
     /// No blowup, or one that stwo refuses.
     Blowup {
-        /// Log of the factor asked for.
+        /// Log of the requested factor.
         got: u32,
     },
     /// A last layer that stwo refuses.
     LastLayer {
-        /// Log of the bound asked for.
+        /// Log of the requested bound.
         got: u32,
     },
     /// No queries, or too many.
     Queries {
-        /// Queries asked for.
+        /// The requested number of queries.
         got: usize,
     },
     /// No folding, or more than there are values.
     FoldStep {
-        /// Log of the step asked for.
+        /// Log of the requested step.
         got: u32,
     },
     /// No domain has this size.
     Lifting {
-        /// Log size asked for.
+        /// The requested log size.
         got: u32,
     },
 }

@@ -16,7 +16,7 @@ struct Batch {
     /// Sums of the lines' coefficients: the lines' value at `y` is `slope * y + constant`.
     slope: QM31,
     constant: QM31,
-    /// Columns, by their places among those of all trees, each with the factor of its value.
+    /// Columns, by index over all trees, each with the factor of its value.
     columns: Vec<(usize, QM31)>,
 }
 
@@ -46,8 +46,8 @@ impl Quotients {
         for (column, (shape_of, values)) in shapes.zip(sampled_values.iter().flatten()).enumerate() {
             let indices = shape_of.offsets.iter().map(|&offset| row_step * offset as u32);
             let samples: Vec<_> = indices.zip(values.iter().copied()).collect();
-            // A column that is read at two rows has to repeat itself as its height says: both rows alone could be
-            // those of a larger column.
+            // A column that is read at two rows has to be periodic with the period of its height: both rows
+            // alone could belong to a larger column.
             if let [_, (index, value)] = samples[..] {
                 let period = CirclePointIndex::subgroup_generator(shape.log_size - shape_of.log_size);
                 add(column, index + period, value)?;

@@ -20,7 +20,7 @@ pub enum VerificationError {
         /// The length it has.
         got: usize,
     },
-    /// The preprocessed columns are not those of the statement, or a tree without columns has a root.
+    /// The preprocessed root is not the statement's, or a tree without columns has a root.
     Root {
         /// The tree.
         tree: usize,
@@ -42,7 +42,7 @@ pub enum VerificationError {
         component: Option<usize>,
         /// Challenges of the component, or components.
         expected: usize,
-        /// What the caller gave.
+        /// The number that the caller gave.
         got: usize,
     },
     /// The point that was drawn lies where nothing can be checked, which happens once in 2^90 proofs.
@@ -119,11 +119,11 @@ pub enum MerkleError {
     },
 }
 
-/// How a proof of low degree fails. Layer 0 is that of the quotients.
+/// A failure of the proof of low degree. Layer 0 is the layer of the quotients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FriError {
-    /// There are not as many inner layers as the degree folds through.
+    /// The number of inner layers does not match the folds of the degree.
     Layers {
         /// Layers there must be.
         expected: usize,
@@ -146,7 +146,7 @@ pub enum FriError {
         /// How they fail.
         error: MerkleError,
     },
-    /// The last polynomial has more coefficients than its degree bound, or not the number it says.
+    /// The last polynomial exceeds its degree bound, or does not match its declared length.
     LastLayerLength {
         /// The bound.
         bound: usize,

@@ -83,7 +83,9 @@ impl<'p> Fri<'p> {
 }
 
 impl Layer<'_> {
-    /// Checks that `values` at `positions` are in the layer's tree, and folds them with what the proof gives beside them.
+    /// Checks that `values` at `positions` are in the layer's tree, and folds them.
+    ///
+    /// They are folded with the proof's witness values.
     fn fold(&self, positions: &[u32], values: &[QM31]) -> Result<(Vec<u32>, Vec<QM31>), FriError> {
         let witness = &self.proof.fri_witness;
         let groups = positions.chunk_by(|a, b| a >> self.fold == b >> self.fold);
@@ -91,7 +93,7 @@ impl Layer<'_> {
         if witness.len() as u64 != expected {
             return Err(FriError::Witness { layer: self.index, expected, got: witness.len() });
         }
-        // From here on there are as many values as the proof has, however large the fold.
+        // From here on the number of values is bounded by the proof's, however large the fold.
         let (mut values, mut witness) = (values.iter().copied(), witness.iter().copied());
         let log_leaf = if self.fold > 1 && self.log_size >= LOG_PACKED { LOG_PACKED } else { 0 };
         let (mut leaves, mut folded_positions, mut folded) = (Vec::new(), Vec::new(), Vec::new());
@@ -151,7 +153,7 @@ fn leaf_digest(rows: &[QM31]) -> Digest {
     hasher.finish()
 }
 
-/// The value of a polynomial on the line at `x`, for as many coefficients as it says.
+/// Evaluates a polynomial on the line at `x`, for its declared number of coefficients.
 fn evaluate(polynomial: &LinePoly, x: M31) -> QM31 {
     let mut doublings = Vec::new();
     let mut factor = x;

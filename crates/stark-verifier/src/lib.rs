@@ -1,11 +1,12 @@
 //! A verifier of circle-STARK proofs over Mersenne-31, for proofs in the form of stwo 2.3 over Blake2s.
 //!
-//! It shares no code with any prover beyond the field, the circle and the AIRs themselves, needs no standard library, and
-//! takes every word of a proof for hostile: lengths are compared with what the statement implies before anything is done
-//! with them, words that are not canonical are refused when they are read, and each check that fails has an error of its own.
+//! It shares no code with any prover beyond the field, the circle and the AIRs themselves, needs no standard
+//! library, and treats every word of a proof as hostile: lengths are compared with the statement before they
+//! are used, words that are not canonical are refused when they are read, and each failed check has a separate
+//! error.
 //!
-//! What is proven is said by the verifier's caller, never by the proof: the components, the columns that belong to them, and
-//! the parameters of the commitment.
+//! The claim is defined by the verifier's caller, never by the proof: the components, the columns that belong
+//! to them, and the parameters of the commitment.
 //!
 //! ```
 //! use core_types::air::{Air, BaseValue, Row};

@@ -12,14 +12,14 @@ use crate::{
 
 /// A proof. Lists over trees begin with the preprocessed columns and end with the composition polynomial.
 ///
-/// Its JSON, and its bytes in formats that write no names of types (such as postcard and bincode), are those of stwo's
-/// `StarkProof<Blake2sMerkleHasher>`. Reading checks that field elements are canonical, that there
-/// are no other fields, which a reader might take for checked, and that there are at most 64 trees and layers, and 2^20 columns. Everything else is
-/// the verifier's to check.
+/// Its JSON, and its bytes in formats that write no names of types (such as postcard and bincode), are
+/// identical to stwo's `StarkProof<Blake2sMerkleHasher>`. Reading checks that field elements are canonical,
+/// that there are no other fields, which a reader might take for checked, and that there are at most 64 trees
+/// and layers, and 2^20 columns. Everything else is the verifier's to check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
-    /// What it was made with.
+    /// The parameters that it was made with.
     pub config: PcsConfig,
     /// Root of each tree.
     #[serde(deserialize_with = "by_tree")]

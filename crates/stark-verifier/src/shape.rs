@@ -1,4 +1,4 @@
-//! What a statement implies for a proof: its trees, columns, sample points and layers.
+//! The shape of a statement: the trees, columns, sample points and layers of its proofs.
 
 use alloc::{vec, vec::Vec};
 use core::{fmt, ops::Range};
@@ -55,7 +55,7 @@ pub(crate) struct ComponentShape {
     pub(crate) challenges: usize,
 }
 
-/// What a statement implies.
+/// The shape of a statement.
 #[derive(Debug)]
 pub(crate) struct Shape {
     /// All trees, the composition polynomial's last.
@@ -167,7 +167,7 @@ fn add(
     Ok(ComponentShape { columns, challenges: census.challenges as usize })
 }
 
-/// Folds of each layer from `2^log_degree` to the last layer: whole steps, then what is left.
+/// Folds of each layer from `2^log_degree` to the last layer: whole steps, then the remainder.
 fn folds(config: &PcsConfig, log_degree: u32) -> Option<Vec<u32>> {
     let step = config.fri_config.fold_step;
     let mut left = log_degree.checked_sub(step)?.checked_sub(config.fri_config.log_last_layer_degree_bound)?;
@@ -185,7 +185,7 @@ fn folds(config: &PcsConfig, log_degree: u32) -> Option<Vec<u32>> {
 pub enum StatementError {
     /// A parameter is out of its range.
     Config(ConfigError),
-    /// No domain has as many rows, or as many times the blowup factor.
+    /// No domain has this number of rows, or this number times the blowup factor.
     Rows {
         /// Log of the number of rows.
         log_rows: u32,
@@ -235,13 +235,14 @@ pub enum StatementError {
         /// Its log size.
         log_size: u32,
     },
-    /// A tree has another height than that of the composition polynomial: the parameters need a lifting size.
+    /// A tree and the composition polynomial have different heights.
+    /// The parameters need a lifting size.
     Height {
         /// The tree.
         tree: usize,
         /// Its height.
         got: u32,
-        /// That of the composition polynomial.
+        /// The height of the composition polynomial.
         expected: u32,
     },
     /// The degree is too low for one fold and the last layer.

@@ -1,4 +1,4 @@
-//! The verifier: what a proof must say, in the order of its transcript.
+//! The verifier: the checks of a proof, in the order of its transcript.
 
 use alloc::vec::Vec;
 
@@ -30,20 +30,21 @@ pub struct Verifier<'a> {
     shape: Shape,
 }
 
-/// What a component reads beside columns.
+/// The inputs of a component other than columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inputs {
     /// Challenges, by slot.
     pub challenges: Vec<QM31>,
-    /// The sum of all its fractions. That the claimed sums of all components add up to what the statement says, to zero if all
-    /// that is used is yielded in the proof, is for the caller to check.
+    /// The sum of all its fractions.
+    /// The caller has to check that the claimed sums of all components add up to the statement's public sum,
+    /// which is zero if all tuples used are yielded in the proof.
     pub claimed_sum: QM31,
 }
 
-/// A proof in the course of being checked, for statements that say something between its trees.
+/// A verification in progress, for statements with data or challenges between commitments.
 ///
-/// A fresh transcript holds the parameters. Then the caller commits to tree after tree, the preprocessed columns first, and in
-/// between mixes in what the statement says there and draws what it draws there.
+/// A fresh transcript holds the parameters. The caller then commits to one tree after the other, the
+/// preprocessed columns first. In between, it absorbs data and draws challenges as the statement defines.
 #[derive(Debug)]
 pub struct Session<'p> {
     verifier: &'p Verifier<'p>,
@@ -73,7 +74,7 @@ impl<'a> Verifier<'a> {
         &self.config
     }
 
-    /// Checks a proof of a statement that says nothing beside its trees and draws no challenges between them.
+    /// Checks a proof of a statement without absorbed data or challenges between its commitments.
     ///
     /// # Errors
     /// The first check that fails.
@@ -192,7 +193,8 @@ impl Session<'_> {
         let alpha = channel.draw_felt();
         channel.mix_root(proof.commitments[expected]);
         let point = CirclePoint::from_parameter(channel.draw_felt()).ok_or(VerificationError::Point)?;
-        // Vanishes on the rows, lifted to the degree of the quotients; also what the composition polynomial was split by.
+        // Vanishes on the rows, lifted to the degree of the quotients; the composition polynomial was split by
+        // it.
         let vanishing = (1..shape.log_degree).fold(point.x, |x, _| double_x(x));
         let inverse = vanishing.inverse().ok_or(VerificationError::Point)?;
         let constraints = verifier.constraints(proof, inputs, alpha) * inverse;

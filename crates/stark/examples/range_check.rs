@@ -2,10 +2,11 @@
 //!
 //! `cargo run --release -p stark --example range_check`
 //!
-//! A constraint is a polynomial of low degree, and "below 256" is none. So the values are looked up in a table: a second component has
-//! the numbers 0 to 255 on its rows, and beside each how often it is used. Both add up fractions. A value `v` that is used adds
-//! `1 / (v - z)`, a number `t` that is yielded `m` times takes away `m / (t - z)`, for a challenge `z` that is drawn when both traces are
-//! committed to. The sums cancel only if each value that is used is a number of the table.
+//! A constraint is a polynomial of low degree; "below 256" is not. The values are therefore looked up in a
+//! table: a second component has the numbers 0 to 255 on its rows, with their multiplicities. Both components
+//! sum fractions. A value `v` that is used adds `1 / (v - z)`, a number `t` that is yielded `m` times subtracts
+//! `m / (t - z)`, for a challenge `z` that is drawn after both traces are committed to. The sums cancel only if
+//! each value that is used is a number of the table.
 
 use std::{error::Error, io::Write as _};
 
@@ -47,8 +48,8 @@ impl Air for Table {
     }
 
     fn eval<R: Row>(&self, row: &mut R) {
-        // The numbers belong to the statement, so that a verifier knows them: they are a preprocessed column, read by slot. How often
-        // each is used is up to the prover: that is a column of the trace.
+        // The numbers belong to the statement, which the verifier has: they are a preprocessed column, read by
+        // slot. The multiplicity of each is chosen by the prover: it is a column of the trace.
         let number = row.preprocessed(0);
         let times = row.column();
         let mut look_ups = LogUp::new(1);
@@ -57,7 +58,7 @@ impl Air for Table {
     }
 }
 
-/// What is proven: the prover knows `2^log_rows` values below 256.
+/// The statement: the prover has `2^log_rows` values below 256.
 struct AllAreBytes {
     values: Values,
     table: Table,
@@ -97,7 +98,8 @@ fn stored(log_rows: u32, value: impl Fn(u32) -> M31) -> Vec<M31> {
 fn main() -> Result<(), Box<dyn Error>> {
     let q = runtime::cpu()?;
     let statement = AllAreBytes { values: Values { log_rows: 10 }, table: Table };
-    // The trees have columns of 2^10 and 2^8 rows; all are lifted to one height, that of the larger ones with their blowup.
+    // The trees have columns of 2^10 and 2^8 rows; all are lifted to the height of the larger ones with their
+    // blowup.
     let config = PcsConfig { lifting_log_size: Some(11), ..PcsConfig::default() };
     let mut prover = StatementProver::new(&q, Protocol::V2_3, config, &statement)?;
 

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 pub struct Ticket {
     /// The client, counted from 0.
     pub client: usize,
-    /// The number among those of the client, counted from 0.
+    /// The index within the client's pieces, counted from 0.
     pub number: usize,
 }
 
@@ -18,9 +18,12 @@ pub struct InTurn<T> {
     waiting: VecDeque<(Ticket, T)>,
 }
 
-/// Takes one piece of work of each client in turn, as long as it has any: a client with thousands holds up no other by more than
-/// one piece. All traces of a statement take the same time to prove, so that each client has its share of the devices that
-/// [`ManyProofs`](crate::ManyProofs) deals them to; of [`Jobs`](crate::Jobs) of other lengths it has as many. An iterator that waits is waited for by all; one that has ended is not asked again.
+/// Takes one piece of work of each client in turn, while it has any.
+///
+/// A client with thousands of pieces delays the others by at most one piece. All traces of a statement take
+/// equal time to prove, so each client gets its share of the devices that [`ManyProofs`](crate::ManyProofs)
+/// distributes them to. With [`Jobs`](crate::Jobs) of other lengths, each client gets an equal number of jobs.
+/// An iterator that blocks delays all clients; one that has ended is not polled again.
 ///
 /// ```
 /// use stark::{Ticket, in_turn};

@@ -3,11 +3,14 @@
 use core::{fmt, iter::Fuse};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Jobs that are dealt out to several devices: proofs of any statements, say. [`ManyProofs`](crate::ManyProofs) are those of one.
+/// Jobs distributed to several devices, such as proofs of any statements.
 ///
-/// Each device works on a thread of the caller's. It takes the next job as soon as it is done with one, so fast ones do more; a job is
-/// asked for when it is taken. What a device that fails was at is done by others. Jobs have labels, by which the caller knows what came of
-/// them; those of several clients, who shall not wait for each other, come [`in_turn`](crate::in_turn).
+/// [`ManyProofs`](crate::ManyProofs) proves a single statement.
+///
+/// Each device works on one of the caller's threads. It takes the next job when it has finished one, so faster
+/// devices do more; jobs are pulled from the iterator one at a time. The job of a device that fails is done by
+/// another device. Jobs have labels, which identify their results. Jobs of several clients, who should not wait
+/// for each other, are interleaved by [`in_turn`](crate::in_turn).
 ///
 /// ```
 /// use std::{sync::Mutex, thread};
@@ -55,20 +58,20 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// ```
 pub struct Jobs<L, J, T> {
     left: Mutex<Left<L, J, T>>,
-    /// A job that was under way is not any more.
+    /// Signalled when a running job ends.
     ended: Condvar,
 }
 
 /// The jobs that are left.
 struct Left<L, J, T> {
     jobs: T,
-    /// Those of devices that failed.
+    /// The jobs of devices that failed.
     returned: Vec<(L, J)>,
-    /// Jobs that are under way, and may be returned.
+    /// Running jobs, which may be returned.
     begun: usize,
 }
 
-/// A job that is under way.
+/// A running job.
 struct Begun<'d, L, J, T: Iterator<Item = (L, J)>> {
     jobs: &'d Jobs<L, J, T>,
     /// Left to others, unless it is done.
@@ -84,12 +87,15 @@ impl<L, J, T: Iterator<Item = (L, J)>> Jobs<L, J, Fuse<T>> {
 }
 
 impl<L, J, T: Iterator<Item = (L, J)>> Jobs<L, J, T> {
-    /// Does jobs on this thread until none is left, and says how many. `work` does one; `each` gets its label and what came of it.
+    /// Does jobs on this thread until none is left, and returns their number.
+    ///
+    /// `work` does a job; `each` gets its label and its result.
     ///
     /// While others are at their last jobs it waits, since they may fail.
     ///
     /// # Errors
-    /// What `work` fails with, which does no more then: the job that it was at is left to others, as it is where `work` panics.
+    /// The error of `work`. This thread then stops, and its job is left to others; so is a job in which `work`
+    /// panics.
     pub fn work<P, E>(&self, mut work: impl FnMut(&J) -> Result<P, E>, mut each: impl FnMut(L, P)) -> Result<usize, E> {
         let mut done = 0;
         while let Some(job) = self.begin() {
@@ -103,18 +109,20 @@ impl<L, J, T: Iterator<Item = (L, J)>> Jobs<L, J, T> {
         Ok(done)
     }
 
-    /// The jobs that nobody did, with their labels: some if all devices failed.
+    /// The jobs that were not done, with their labels: empty unless all devices failed.
     pub fn into_rest(self) -> impl Iterator<Item = (L, J)> {
         let mut left = self.left.into_inner().unwrap_or_else(PoisonError::into_inner);
         core::iter::from_fn(move || left.next())
     }
 
     fn lock(&self) -> MutexGuard<'_, Left<L, J, T>> {
-        // What a panic left behind is whole.
+        // A panic does not leave the state inconsistent.
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next job, which is under way from now on. While others are, which may be returned, it waits for one; `None` if none is left.
+    /// Takes the next job, which is running from now on; `None` if none is left.
+    ///
+    /// While other jobs are running, which may be returned, it waits for one.
     fn begin(&self) -> Option<(L, J)> {
         let mut left = self.lock();
         loop {

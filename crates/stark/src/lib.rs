@@ -1,4 +1,4 @@
-//! Proofs of [`Statement`]s: prover and verifier driven as the statement says, so that nothing it says is left out.
+//! Proofs of [`Statement`]s, by prover and verifier sessions that follow all its steps.
 //!
 //! ```
 //! use core_types::field::M31;

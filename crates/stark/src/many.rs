@@ -8,12 +8,14 @@ use stark_verifier::{PcsConfig, Protocol};
 
 use crate::{Jobs, ProveError, StatementProof, StatementProver};
 
-/// Proofs of a statement with many traces, on several devices at once. Proofs of many statements are [`Jobs`].
+/// Proofs of a statement with many traces, on several devices at once.
 ///
-/// Each queue proves on a thread of the caller's, with a [`StatementProver`] of its own and one submission for a proof where it
-/// can record. It takes the next trace as soon as it is done with one, so fast ones prove more; a trace is asked for when it is
-/// taken, so there is one in memory for each queue. What a device that fails was at is proven by others. Traces have labels, by
-/// which the caller knows the proofs; those of several clients, who shall not wait for each other, come [`in_turn`](crate::in_turn).
+/// Proofs of many statements are [`Jobs`]. Each queue proves on one of the caller's threads, with a separate
+/// [`StatementProver`] and one submission per proof if it can record. It takes the next trace when it has
+/// finished one, so faster devices prove more; traces are pulled from the iterator one at a time, so one per
+/// queue is in memory. The trace of a device that fails is proven by another device. Traces have labels, which
+/// identify their proofs. Traces of several clients, who should not wait for each other, are interleaved by
+/// [`in_turn`](crate::in_turn).
 ///
 /// ```
 /// use std::{sync::Mutex, thread};
@@ -56,8 +58,9 @@ impl<'s, S: Statement, L, T: Iterator<Item = (L, Vec<Columns>)>> ManyProofs<'s, 
         Self { protocol, config, statement, traces: Jobs::new(traces) }
     }
 
-    /// Proves on this queue until no trace is left, and says how many it was done with. `each` gets the label of a trace and its
-    /// proof, or why that trace has none.
+    /// Proves on this queue until no trace is left, and returns the number of traces done.
+    ///
+    /// `each` gets the label of a trace and its proof, or the error of a trace without one.
     ///
     /// While other queues are at their last traces it waits, since they may fail.
     ///

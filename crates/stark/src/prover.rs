@@ -47,7 +47,7 @@ pub enum ProveError {
         /// Columns with values.
         got: usize,
     },
-    /// A preprocessed column has another height than the statement says.
+    /// A preprocessed column does not have the height that the statement declares.
     #[error("preprocessed column `{name}`: expected 2^{log_rows} values, got {got}")]
     PreprocessedRows {
         /// Its name.
@@ -57,15 +57,16 @@ pub enum ProveError {
         /// Its values.
         got: usize,
     },
-    /// The slots of a relation do not follow those of the relation before it.
+    /// The slots of a relation do not follow the slots of the relation before it.
     #[error("expected a relation whose slots begin at {expected}, got {got}")]
     Relations {
-        /// The slot after those of the relations before it.
+        /// The slot after the slots of the relations before it.
         expected: u32,
         /// Its first slot.
         got: u32,
     },
-    /// The claimed sums do not add up to what the statement says: what is used is not what is yielded.
+    /// The claimed sums do not add up to the statement's public sum.
+    /// The tuples used differ from the tuples yielded.
     #[error("what look-ups use is not what they yield")]
     Sums,
     /// The prover refused, or the device failed.
@@ -108,7 +109,7 @@ enum Source<'w> {
     Rows(RecordedGenerator, Vec<&'w [M31]>),
     /// Tables, and where each column comes from.
     Gathered(Vec<&'w [M31]>, &'w [Gather]),
-    /// What is counted elsewhere.
+    /// Multiplicities, counted by the generators of other components.
     Counters,
 }
 
@@ -165,12 +166,11 @@ impl<'w> WitnessVisitor<'w> for Generators<'w> {
     }
 }
 
-/// The device memory that a [`StatementProver`] of `statement` with parameters `config` and this residency holds. Nothing is
-/// allocated to know it.
+/// Plans the device memory of a [`StatementProver`] of `statement`. Allocates nothing.
 ///
 /// # Errors
-/// [`ProveError::Record`] for an AIR that cannot be recorded, [`ProveError::Prover`] if there are no such proofs or the statement
-/// cannot be cut into so many blocks.
+/// [`ProveError::Record`] for an AIR that cannot be recorded, [`ProveError::Prover`] if there are no such
+/// proofs or the statement cannot be cut into this number of blocks.
 pub fn memory_plan<S: Statement>(
     config: &PcsConfig,
     statement: &S,
@@ -180,11 +180,13 @@ pub fn memory_plan<S: Statement>(
     Ok(MemoryPlan::new(config, &preprocessed, &recorded(statement)?, residency)?)
 }
 
-/// The device memory that each of `ranks` provers holds that make the proofs of `statement` together, with as few blocks as there
-/// are for so many: see [`StatementProver::sharded`].
+/// Plans the device memory of each of `ranks` provers that make proofs together.
+///
+/// Allocates nothing. The plan has the fewest blocks possible for this number of ranks: see
+/// [`StatementProver::sharded`].
 ///
 /// # Errors
-/// [`ProverError::Ranks`] if the statement cannot be shared among so many, and as [`memory_plan`].
+/// [`ProverError::Ranks`] if the statement cannot be shared among `ranks` ranks, and as [`memory_plan`].
 pub fn memory_plan_of_rank<S: Statement>(
     config: &PcsConfig,
     statement: &S,
@@ -194,9 +196,11 @@ pub fn memory_plan_of_rank<S: Statement>(
     Ok(MemoryPlan::of_rank(config, &preprocessed, &recorded(statement)?, ranks)?)
 }
 
-/// The device memory that the [`StatementProver`] of `statement` takes which [`StatementProver::new`] makes on `q` now, or each of `ranks`
-/// by [`StatementProver::sharded`] if all have as much room. If nothing fits the budget, it is the least that it would have to hold. Nothing
-/// is allocated to know it.
+/// Plans the device memory of a prover that would be made on `q` now. Allocates nothing.
+///
+/// The prover is the result of [`StatementProver::new`], or each of the `ranks` results of
+/// [`StatementProver::sharded`] if all ranks have equal room. If no plan fits the budget, returns the smallest
+/// one.
 ///
 /// # Errors
 /// As [`memory_plan_of_rank`].
@@ -218,9 +222,11 @@ fn recorded<S: Statement>(statement: &S) -> Result<Vec<Component>, ProveError> {
 }
 
 impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
-    /// The prover of `statement` with these parameters. All committed values are kept in memory if the budget of `q` has room
-    /// for them, and else as few blocks are made of them as it has room for; on a device with memory of its own that has room for no number
-    /// of blocks, coefficients are kept on the host.
+    /// Creates the prover of `statement` with these parameters.
+    ///
+    /// All committed values are kept in memory if the budget of `q` has room for them. Otherwise they are cut
+    /// into the fewest blocks that fit. On a device with separate memory that has room for no number of blocks,
+    /// coefficients are kept on the host.
     ///
     /// # Errors
     /// [`ProveError::Relations`] for relations whose slots do not follow each other, [`ProveError::Record`] for an AIR that cannot be
@@ -232,7 +238,8 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     /// As [`new`](Self::new), with the residency that the caller chooses.
     ///
     /// # Errors
-    /// [`ProverError::Blocks`] if the statement cannot be cut into so many blocks, and as [`new`](Self::new).
+    /// [`ProverError::Blocks`] if the statement cannot be cut into this number of blocks, and as
+    /// [`new`](Self::new).
     pub fn with_residency(
         q: &Q,
         protocol: Protocol,
@@ -245,8 +252,9 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         })
     }
 
-    /// As [`new`](Self::new), of a prover that makes each proof together with those of the other ranks of `collective`, which are
-    /// given the same: see [`Prover::sharded`].
+    /// Creates one of the provers that make each proof together, as ranks of `collective`.
+    ///
+    /// All ranks are given the same arguments: see [`Prover::sharded`].
     ///
     /// # Errors
     /// As [`Prover::sharded`] and [`new`](Self::new).
@@ -298,10 +306,10 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         self.prover.components()
     }
 
-    /// Waits for the root of the preprocessed columns, which a verifier has to know.
+    /// Waits for the root of the preprocessed columns, which the verifier needs.
     ///
     /// # Errors
-    /// What the device reports.
+    /// Any error that the device reports.
     pub fn preprocessed_root(&self, q: &Q) -> Result<Digest, ProveError> {
         Ok(self.prover.preprocessed_root(q)?)
     }
@@ -310,8 +318,8 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     /// are on the host.
     ///
     /// # Errors
-    /// [`ProveError::Sums`] or [`ProverError::Constraints`] if the trace does not satisfy the statement, and what the prover
-    /// refuses or the device reports.
+    /// [`ProveError::Sums`] or [`ProverError::Constraints`] if the trace does not satisfy the statement, and
+    /// any error of the prover or the device.
     pub fn prove(&mut self, q: &Q, trace: &[Columns]) -> Result<StatementProof, ProveError> {
         self.load(q, Trace::Columns(trace))?;
         let made = make(self.statement, self.prover.begin(q)?)?;
@@ -331,9 +339,10 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         self.watched(q, Trace::Columns(trace), watch)
     }
 
-    /// Proves the statement with the trace that `witness` makes, which is made here, on the device of the queue: only
-    /// the inputs of its generators and tables are uploaded. The proof is that of the trace; the wait is that of
-    /// [`prove`](Self::prove).
+    /// Proves the statement with the trace of `witness`, generated on the device of the queue.
+    ///
+    /// Only the inputs of its generators and tables are uploaded. The proof is the same as for the uploaded
+    /// trace, and so is the waiting: see [`prove`](Self::prove).
     ///
     /// # Errors
     /// [`ProveError::Record`] if a generator cannot be recorded, and as [`prove`](Self::prove).
@@ -377,7 +386,7 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         if expected == got { Ok(()) } else { Err(ProveError::Components { expected, got }) }
     }
 
-    /// Brings the trace of the next proof to the device.
+    /// Uploads or generates the trace of the next proof on the device.
     fn load(&mut self, q: &Q, trace: Trace<'_>) -> Result<(), ProveError> {
         let got = match trace {
             Trace::Columns(trace) => trace.len(),
@@ -444,7 +453,9 @@ fn make<'p, Q: StarkOps, S: Statement>(
     if statement.relations().is_empty() { session.submit() } else { look_ups(statement, session)?.submit() }
 }
 
-/// Commits to the preprocessed columns and the trace that was loaded, and says what the statement says between them.
+/// Commits to the preprocessed columns, absorbs the statement's words, commits to the trace.
+///
+/// The trace has to be loaded.
 fn committed<'p, Q: StarkOps, S: Statement>(
     statement: &S,
     mut session: Session<'p, Q>,
@@ -467,7 +478,7 @@ fn look_ups<'p, Q: StarkOps, S: Statement>(
     Ok(session)
 }
 
-/// Waits for a proof, and checks what the trace breaks: first that look-ups use what they yield.
+/// Waits for a proof and checks the trace: first that look-ups balance.
 fn checked<Q: StarkOps, S: Statement>(statement: &S, made: Submitted<'_, Q>) -> Result<StatementProof, ProveError> {
     let found = made.wait()?;
     let claimed_sums = if statement.relations().is_empty() { Vec::new() } else { found.claimed_sums().to_vec() };

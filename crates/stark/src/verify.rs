@@ -16,10 +16,10 @@ pub enum VerifyError {
     /// There are no proofs of the statement.
     #[error("there are no proofs of this statement")]
     Statement(#[from] StatementError),
-    /// The slots of a relation of the statement do not follow those of the relation before it.
+    /// The slots of a relation of the statement do not follow the slots of the relation before it.
     #[error("expected a relation whose slots begin at {expected}, got {got}")]
     Relations {
-        /// The slot after those of the relations before it.
+        /// The slot after the slots of the relations before it.
         expected: u32,
         /// Its first slot.
         got: u32,
@@ -32,7 +32,7 @@ pub enum VerifyError {
         /// Sums of the proof.
         got: usize,
     },
-    /// The claimed sums do not add up to what the statement says.
+    /// The claimed sums do not add up to the statement's public sum.
     #[error("what look-ups use is not what they yield")]
     Sums,
     /// A check of the proof fails.
@@ -58,8 +58,10 @@ pub fn check_parameters<S: Statement>(protocol: Protocol, config: PcsConfig, sta
     verifier(protocol, config, statement, Digest::default()).map(drop)
 }
 
-/// Checks that `proof` shows `statement`, with these parameters and this root of the preprocessed columns, which the verifier knows
-/// from elsewhere: from [`preprocessed_root`](crate::preprocessed_root), say.
+/// Checks that `proof` proves `statement`, with these parameters and this preprocessed root.
+///
+/// The verifier has to obtain the root independently, for example from
+/// [`preprocessed_root`](crate::preprocessed_root).
 ///
 /// # Errors
 /// The first check that fails.

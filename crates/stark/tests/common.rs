@@ -8,7 +8,7 @@ use stark::{FriConfig, M31, PcsConfig};
 
 /// Takes the turn at the simulated driver, with a new machine.
 pub(crate) fn simulate(machine: &str) -> Simulation {
-    // `runtime` installs a machine of its own at the first queue; a later machine replaces it.
+    // `runtime` installs a separate machine at the first queue; a later machine replaces it.
     static INSTALLED: OnceLock<()> = OnceLock::new();
     let first = driver::simulate("").unwrap();
     INSTALLED.get_or_init(|| drop(simulated_queue(None)));

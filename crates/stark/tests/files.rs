@@ -1,4 +1,4 @@
-//! Files of proofs: what is read is what was written, and nothing else is.
+//! Proof files: the reader accepts exactly the files that were written.
 
 use runtime::{Choice, Settings};
 use serde_json::{Value, json};
@@ -19,8 +19,9 @@ fn machine() -> ProofFile {
     proven(PcsConfig::default(), &machine, &machine.trace(), KnownStatement::StateMachine { log_steps, first })
 }
 
-/// The proof of a circuit of sixteen gates, in a file that says it is of the sample. The first gate multiplies if asked to, which
-/// that of the sample does not.
+/// The proof of a circuit of sixteen gates, in a file that claims the sample circuit.
+///
+/// With `multiplies`, the first gate multiplies, unlike the sample's.
 fn circuit(multiplies: bool) -> ProofFile {
     let gate = |k: u32| {
         let op = if k % 3 == 1 || (k == 0 && multiplies) { Op::Multiply } else { Op::Add };
@@ -202,7 +203,7 @@ fn what_takes_long_is_refused_before_it_is_done() {
     assert_eq!(with(1 << 22, 3, None), leaves(25));
     assert_eq!(with(16, 1, Some(25)), leaves(25));
     assert_eq!(with(16, u32::MAX, Some(30)), leaves(u32::MAX));
-    // As large as is computed, but not what the proof is of.
+    // As large as the limit, but not the statement of the proof.
     let lengths = with(1 << 10, 14, None);
     assert!(matches!(lengths, Err(FileError::Proof(_))), "{lengths:?}");
     let mut none = file.clone();

@@ -1,4 +1,4 @@
-//! Many proofs on several queues are those of one, whatever device fails.
+//! Many proofs on several queues equal single proofs, whatever device fails.
 
 use std::sync::Mutex;
 
@@ -148,7 +148,7 @@ fn is_loss(failure: &ProveError) -> bool {
     matches!(failure, ProveError::Prover(ProverError::Backend(BackendError::DeviceLost { .. })))
 }
 
-/// A proof of a statement of its own.
+/// A proof of one of several statements.
 enum Job {
     Steps(StateMachine),
     Fibonacci(WideFibonacci, Vec<Columns>),

@@ -58,7 +58,7 @@ fn provers_take_what_was_planned_and_are_refused_before_any_work_with_a_byte_les
     }
 }
 
-/// The most that proofs take is at most 2 % above what was planned, and what a trace that is made on the device takes.
+/// The peak of proofs is at most 2 % above the plan plus the workspace of trace generation.
 fn hold_peak<S: Statement, W: Witness>(
     choice: Choice,
     residency: Residency,
@@ -79,7 +79,7 @@ fn hold_peak<S: Statement, W: Witness>(
         planned <= peak && peak - planned <= planned / 50,
         "{choice:?}, {residency:?}: {peak} instead of {planned}"
     );
-    // What the trace is made from is the caller's, and at most as large as the trace.
+    // The source data of the trace belongs to the caller, and is at most the size of the trace.
     let inputs: u64 = trace.iter().flatten().map(|column| 4 * column.len() as u64).sum();
     prover.prove_from(&q, witness).unwrap();
     let (peak, most) = (q.budget().peak_bytes(), planned + planned / 50 + plan.making_bytes() + inputs);
@@ -135,7 +135,7 @@ fn a_budget_without_room_for_all_values_gets_as_few_blocks_as_fit() {
         assert_eq!(residency, pair[1]);
         assert!(proof == expected, "{residency:?}");
     }
-    // With very many blocks, what is opened of each takes more than is gained.
+    // With very many blocks, the openings of all blocks take more than is gained.
     let least = (1..=LOG_ROWS).map(|log_blocks| needs(Residency::Blocks(1 << log_blocks))).min().unwrap();
     let refused = BackendError::BudgetExceeded { need_bytes: least, free_bytes: least - 1, limit_bytes: LIMIT };
     assert_eq!(proof(least - 1).err().unwrap(), ProveError::Prover(ProverError::Backend(refused)));
@@ -146,7 +146,8 @@ fn a_budget_without_room_for_all_values_gets_as_few_blocks_as_fit() {
     }
 }
 
-/// What is kept on the host is what was taken from the device, and the proof is the same, also from what makes the trace.
+/// The coefficients on the host are exactly the ones missing on the device, and the proof is the same, also
+/// from the witness.
 fn hold_on_host<S: Statement, W: Witness>(choice: Choice, statement: &S, trace: &[Columns], witness: &W) {
     let (q, config) = (open(choice), PcsConfig::default());
     let with = |residency| StatementProver::with_residency(&q, Protocol::V2_3, config, statement, residency).unwrap();

@@ -51,7 +51,7 @@ fn hold_with<S: Statement, W: Witness>(
     let mut prover = prover_with(q, statement, residency);
     let [mut graph, mut graph_from] = [(), ()].map(|()| ProofGraph::new());
     for (round, (trace, witness)) in traces.iter().cycle().take(3 * traces.len()).enumerate() {
-        // A trace of which there is no proof leaves other answers before each replay.
+        // A trace that has no proof leaves other answers before each replay.
         let mut broken = trace.clone();
         broken[0][0][0] += M31::ONE;
         let (expected, eager) = counted(q, || prover.prove(q, trace).unwrap());
@@ -102,7 +102,7 @@ fn look_ups_in_tables_and_programs_of_several_kernels_are_replayed_too() {
     hold_states(&q, &statement, &states, &others);
 }
 
-/// Replays are the proof that the processor makes, whatever another witness, of which there is no proof, has left.
+/// Replays equal the processor's proof, whatever another witness, which has no proof, has left.
 fn hold_states<S: Statement, W: Witness>(q: &AnyQueue, statement: &S, states: &W, others: &W) {
     let processor = runtime::cpu().unwrap();
     let alone = StatementProver::new(&processor, Protocol::V2_3, PcsConfig::default(), statement);

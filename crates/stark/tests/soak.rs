@@ -10,7 +10,7 @@ use crate::common::simulate;
 const PROOFS: u32 = 1000;
 const WARM: u32 = 10;
 
-/// What is in use: bytes of live buffers and the most that ever were, and what a device holds for them.
+/// The memory in use: bytes of live buffers, their peak, and the device's holdings.
 fn usage(q: &AnyQueue) -> [u64; 5] {
     q.finish().unwrap();
     let budget = q.budget();

@@ -1,4 +1,4 @@
-//! Statements about AIRs that ship: proofs byte for byte those of stwo, and changed ones refused.
+//! Statements about AIRs that ship: proofs byte-identical to stwo's, and changed ones refused.
 
 use std::{fs, path::PathBuf};
 
@@ -25,7 +25,7 @@ fn vectors() -> Vec<Vector> {
     serde_json::from_slice(&file("vectors.json")).unwrap()
 }
 
-/// Proves a statement, and checks that the verifier accepts the proof and knows the same preprocessed columns.
+/// Proves a statement; checks that the verifier accepts the proof and computes the same preprocessed root.
 fn proven<Q: StarkOps, S: stark::Statement>(
     q: &Q,
     config: PcsConfig,
@@ -43,7 +43,7 @@ fn proven<Q: StarkOps, S: stark::Statement>(
     proof
 }
 
-/// [`proven`], and from what the trace is made from as well.
+/// As [`proven`], and from the witness as well.
 fn proven_from<Q: StarkOps, S: stark::Statement>(
     q: &Q,
     config: PcsConfig,
@@ -124,7 +124,7 @@ fn false_statements_and_changed_proofs_are_refused() {
     changed.claimed_sums.pop();
     assert_eq!(check(&machine, &changed), Err(VerifyError::Claimed { expected: 2, got: 1 }));
 
-    // A trace of other steps satisfies every row, but not what is public.
+    // A trace of other steps satisfies every row, but not the public values.
     assert_eq!(prover.prove(&q, &other.trace()), Err(ProveError::Sums));
     let trace = machine.trace();
     assert_eq!(prover.prove(&q, &trace[1..]), Err(ProveError::Components { expected: 2, got: 1 }));

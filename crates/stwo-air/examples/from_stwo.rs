@@ -39,7 +39,7 @@ impl FrameworkEval for Fibonacci {
     }
 }
 
-/// What is proven: that many steps lead from `(0, 1, 1)` to `last`.
+/// The statement: a number of steps leads from `(0, 1, 1)` to `last`.
 struct Claim {
     air: FrameworkAir,
     last: [M31; 3],

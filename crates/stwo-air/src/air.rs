@@ -18,8 +18,9 @@ use crate::{
 
 /// An AIR of stwo's constraint framework, as an [`Air`].
 ///
-/// It is recorded once. Its constraints are those of the framework in the same order, those of look-ups among them; the challenges of
-/// look-ups are slots, and the claimed sum is that of the row. So it can be proven on every backend, verified, and put beside other AIRs.
+/// It is recorded once. Its constraints are the framework's in the same order, including the look-ups'; the
+/// challenges of look-ups are slots, and the claimed sum is the row's. So it can be proven on every backend,
+/// verified, and combined with other AIRs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameworkAir {
     log_rows: u32,
@@ -36,7 +37,9 @@ impl FrameworkAir {
         Ok(Self::record(eval, Tape::default())?.0)
     }
 
-    /// Records the AIR that `build` makes of look-up elements, which it draws from the channel: those of `relations`, in this order.
+    /// Records the AIR that `build` makes of look-up elements drawn from the channel.
+    ///
+    /// The elements are drawn for the relations in `relations`, in this order.
     ///
     /// In stwo the elements are values within the AIR. So `build` is called twice, with elements that differ: a constant that is `z` or a
     /// power of `alpha` is a challenge and gets the slot that its relation has for it, and what else changes between both calls is refused.
@@ -105,9 +108,10 @@ impl FrameworkAir {
 
     /// Records an AIR that has its look-up elements within it, as it is while its proof is made, and returns these.
     ///
-    /// Which constants of the secure field are challenges cannot be seen, so all of them are: each gets a slot of its own, in the order
-    /// in which the AIR first meets them, and its value is the element of that number. The recording is then the same for all proofs, and
-    /// only the elements differ. Constants of the base field, such as public values, are part of it; where they differ, so do recordings.
+    /// Challenges cannot be distinguished from other constants of the secure field, so all of these are
+    /// challenges: each gets a separate slot, in the order in which the AIR first uses them, and its value is
+    /// the element of that number. The recording is then the same for all proofs, and only the elements differ.
+    /// Constants of the base field, such as public values, are part of it; where they differ, so do recordings.
     ///
     /// ```
     /// use stwo::core::channel::Blake2sChannel;
@@ -160,7 +164,9 @@ impl FrameworkAir {
         &self.recording.preprocessed
     }
 
-    /// The places of the preprocessed columns that it reads among those of a statement, by slot: what a component is made with.
+    /// Returns the places of its preprocessed columns in a statement, by slot.
+    ///
+    /// A component is made with them.
     ///
     /// # Errors
     /// [`FrameworkError::Preprocessed`] for a column that is not there.
@@ -293,7 +299,7 @@ impl<R: Row> Values<R> {
     }
 }
 
-/// The next column of `tree` at these rows, of which a recording has at most [`MOST_OFFSETS`].
+/// The next column of `tree` at these rows. A recording has at most [`MOST_OFFSETS`] of them.
 fn mask<R: Row>(row: &mut R, tree: Tree, offsets: &[i32]) -> Vec<R::F> {
     macro_rules! of_length {
         ($($length:literal)*) => {

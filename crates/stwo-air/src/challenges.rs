@@ -9,8 +9,8 @@ use stwo::core::{
 
 /// A channel of stwo that look-up elements are drawn from while an AIR is recorded.
 ///
-/// It stands in for the channel of a proof. What is drawn from it looks random, and is kept, so that the recording can tell a challenge
-/// from a constant. Nothing that is mixed into it matters.
+/// It replaces the channel of a proof. The drawn values look random, and are kept, so that the recording can
+/// distinguish a challenge from a constant. Absorbed data has no effect.
 #[derive(Clone, Debug, Default)]
 pub struct Challenges {
     channel: Blake2sChannel,
@@ -19,7 +19,7 @@ pub struct Challenges {
 }
 
 impl Challenges {
-    /// A channel with challenges of its own for each `seed`.
+    /// A channel with separate challenges for each `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         let mut challenges = Self::default();
         challenges.channel.mix_u64(seed);

@@ -68,10 +68,10 @@ pub enum FrameworkError {
     Slots {
         /// The relation, counted from zero.
         relation: usize,
-        /// As many slots as there are.
+        /// The maximum number of slots.
         most: u32,
     },
-    /// Not as many challenges were drawn as the relations have, two for each.
+    /// The number of challenges drawn is not two for each relation.
     #[error("expected {expected} draws, two for each relation, got {got}")]
     Draws {
         /// Twice the number of relations.

@@ -16,7 +16,7 @@ const MOST: usize = 1 << 12;
 #[derive(Clone, Debug)]
 pub(crate) struct Free {
     pub(crate) op: FreeOp,
-    /// What it is while the challenges are those that were drawn for this recording.
+    /// Its value for the challenges that were drawn for this recording.
     pub(crate) value: QM31,
     /// Constants and operations that it is computed from.
     size: usize,

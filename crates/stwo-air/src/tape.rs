@@ -37,7 +37,7 @@ struct Inner {
     error: Option<FrameworkError>,
 }
 
-/// What a value depends on.
+/// The dependencies of a value.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reads {
     column: bool,
@@ -63,7 +63,7 @@ impl Tape {
         self.0.borrow().elements.is_some()
     }
 
-    /// A tape that knows these challenges of `relation`.
+    /// Registers these challenges of `relation` on the tape.
     pub(crate) fn add_relation(&self, relation: Relation, z: QM31, alpha: QM31) {
         let slots = &mut self.0.borrow_mut().slots;
         let last = relation.first().saturating_add(relation.slots());
@@ -189,7 +189,7 @@ impl Inner {
         first as u32
     }
 
-    /// What a value depends on.
+    /// Returns the dependencies of a value.
     fn reads(&self, value: u32) -> Reads {
         self.values.get(value as usize).copied().unwrap_or_default()
     }

@@ -161,7 +161,7 @@ impl Zero for Value<'_> {
     fn is_zero(&self) -> bool {
         match self {
             Self::Word(value) => value.is_zero(),
-            // Challenges that were drawn at random are no root of what is computed from them.
+            // Randomly drawn challenges are no root of a nonzero expression in them.
             Self::Free(free) => free.value == QM31::ZERO,
             Self::Node(tape, _) => {
                 tape.refuse(FrameworkError::Branch);

@@ -18,7 +18,7 @@ pub trait Visit {
     );
 }
 
-/// What a component claims: heights, and first addresses of segments.
+/// A claim of a component: heights, and first addresses of segments.
 fn claim<T: DeserializeOwned>(name: &str) -> T {
     let claim = json!({
         "log_size": LOG_ROWS,

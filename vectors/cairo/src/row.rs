@@ -5,7 +5,7 @@ use stwo_constraint_framework::{
     EvalAtRow, FrameworkEval, Relation, RelationEntry, preprocessed_columns::PreProcessedColumnId,
 };
 
-/// What the constraints of `eval` come to on a row.
+/// Returns the residuals of the constraints of `eval` on a row.
 pub(crate) fn residuals(eval: &impl FrameworkEval, columns: &[BaseField], row: u32) -> Vec<SecureField> {
     eval.evaluate(Row { columns: columns.iter(), row, residuals: Vec::new() }).residuals
 }

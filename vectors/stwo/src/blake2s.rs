@@ -90,7 +90,7 @@ fn power(log: u32) -> BaseField {
 /// Lower and upper halves.
 type Word<F> = [F; 2];
 
-/// What a row looks up in tables, until its constraints are stated.
+/// The look-ups of a row in tables, collected until its constraints are stated.
 struct Machine<E: EvalAtRow> {
     eval: E,
     xors: Vec<[E::F; 4]>,

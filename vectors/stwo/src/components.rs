@@ -23,7 +23,7 @@ pub enum Elements {
 }
 
 impl Elements {
-    /// Draws what a statement draws after its trace.
+    /// Draws the challenges of a statement that follow its trace.
     pub fn draw(statement: &Statement, channel: &mut impl Channel) -> Self {
         match statement {
             Statement::StateMachine { .. } | Statement::Steps { .. } | Statement::Plonk { .. } => {
@@ -109,7 +109,7 @@ pub fn components(statement: &Statement, elements: &Elements, sums: &[SecureFiel
     }
 }
 
-/// What the claimed sums of a statement must add up to, if it says so.
+/// Returns the required total of a statement's claimed sums, if it has one.
 pub fn public_sum(statement: &Statement, elements: &Elements) -> Option<SecureField> {
     fn fraction(relation: &impl Relation<BaseField, SecureField>, values: &[u32]) -> SecureField {
         let values: Vec<_> = values.iter().map(|&value| BaseField::from(value)).collect();

@@ -33,7 +33,7 @@ pub struct Fibonacci {
 }
 
 impl Fibonacci {
-    /// A trace of `2^log_rows` rows and so many columns, and twiddles.
+    /// A trace of `2^log_rows` rows and `columns` columns, and twiddles.
     pub fn new(log_rows: u32, columns: u32) -> Self {
         let config = PcsConfig::default();
         let largest = CanonicCoset::new(log_rows + 1 + config.fri_config.log_blowup_factor).circle_domain();

@@ -7,11 +7,11 @@ use super::statement::Statement;
 /// One line of the grid: a proof that is not kept, by its digest, with parameters in the form of `C`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint<C> {
-    /// What it proves.
+    /// The statement.
     pub statement: Statement,
-    /// What with.
+    /// The parameters.
     pub config: C,
-    /// What the words of its trace are made from, where they are not given by the statement.
+    /// The seed of the words of its trace, if they are not given by the statement.
     pub seed: u64,
     /// Bytes of the proof in postcard.
     pub bytes: usize,

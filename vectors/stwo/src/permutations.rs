@@ -29,7 +29,8 @@ pub struct Permutations {
     statement: Statement,
     log_rows: u32,
     trace: Trace,
-    /// What the permutations make. It is given, as stwo's own example keeps it from making the trace.
+    /// The outputs of the permutations. They are given because stwo's own example retains them from trace
+    /// generation.
     made: Vec<Column>,
     config: PcsConfig,
     twiddles: TwiddleTree<SimdBackend>,
@@ -83,7 +84,7 @@ impl Permutations {
         prove(&[&component], channel, scheme).expect("the trace satisfies the constraints")
     }
 
-    /// The interaction columns, which pair what a permutation takes with what it makes, and the claimed sum.
+    /// The interaction columns, which pair the inputs and outputs of a permutation, and the claimed sum.
     fn look_ups(&self, states: &Sixteen) -> (Trace, SecureField) {
         let _span = tracing::info_span!("Interaction columns").entered();
         let taken: [_; 16] = std::array::from_fn(|k| &self.trace[k].values.data);

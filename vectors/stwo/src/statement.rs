@@ -48,9 +48,9 @@ pub fn outputs(gates: u32) -> [u32; 2] {
 pub struct Vector<C> {
     /// The file of the proof, without its ending.
     pub name: String,
-    /// What it proves.
+    /// The statement.
     pub statement: Statement,
-    /// What with.
+    /// The parameters.
     pub config: C,
     /// Root of the preprocessed columns.
     pub preprocessed_root: [u8; 32],
@@ -59,7 +59,7 @@ pub struct Vector<C> {
 }
 
 impl Statement {
-    /// What enters the transcript between the preprocessed columns and the trace: the heights, then what is public.
+    /// The words absorbed before the root of the trace: the heights, then the public words.
     pub fn words(&self) -> Vec<u32> {
         let mut words = self.heights();
         match self {

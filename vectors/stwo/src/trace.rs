@@ -166,7 +166,7 @@ pub fn rows(statement: &Statement, seed: u64) -> Rows {
     Rows { preprocessed, trace }
 }
 
-/// The values of a circuit's wires, those of the rows after the last gate too, which add their own wire to itself.
+/// The values of a circuit's wires, including the rows after the last gate, which add their own wire to itself.
 pub fn wires(gates: u32, inputs: [u32; 2]) -> Vec<BaseField> {
     let mut values = inputs.map(BaseField::from).to_vec();
     for (adds, [a, b]) in (0..gates).map(gate) {

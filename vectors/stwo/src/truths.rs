@@ -6,7 +6,7 @@ use crate::{
     trace::{permutations, wires},
 };
 
-/// The circuit of so many gates.
+/// The circuit of `gates` gates.
 pub fn plonk(gates: u32, inputs: [u32; 2]) -> Statement {
     let values = wires(gates, inputs);
     Statement::Plonk { gates, inputs, outputs: outputs(gates).map(|wire| values[wire as usize].0) }

@@ -104,7 +104,7 @@ fn programs_make_the_rows_of_their_generators() {
         for number in 0..rows {
             let mut row = Scalars { inputs: &inputs, number, read: 0, written: Vec::new(), counted: Vec::new() };
             generator.generate(&mut row);
-            // What the masks say, in rows instead of stored positions.
+            // The values of the masks, in rows instead of stored positions.
             let mask = |mask: core_types::params::air::MaskAt| {
                 let at = (number as i64 + i64::from(mask.offset)).rem_euclid(rows as i64) as usize;
                 match mask.first as usize / rows {
@@ -134,7 +134,7 @@ fn generators_without_rows_or_columns_are_refused() {
     assert_eq!(refused, Err(RecordError::TooMany { what, most, got: most + 1 }));
 }
 
-/// As many columns as there may be, and one that is counted if the bits are not all.
+/// A generator with the maximum number of columns, and a counter if low bits are left out.
 struct Bits {
     from: u32,
     to: u32,

@@ -36,7 +36,7 @@ impl Numbers {
     }
 }
 
-/// Values with a bound on their degree, so that products stay within what is allowed.
+/// Values with a bound on their degree, so that products stay within the limit.
 type Pool<V> = Vec<(V, u32)>;
 
 const MOST_DEGREE: u32 = 9;

@@ -6,7 +6,7 @@ use core_types::{
 };
 use stark_air::{HostTrace, TraceError, check_trace};
 
-/// A counter that is multiplied by a challenge in columns of its own, one row late.
+/// A counter that is multiplied by a challenge in separate columns, one row late.
 struct Counter;
 
 impl Air for Counter {

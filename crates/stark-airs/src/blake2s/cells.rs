@@ -38,7 +38,7 @@ pub(super) trait Cells {
     fn zero(&mut self, value: Self::F);
 }
 
-/// A half in parts, from its lowest bits up, as many as there are.
+/// A half in up to three parts, from its lowest bits up.
 type Parts<F> = [F; 3];
 
 /// The sum of `terms`, two or three words, modulo 2^32. Its halves have to be shown to have 16 bits each.
@@ -88,7 +88,7 @@ const fn widths(turn: u32) -> &'static [u32] {
     }
 }
 
-/// The parts of a half. The lowest is what is left of it.
+/// Splits a half into parts. The lowest part is the remainder.
 fn split<C: Cells>(cells: &mut C, half: C::F, widths: &[u32]) -> Parts<C::F> {
     let mut parts = [half; 3];
     let mut from = 0;

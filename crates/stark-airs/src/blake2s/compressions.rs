@@ -20,7 +20,7 @@ const XORS: usize = 8 * 8;
 /// Columns of a row.
 pub(super) const COLUMNS: usize = 2 * (8 + 16 + 16) + 8 * 14;
 
-/// What the rows of a compression are told about their place: columns that belong to the statement.
+/// The position of a compression, in columns that belong to the statement.
 #[derive(Clone, Copy)]
 pub(super) struct Place<F> {
     /// The index of the block.

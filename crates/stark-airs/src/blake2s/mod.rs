@@ -40,11 +40,11 @@ use crate::{AirError, Columns, PreprocessedColumn, Statement, Visitor, columns::
 /// no number of false ones is zero.
 const MAX_LOG_BLOCKS: u32 = 20;
 
-/// There is a message of `2^log_blocks` whole blocks with this digest, and the prover knows it.
+/// Statement: the prover has a message of `2^log_blocks` whole blocks with this digest.
 ///
-/// The components are the compressions, their first eight rounds, their last two rounds, and tables for 8, 7, 5 and 4
-/// bits. The claimed sums add up to the fraction of the first chaining value less that of the digest: all else that is
-/// used is yielded.
+/// The components are the compressions, their first eight rounds, their last two rounds, and tables for 8, 7, 5
+/// and 4 bits. The claimed sums add up to the fraction of the first chaining value less the digest's: all other
+/// tuples used are yielded.
 ///
 /// From `2^8` blocks on, the preprocessed columns have fewer rows than the rounds. stwo 2.3 proves that with a lifting
 /// size alone: one that is the height of the largest tree.
@@ -99,7 +99,7 @@ impl Blake2s {
         Ok((Self { digest: Digest(digest), ..statement }, states))
     }
 
-    /// A statement about a message of so many blocks.
+    /// A statement about a message of `got` blocks.
     fn of_length(got: usize) -> Result<Self, AirError> {
         let expected = got.next_power_of_two();
         if got != expected {

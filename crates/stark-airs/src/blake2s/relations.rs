@@ -2,7 +2,8 @@
 
 use core_types::air::Relation;
 
-/// A number of bits, two numbers of so many bits, and their exclusive or: used where it is needed, yielded by tables.
+/// A number of bits, two numbers of that width, and their exclusive or.
+/// Rows use them, tables yield them.
 pub(super) const XORS: Relation = Relation::new(0, 4);
 
 /// A key and the 16 words of a state, as halves: used by the round that takes it, yielded by the one that makes it.

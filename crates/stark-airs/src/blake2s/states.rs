@@ -35,7 +35,7 @@ fn halves(words: &[u32]) -> impl Iterator<Item = M31> {
 }
 
 impl Blake2sStates {
-    /// What the trace of a message of `2^log_blocks` blocks is made from, and its digest.
+    /// Computes the source data of the trace of a message of `2^log_blocks` blocks, and its digest.
     pub(super) fn new(statement: Blake2s, blocks: &[[u32; 16]]) -> (Self, [u32; 8]) {
         let log_blocks = statement.log_blocks;
         let mut compressions = Table::new(log_blocks, 16 + 2 * HALVES);

@@ -6,7 +6,7 @@ use core_types::field::M31;
 
 use crate::{AirError, columns::checked_rows};
 
-/// What a gate makes of its two inputs.
+/// The operation of a gate on its two inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Their sum.
@@ -18,7 +18,7 @@ pub enum Op {
 /// A gate with two inputs and one output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gate {
-    /// What it does.
+    /// Its operation.
     pub op: Op,
     /// The wires that it reads.
     pub inputs: [u32; 2],
@@ -92,7 +92,7 @@ impl Circuit {
         Ok(self.values(inputs))
     }
 
-    /// The values of all wires for these inputs, as many as the circuit has.
+    /// Returns the values of all wires of the circuit for these inputs.
     pub(super) fn values(&self, inputs: &[M31]) -> Vec<M31> {
         let mut values = inputs.to_vec();
         for gate in &self.gates {
@@ -128,7 +128,9 @@ impl Circuit {
         self.gates.get(row as usize).is_none_or(|gate| gate.op == Op::Add)
     }
 
-    /// How often each wire is read, by rows and from outside, those of the rows after the last gate included.
+    /// Returns the number of reads of each wire, by rows and from outside.
+    ///
+    /// The rows after the last gate are included.
     pub(super) fn reads(&self) -> Vec<u32> {
         let rows = 1 << self.log_rows;
         let mut reads = vec![0; self.inputs as usize + rows as usize];

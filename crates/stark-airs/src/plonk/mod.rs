@@ -24,11 +24,11 @@ use crate::{
 
 /// A circuit has these outputs for these inputs.
 ///
-/// Rows are gates. The rows after the last gate are gates as well, each of which adds its own output to itself, so that
-/// it is zero. The preprocessed columns are the circuit: the wires that each gate reads and drives, and whether it
-/// adds. The claimed sum is that of all reads less that of all values that gates drive: the fractions of the inputs,
-/// each as often as it is read, less those of the outputs, which are read once more from outside. Each wire is driven
-/// by one row, so that all its reads agree.
+/// Rows are gates. Each row after the last gate is a gate that adds its own output to itself, so that it is
+/// zero. The preprocessed columns are the circuit: the wires that each gate reads and drives, and whether it
+/// adds. The claimed sum is the sum over all reads less the sum over all values that gates drive: the fractions
+/// of the inputs, with their numbers of reads, less the fractions of the outputs, which are read once more from
+/// outside. Each wire is driven by one row, so that all its reads agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plonk {
     circuit: Circuit,
@@ -98,13 +98,13 @@ impl Plonk {
         ]]
     }
 
-    /// What the [`trace`](Self::trace) is gathered from where it is proven.
+    /// Returns the wire values that the [`trace`](Self::trace) is gathered from on the device.
     #[must_use]
     pub fn wires(&self) -> PlonkWires {
         PlonkWires::new(self.values(), &self.circuit.reads())
     }
 
-    /// The values of all wires, those of the rows after the last gate too.
+    /// Returns the values of all wires, including the rows after the last gate.
     fn values(&self) -> Vec<M31> {
         let mut values = self.circuit.values(&self.inputs);
         values.resize(self.inputs.len() + (1 << self.circuit.log_rows()), M31::ZERO);

@@ -35,9 +35,10 @@ const STATES: Relation = Relation::new(0, WIDTH as u32);
 
 /// A permutation on each row.
 ///
-/// Constraints have at most degree three, so that an S-box takes two columns: the square `t = x^2` of its input and its
-/// output `t^2 x`. A row is the 16 words that the permutation takes, then `t` and the output of each S-box in the order
-/// of the rounds: 300 columns. What the permutation makes is linear in the last 32, and has no columns of its own.
+/// Constraints have at most degree three, so that an S-box takes two columns: the square `t = x^2` of its input
+/// and its output `t^2 x`. A row is the 16 input words of the permutation, then `t` and the output of each
+/// S-box in the order of the rounds: 300 columns. The output of the permutation is linear in the last 32, and
+/// has no separate columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Poseidon2 {
     log_rows: u32,
@@ -74,9 +75,9 @@ impl Air for Poseidon2 {
 
 /// The first state leads to the last by `2^log_rows` permutations.
 ///
-/// The claimed sum is the fraction of the first state less that of the last: all states between are taken as often as
-/// they are made. A trace could also hold a shorter chain and cycles beside it, but nobody knows a cycle of the
-/// permutation.
+/// The claimed sum is the fraction of the first state less the last state's: all states between are used and
+/// yielded equally often. A trace could also hold a shorter chain and separate cycles, but no cycle of the
+/// permutation is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Poseidon2Chain {
     air: Poseidon2,

@@ -8,7 +8,7 @@ use stark_airs::{Columns, Statement, Visitor};
 
 use crate::rows::{CheckedRow, DegreeRow, FractionRow, Table};
 
-/// What a statement makes of a trace.
+/// The result of checking a trace against a statement.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
     /// Constraints of all components on all rows.
@@ -111,12 +111,12 @@ pub(crate) fn challenges(statement: &impl Statement) -> Vec<QM31> {
     challenges
 }
 
-/// What the statement makes of `trace`.
+/// Checks `trace` against the statement.
 pub(crate) fn verdict(statement: &impl Statement, trace: &[Columns]) -> Verdict {
     partial_verdict(statement, trace, None)
 }
 
-/// What the statement makes of `trace`, or of one component's alone; then the sums of the others are zero.
+/// Checks `trace`, or only one component of it; then the sums of the others are zero.
 fn partial_verdict(statement: &impl Statement, trace: &[Columns], only: Option<usize>) -> Verdict {
     let (challenges, preprocessed) = (challenges(statement), statement.preprocessed_values());
     let named = statement.preprocessed();
@@ -136,8 +136,9 @@ pub(crate) fn holds(statement: &impl Statement, trace: &[Columns]) -> bool {
     verdict.broken == 0 && statement.sums_add_up(&challenges(statement), &verdict.claimed_sums)
 }
 
-/// Asserts that the trace satisfies the statement, with as many constraints on each row of each component as
-/// `constraints` says.
+/// Asserts that the trace satisfies the statement.
+///
+/// Component `i` has `constraints[i]` constraints on each row.
 pub(crate) fn assert_holds(statement: &impl Statement, trace: &[Columns], constraints: &[usize]) {
     let verdict = verdict(statement, trace);
     let expected: usize = statement.heights().iter().zip(constraints).map(|(&height, &count)| count << height).sum();

@@ -21,7 +21,7 @@ impl Table<'_> {
     }
 }
 
-/// A row whose fractions are wanted, as many sums of them as there are interaction columns.
+/// A row that collects fractions, one sum of them for each interaction column.
 pub(crate) struct FractionRow<'t> {
     pub(crate) table: &'t Table<'t>,
     pub(crate) row: u32,

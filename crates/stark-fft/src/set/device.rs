@@ -57,7 +57,7 @@ impl<Q: Queue, R: Representation> ColumnSet<Q, R> {
     /// The columns of `shape` that a buffer holds.
     ///
     /// # Errors
-    /// [`FftError::SetLength`] unless the buffer has as many elements as the shape.
+    /// [`FftError::SetLength`] unless the length of the buffer matches the shape.
     pub fn from_buf(shape: SetShape, buf: Q::Buf<M31>) -> Result<Self, FftError> {
         if buf.len() != shape.len() {
             return Err(FftError::SetLength { expected: shape.len(), got: buf.len() });
@@ -119,7 +119,7 @@ impl<Q: Queue, R: Representation> ColumnSet<Q, R> {
     /// The columns `range`, counted from the first of the biggest ones, cut where the size changes.
     ///
     /// # Errors
-    /// [`FftError::Backend`] with the columns if there are not so many.
+    /// [`FftError::Backend`] with the columns if the range exceeds their number.
     pub fn slice(&self, range: Range<usize>) -> Result<Vec<ColumnsRef<'_, Q, R>>, FftError> {
         let len = self.shape.count();
         if range.start > range.end || range.end > len {

@@ -17,7 +17,7 @@ impl<R: Representation> HostColumnSet<R> {
     /// The columns of `shape`.
     ///
     /// # Errors
-    /// [`FftError::SetLength`] unless there are as many elements as the shape has.
+    /// [`FftError::SetLength`] unless the number of elements matches the shape.
     pub fn new(shape: SetShape, elements: Vec<M31>) -> Result<Self, FftError> {
         if elements.len() != shape.len() {
             return Err(FftError::SetLength { expected: shape.len(), got: elements.len() });

@@ -18,7 +18,7 @@ impl<'a, Q: Queue + 'a, R: Representation> ColumnSetRef<'a, Q, R> {
     /// The columns of `shape` that a view of a buffer holds, one after the other.
     ///
     /// # Errors
-    /// [`FftError::SetLength`] unless the view has as many elements as the shape.
+    /// [`FftError::SetLength`] unless the length of the view matches the shape.
     pub fn new(shape: &'a SetShape, view: Ref<'a, Q, M31>) -> Result<Self, FftError> {
         check_len(shape, view.len())?;
         Ok(Self::of(shape, view))

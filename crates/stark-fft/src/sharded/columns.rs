@@ -52,7 +52,7 @@ impl<Q: Queue, R: Sharded> ShardedColumns<Q, R> {
 }
 
 impl<Q: Queue, R> ShardedColumns<Q, R> {
-    /// The columns that a buffer has as many elements of as it should.
+    /// Wraps a buffer whose length matches the shard and count.
     pub(super) fn labelled(shard: Shard, count: u32, buf: Q::Buf<M31>) -> Self {
         Self { buf, shard, count, representation: PhantomData }
     }

@@ -12,8 +12,10 @@ use core_types::{
 
 use crate::{CanonicDomain, FftError, Shard};
 
-/// The cross layers of one column on one rank: reads a run of each of the `G` blocks of a column, and writes as many runs for each
-/// copy. A register holds a word of each block; two more hold a factor and what is to be kept.
+/// The cross layers of one column on one rank.
+///
+/// They read a run of each of the `G` blocks of a column, and write `G` runs for each copy. A register holds a
+/// word of each block; two more hold a factor and a saved operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CrossLayers {
     log_run: u32,
@@ -87,14 +89,14 @@ impl CrossLayers {
         }
     }
 
-    /// Brings a constant to the register of factors.
+    /// Loads a constant into the factor register.
     fn constant(&mut self, constant: M31) {
         let number = self.constants.len() as u16; // copies are fewer than ranks, and each has fewer factors
         self.constants.push(constant);
         self.step(Opcode::Constant, self.ranks, number, 0);
     }
 
-    /// Writes a register to an output, of which there are less than 2^16.
+    /// Writes a register to an output; there are fewer than 2^16 outputs.
     fn write(&mut self, output: u32, block: u16) {
         self.step(Opcode::Out, output as u16, block, 0);
     }

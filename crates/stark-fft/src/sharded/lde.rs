@@ -19,10 +19,11 @@ use crate::{BitReversed, CanonicDomain, Coefficients, FftError, Shard, domain::c
 
 /// A checked batch shape for low-degree extension of columns that `G` ranks share, by `2^b`.
 ///
-/// Each rank has its [`Shard`] of the coefficients before and of the extended values after. Where there are more ranks than copies,
-/// `G > 2^b`, the upper layers run once for each copy, and an all-to-all for each of the `2^b` blocks of a rank brings it `2^b N/G^2`
-/// elements from each other one. Else each rank has whole copies, and gathers the `N/G` coefficients of each other rank, a column at a
-/// time. Memory beside the columns is `(2^b + 1) N/G` elements, or `N`.
+/// Each rank has its [`Shard`] of the coefficients before and of the extended values after. If there are more
+/// ranks than copies, `G > 2^b`, the upper layers run once for each copy, and an all-to-all for each of the
+/// `2^b` blocks of a rank delivers `2^b N/G^2` elements from each other rank. Otherwise each rank has whole
+/// copies, and gathers the `N/G` coefficients of each other rank, a column at a time. The workspace is `(2^b +
+/// 1) N/G` elements, or `N`.
 ///
 /// See [`ShardedCfftPlan`](super::ShardedCfftPlan) for the ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Transforms of columns of which each of several ranks has a part.
+//! Transforms of columns that are sharded among several ranks.
 
 mod columns;
 mod cross;

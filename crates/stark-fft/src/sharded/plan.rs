@@ -17,12 +17,15 @@ use core_types::{
 use super::{ShardTwiddles, ShardedColumns, check, cross::CrossLayers, or_end};
 use crate::{BitReversed, Coefficients, FftError, Shard, domain::column_count};
 
-/// A checked batch shape for transforms of columns that `G` ranks share, each on a queue of its own.
+/// A checked batch shape for transforms of columns shared by `G` ranks.
 ///
-/// The columns are too long for one device, or there are fewer of them than devices; else each device does better to transform columns
-/// of its own. A rank runs the lower layers on its [`Shard`] of the positions, and the upper `log2 G` on its runs of coefficients. In
-/// between one all-to-all for each column moves what is on another rank: each rank sends `N/G^2` elements to each other one. Memory
-/// beside the columns is that of a part of one.
+/// Each rank has a separate queue.
+///
+/// Use it if the columns are too long for one device, or if there are fewer columns than devices; otherwise it
+/// is faster for each device to transform whole columns. A rank runs the lower layers on its [`Shard`] of the
+/// positions, and the upper `log2 G` on its runs of coefficients. In between, one all-to-all for each column
+/// exchanges the elements of other ranks: each rank sends `N/G^2` elements to each other one. The workspace is
+/// one rank's part of one column.
 ///
 /// All ranks make the same calls. A rank whose device fails ends the others, each with an error that names it.
 ///
@@ -62,7 +65,7 @@ pub struct ShardedCfftPlan {
 }
 
 impl ShardedCfftPlan {
-    /// A plan for `columns` columns, of which this rank has `shard`.
+    /// Plans the transform of `columns` columns, for the rank that has `shard`.
     ///
     /// # Errors
     /// [`FftError::TooManyColumns`] if the whole batch exceeds the address space or 2^32 - 1 columns.
@@ -79,8 +82,9 @@ impl ShardedCfftPlan {
         4 * words
     }
 
-    /// Values at this rank's positions to its part of the coefficients, in place: those of the unique polynomials of the circle basis
-    /// through the values of all ranks.
+    /// Interpolates values at this rank's positions to its part of the coefficients, in place.
+    ///
+    /// The coefficients belong to the unique polynomials of the circle basis through the values of all ranks.
     ///
     /// # Errors
     /// [`FftError::Shape`], [`FftError::Shard`], [`FftError::Group`] or [`FftError::TwiddlesTooSmall`] before any device work;

@@ -7,8 +7,10 @@ use core_types::field::Twiddle;
 
 use crate::{FftError, Shard, TwiddleTree};
 
-/// Twiddle factors, and their inverses, of the layers that a rank runs on its own positions of a domain and of every smaller one:
-/// one for each rank of those of a [`TwiddleTree`].
+/// Twiddle factors, and their inverses, of the layers that a rank runs on its own positions.
+///
+/// They cover a domain and every smaller one, with `1/G` of the factors of a [`TwiddleTree`] for each of `G`
+/// ranks.
 pub struct ShardTwiddles<Q: CircleOps> {
     shard: Shard,
     forward: Q::Buf<Twiddle>,
@@ -16,7 +18,7 @@ pub struct ShardTwiddles<Q: CircleOps> {
 }
 
 impl<Q: CircleOps> ShardTwiddles<Q> {
-    /// The factors of a rank. While they are made, those of all ranks are in memory.
+    /// Computes the factors of a rank. Meanwhile all ranks' factors are in memory.
     ///
     /// # Errors
     /// [`FftError::Backend`] if memory is short or the device failed.
@@ -32,7 +34,7 @@ impl<Q: CircleOps> ShardTwiddles<Q> {
         self.shard
     }
 
-    /// The factors of a shard's layers in the order of a [`TwiddleTree`] of as many points as the shard has positions.
+    /// The factors of a shard's layers in the order of a [`TwiddleTree`] of the shard's number of positions.
     pub(super) fn forward(&self, shard: &Shard) -> Result<Ref<'_, Q, Twiddle>, FftError> {
         Ok(self.forward.slice(self.tail(shard)?)?)
     }

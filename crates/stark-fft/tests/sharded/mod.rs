@@ -1,4 +1,4 @@
-//! Transforms of columns that ranks share beside those of one device.
+//! Transforms of columns that ranks share, compared with transforms on one device.
 
 mod faults;
 mod transforms;
@@ -30,7 +30,7 @@ fn devices(checks: &str) -> Simulation {
 
 type Rank = Staged<Local>;
 
-/// Runs each rank of a group on a thread with a device of its own, and returns what they returned.
+/// Runs each rank of a group on a thread with a separate device, and returns the results.
 fn on_ranks<V: Send>(group: Vec<Rank>, choice: Choice, run: impl Fn(&AnyQueue, Rank) -> V + Sync) -> Vec<V> {
     let run = &run;
     test_process::scope(|scope| {

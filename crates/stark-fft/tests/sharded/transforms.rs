@@ -1,4 +1,4 @@
-//! Every part is that of the whole transform, and links carry what the plans say.
+//! Every part equals its part of the whole transform, and links carry the planned bytes.
 
 use backend_api::Ranks as _;
 use collective::Local;
@@ -25,7 +25,7 @@ fn whole(values: &HostColumns<BitReversed>, log_blowup: u32) -> (HostColumns<Coe
     (coefficients.download(&q).unwrap(), extended.download(&q).unwrap())
 }
 
-/// What a rank has of whole columns.
+/// Returns a rank's part of whole columns.
 fn part<R: Sharded>(shard: &Shard, host: &HostColumns<R>) -> Vec<M31> {
     let columns = (0..host.count()).map(|column| host.column(column).unwrap());
     columns.flat_map(|column| (0..shard.len()).map(|local| column[shard.place::<R>(local)])).collect()
@@ -36,7 +36,7 @@ fn exchanged(log_size: u32, count: u32, ranks: usize, copies: u64) -> u64 {
     if ranks == 1 { 0 } else { 4 * copies * u64::from(count) * (1 << log_size) / (ranks * ranks) as u64 }
 }
 
-/// Interpolates, extends and evaluates on ranks, and holds every part and the bytes to those of the whole.
+/// Interpolates, extends and evaluates on ranks, and compares every part and the bytes with the whole.
 fn hold(choice: Choice, log_size: u32, count: u32, log_ranks: u32, log_blowups: &[u32]) {
     let ranks = 1 << log_ranks;
     let values = columns::<BitReversed>(log_size, count);

@@ -33,7 +33,7 @@ impl Air for Used {
     }
 }
 
-/// A column, and beside it the same times a challenge.
+/// A column, and an interaction column that holds its rows times a challenge.
 struct Scaled;
 
 impl Air for Scaled {
@@ -58,7 +58,9 @@ fn coordinates(values: &[QM31]) -> Vec<Vec<M31>> {
     (0..4).map(|k| values.iter().map(|value| value.coordinates()[k]).collect()).collect()
 }
 
-/// The sum of 1 / (x - z) over all rows, and on each row the sum up to it, less as many means.
+/// Returns the sum of 1 / (x - z) over all rows, and its mean-shifted running sum.
+///
+/// Row `k` of the running sum is the sum up to it, minus the mean for each row summed.
 fn sums(xs: &[M31], z: QM31) -> (QM31, Vec<QM31>) {
     let place = |row: u32| stored_position(row, LOG_ROWS) as usize;
     let fractions: Vec<_> = (0..1 << LOG_ROWS).map(|row| (QM31::from(xs[place(row)]) - z).inverse().unwrap()).collect();
@@ -116,7 +118,7 @@ fn look_ups_of_the_host_are_those_of_the_device() {
         for seed in 0..5 {
             let (xs, others) = (column(seed), column(seed + 50));
             let expected = by_device(&q, &mut self::prover(&q, Residency::Full), &xs);
-            // What a proof of other rows claims stays with it.
+            // The claims of a proof of other rows do not leak into the next proof.
             assert_ne!(by_device(&q, &mut prover, &others).1, expected.1);
             prover.load(&q, &[&xs]).unwrap();
             let interact = |challenges: &[QM31]| Ok::<_, ProverError>(used(&xs, challenges));

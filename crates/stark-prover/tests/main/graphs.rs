@@ -14,7 +14,7 @@ use crate::{
 
 const STATEMENT: Statement = Statement::StateMachine { log_rows: 5, in_pairs: true };
 
-/// What a session does besides its trees.
+/// The transcript steps of a session besides its commitments.
 #[derive(Clone, Copy)]
 struct Way {
     words: [u32; 2],
@@ -61,7 +61,7 @@ fn other_words_and_wider_relations_make_another_graph() {
         for round in 0..4 {
             leave_others(&q, &mut second, &others, way);
             load(&q, &mut second, &traces);
-            // Whoever draws another relation says so.
+            // A caller that draws another relation passes another key.
             let said = [&way.words[..], &[way.relation.slots()]].concat();
             let proof = graph.submit(&mut second, &q, &said, |session| make(session, way)).unwrap();
             assert_eq!(proof.wait().unwrap().proof().unwrap(), expected, "{index}, round {round}");
@@ -71,7 +71,7 @@ fn other_words_and_wider_relations_make_another_graph() {
     }
     assert!(proofs[0] != proofs[1] && proofs[0] == proofs[3]);
 
-    // Memory that another session replaced is not that of the graph.
+    // Memory that another session replaced is not the graph's memory any more.
     let mut third = prover(&q, &STATEMENT, PcsConfig::default(), &traces).unwrap();
     let mut graph = ProofGraph::new();
     for round in 0..5 {
@@ -130,7 +130,7 @@ fn columns_of_the_host_are_no_part_of_a_graph() {
         session.submit()
     });
     assert_eq!(refused.map(drop), Err(ProverError::InGraph));
-    // What a session uploads takes the place of what was loaded, even if it is refused halfway.
+    // A session's upload replaces the loaded trace, even if it is refused halfway.
     let mut session = prover.begin(&q).unwrap();
     session.commit_preprocessed().unwrap();
     assert!(session.commit(&trace[1..]).is_err());

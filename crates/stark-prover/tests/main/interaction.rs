@@ -14,7 +14,7 @@ use stark_verifier::{Component as Checked, Inputs, Preprocessed, Verifier};
 
 use crate::vectors::simulated;
 
-/// A column, and beside it the same times a challenge.
+/// A column, and an interaction column that holds its rows times a challenge.
 struct Scaled;
 
 const CHALLENGE: Relation = Relation::new(0, 0);
@@ -107,7 +107,7 @@ fn interaction_columns_beside_those_of_look_ups_are_refused_and_the_host_can_mak
     let columns = scaled(&rows(), challenge);
     session.commit(&columns.each_ref().map(|column| &column[..])).unwrap();
     assert!(session.finish().is_ok());
-    // Those of another challenge break the constraint.
+    // Interaction columns made from another challenge break the constraint.
     let mut session = prover.begin(&q).unwrap();
     session.commit_preprocessed().unwrap();
     session.commit(&[&rows()]).unwrap();
@@ -117,13 +117,13 @@ fn interaction_columns_beside_those_of_look_ups_are_refused_and_the_host_can_mak
     assert_eq!(session.finish(), Err(ProverError::Constraints));
 }
 
-/// What the host makes of a challenge, saying so many elements that no other rows say.
+/// Computes an [`Interaction`] with `said` absorbed elements that are unique to these rows.
 fn interaction(rows: &[M31], challenge: QM31, said: usize) -> Interaction {
     let sum = rows.iter().fold(QM31::ZERO, |sum, &x| sum + challenge * QM31::from(x));
     Interaction { said: vec![sum; said], columns: scaled(rows, challenge).to_vec(), ..Interaction::default() }
 }
 
-/// A proof of `rows`, op by op, that says so many elements before it commits to interaction columns.
+/// Proves `rows` op by op, absorbing `said` elements before committing to interaction columns.
 fn single(q: &AnyQueue, rows: &[M31], said: usize) -> Proof {
     let mut prover = prover(q);
     let mut session = prover.begin(q).unwrap();
@@ -205,7 +205,7 @@ fn graphs_of_a_pair_are_made_anew_when_more_is_said_or_another_session_says_some
     }
     let rounds = |recorded: [u8; 9]| recorded.map(|recorded| recorded == 1).to_vec();
     assert_eq!(is_recorded, rounds([0, 1, 0, 0, 1, 1, 0, 1, 1]));
-    // A session by hand that says more takes the memory of what the pair says.
+    // A manual session that absorbs more elements replaces the memory of the pair's elements.
     let rows = rows_of(100);
     prover.load(&q, &[&rows]).unwrap();
     let mut session = begin(prover.begin(&q).unwrap()).unwrap();
@@ -234,7 +234,7 @@ fn graphs_of_a_pair_are_made_anew_when_more_is_said_or_another_session_says_some
     assert!(pair.is_recorded() && other.is_recorded());
 }
 
-/// A proof of `rows` that says a word first, with a pair of graphs, of which the word is the key.
+/// Proves `rows` with a pair of graphs, after absorbing a word that is also the key.
 fn saying(q: &AnyQueue, prover: &mut Prover<AnyQueue>, pair: &mut ProofGraphPair<AnyQueue>, word: u32) -> Proof {
     let rows = rows_of(word);
     prover.load(q, &[&rows]).unwrap();

@@ -61,7 +61,7 @@ fn prover_with<Q: StarkOps>(
     Prover::with_residency(q, Protocol::V2_3, config, &preprocessed, components(statement), residency)
 }
 
-/// Drives a session as the statement says.
+/// Drives a session through the steps of the statement.
 pub(crate) fn finish<Q: StarkOps>(
     q: &Q,
     prover: &mut Prover<Q>,

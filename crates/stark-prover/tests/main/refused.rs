@@ -1,4 +1,4 @@
-//! What is refused, by name, and that a prover proves after it refused.
+//! Refused inputs, by error, and that a prover can prove after a refusal.
 
 use backend_api::{BackendError, Budget, Queue as _};
 use core_types::{

@@ -7,8 +7,9 @@ use core_types::{
 use stark_prover::{Component, PcsConfig, Proof, Protocol, Prover, ProverError};
 use stark_verifier::{Component as Checked, Inputs, Preprocessed, Verifier};
 
-/// On each row, uses and yields a pair, in a relation between up to `size` values, and says in another relation, between none, that
-/// nothing is used and yielded.
+/// An AIR that uses and yields a pair on each row, in a relation between up to `size` values.
+///
+/// In another relation, between no values, it uses and yields nothing.
 struct Entries {
     size: u32,
 }
@@ -38,7 +39,9 @@ impl Air for Entries {
     }
 }
 
-/// The proof with relations of these widths, which is that of any other width; the verifier accepts it.
+/// Returns the proof with relations of these widths, which the verifier accepts.
+///
+/// The proof is the same for every width.
 fn proof(size: u32) -> Proof {
     let q = runtime::cpu().unwrap();
     let (air, config) = (Entries { size }, PcsConfig::default());

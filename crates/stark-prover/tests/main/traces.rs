@@ -1,4 +1,4 @@
-//! The traces of the vectors: those of `vectors/stwo`, from the same words.
+//! The traces of the vectors: equal to the traces of `vectors/stwo`, from the same words.
 
 use core_types::field::{M31, P};
 use stark_fft::{BitReversed, CanonicDomain, HostColumns, RowOrder};
@@ -25,7 +25,7 @@ impl Words {
     }
 }
 
-/// Columns in stored order: those of the statement, and those of the trace, component by component.
+/// Columns in stored order: preprocessed columns, and the trace, component by component.
 pub(crate) struct Traces {
     pub(crate) preprocessed: Vec<Vec<M31>>,
     pub(crate) trace: Vec<Vec<M31>>,

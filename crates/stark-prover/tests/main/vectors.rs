@@ -1,4 +1,4 @@
-//! Proofs are byte for byte those of stwo.
+//! Proofs are byte-identical to stwo's.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -16,8 +16,9 @@ fn file(name: &str) -> Vec<u8> {
     fs::read(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data/stark").join(name)).unwrap()
 }
 
-/// The vectors whose AIRs are those of the verifier's tests, each with its place in the list; the others ship, and are held to by
-/// the crate that proves whole statements.
+/// The vectors whose AIRs are test AIRs of the verifier, each with its index in the list.
+///
+/// The AIRs of the other vectors ship; the crate that proves whole statements tests them.
 fn vectors() -> Vec<(u64, Vector)> {
     let all: Vec<Vector> = serde_json::from_slice(&file("vectors.json")).unwrap();
     let own = |(_, vector): &(u64, Vector)| {
@@ -36,7 +37,9 @@ pub(crate) fn simulated() -> AnyQueue {
     runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(Choice::Sim)).unwrap().0
 }
 
-/// Proves what a vector proves, from the traces that its program tries one after the other. Whether it can be cut into such blocks.
+/// Proves a vector's statement, from the traces that its program tries one after the other.
+///
+/// Returns whether the statement can be cut into these blocks.
 fn check<Q: StarkOps>(q: &Q, seed: u64, vector: &Vector, residency: Residency) -> bool {
     let expected = file(&format!("{}.bin", vector.name));
     let theirs: Proof = postcard::from_bytes(&expected).unwrap();
@@ -61,7 +64,7 @@ fn check<Q: StarkOps>(q: &Q, seed: u64, vector: &Vector, residency: Residency) -
     false
 }
 
-/// Blocks of a vector: so many times the least.
+/// Returns the blocks of a vector: `times` the minimum.
 fn blocks(vector: &Vector, times: u32) -> Residency {
     Residency::Blocks(times << vector.config.fri_config.log_blowup_factor)
 }

@@ -1,4 +1,4 @@
-//! Constraints, look-ups and neighbouring rows are those of stwo's constraint framework, at random values.
+//! Constraints, look-ups and neighbouring rows match stwo's constraint framework, at random values.
 
 use core_types::{
     air::{Air, LogUp, Relation, Row, Tree, lifted, neighbour},
@@ -121,7 +121,7 @@ impl<A: Air> PointAir for A {
 /// The components of a statement, with the preprocessed columns of each.
 type Airs<'a> = Vec<(&'a dyn PointAir, Vec<usize>)>;
 
-/// What a component of stwo makes of random values, compared with what an AIR makes of the same.
+/// Evaluates a stwo component and an AIR on the same random values, and compares.
 struct Compare<'a> {
     airs: Airs<'a>,
     channel: Blake2sChannel,
@@ -321,7 +321,7 @@ fn compare_relation<const N: usize>() {
         let terms = values.iter().zip(powers).map(|(&value, power)| power.scale(M31::from_u32(value)));
         assert_eq!(ours(combined), terms.fold(-challenges[0], |sum, term| sum + term), "{len} of {N} values");
     }
-    // What is drawn next is the same too.
+    // The next draw is the same too.
     assert_eq!(ours(theirs.draw_secure_felt()), ours_channel.draw_felt());
 }
 

@@ -29,7 +29,7 @@ const TAMPERED: &[&str] = &[
     "plonk-1",
 ];
 
-/// With so many columns that one change in some must do.
+/// Vectors with too many columns to test every change, and the step between tested changes.
 const TAMPERED_IN_PARTS: &[(&str, usize)] = &[("poseidon2-0", 7), ("blake2s-0", 197)];
 
 /// Changes that stwo's verifier does not notice: it takes the first roots and the last, and does not look at what opens a tree
@@ -161,7 +161,7 @@ fn claimed_lengths_allocate_nothing() {
     }
 }
 
-/// What a change leads to.
+/// Returns the error that a change leads to.
 fn refusal(name: &str, change: impl FnOnce(&mut Proof)) -> VerificationError {
     let vector = vector(name);
     let mut proof = proof(&vector);
@@ -266,7 +266,7 @@ fn parameters_without_proofs_are_refused() {
     assert_eq!(refused(&|c| c.fri_config.fold_step = 8), StatementError::Folds { log_degree: 7 });
 }
 
-/// Two columns, with a bound that says that they need twice the quotient that they do.
+/// Two columns, with a degree bound that implies twice the necessary quotient.
 struct HighDegree;
 
 impl Air for HighDegree {
@@ -284,7 +284,7 @@ impl Air for HighDegree {
     }
 }
 
-/// A column of a tree far beyond those of a proof.
+/// A column of a tree far beyond the trees of a proof.
 struct FarTree(u32);
 
 impl Air for FarTree {

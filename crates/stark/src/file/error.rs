@@ -14,7 +14,7 @@ pub enum FileError {
     /// The bytes are no file of a proof.
     #[error("not a file of a proof, as `trefoil stark prove` writes it: {reason}")]
     Encoding {
-        /// What the reader of the format found. It may repeat what is in the file.
+        /// The error of the format's reader. It may repeat text from the file.
         reason: String,
     },
     /// The file is longer than any that is written or read.
@@ -30,7 +30,7 @@ pub enum FileError {
     Format {
         /// The format that is read.
         expected: &'static str,
-        /// What the file says.
+        /// The format in the file.
         got: String,
     },
     /// The file is of another version, or its proof of another release of stwo.
@@ -38,7 +38,7 @@ pub enum FileError {
     Version {
         /// The version that is read, and the release.
         expected: (u32, &'static str),
-        /// What the file says.
+        /// The version in the file, and its stwo release.
         got: (u32, String),
     },
     /// There is no such statement.
@@ -65,13 +65,13 @@ pub enum FileError {
     Security {
         /// The least bits that are accepted.
         expected: u32,
-        /// Those of the proof's parameters.
+        /// The bits of the proof's parameters.
         got: u32,
     },
     /// The proof does not show the statement.
     #[error("the proof does not show the statement")]
     Proof(#[from] VerifyError),
-    /// The preprocessed columns are not those of the statement.
+    /// The preprocessed columns differ from the statement's.
     #[error("expected preprocessed columns with root {expected}, got {got}")]
     Root {
         /// The root that they have.

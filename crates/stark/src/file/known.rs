@@ -25,7 +25,7 @@ pub enum KnownStatement {
         /// The state that they begin with.
         first: [M31; 2],
     },
-    /// What the [sample circuit](Circuit::sample) of so many gates makes of its inputs.
+    /// A run of the [sample circuit](Circuit::sample) with `gates` gates on its inputs.
     Plonk {
         /// Gates.
         gates: u32,
@@ -52,9 +52,9 @@ pub enum KnownStatement {
     },
 }
 
-/// What is done with a statement, whatever it is.
+/// A computation that is generic over the statement.
 pub trait UseStatement {
-    /// What comes of it.
+    /// The result.
     type Out;
 
     /// Does it.

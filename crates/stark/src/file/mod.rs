@@ -1,4 +1,4 @@
-//! Files of proofs: what is proven, and the proof.
+//! Proof files: a statement and its proof.
 
 mod encoding;
 mod error;
@@ -28,9 +28,9 @@ pub const MIN_SECURITY_BITS: u32 = 96;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct ProofFile {
-    /// What is said to be proven.
+    /// The statement that the file claims to prove.
     pub statement: KnownStatement,
-    /// What shows it.
+    /// The proof of the statement.
     pub proof: StatementProof,
 }
 

@@ -7,7 +7,7 @@ use stark_verifier::Proof;
 use super::{FileError, KnownStatement, ProofFile};
 use crate::StatementProof;
 
-/// What the file is, for those who find one.
+/// The file format's name, readable by anyone who finds a file.
 const FORMAT: &str = "trefoil-stark-proof";
 const VERSION: u32 = 1;
 /// The release of stwo whose transcript and trees the proof has.

@@ -1,4 +1,4 @@
-//! What ranks send each other is what the sizes of a proof say.
+//! The bytes that ranks send each other match the sizes of a proof.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -10,7 +10,7 @@ use stark_airs::{Circuit, Plonk, Poseidon2Chain, StateMachine};
 
 use crate::devices::{on_ranks, wide};
 
-/// What a rank takes of `count` things, which need not be as many for each.
+/// The share of a rank in `count` items; shares need not be equal.
 const fn share(count: usize, [rank, ranks]: [usize; 2]) -> usize {
     (rank + 1) * count / ranks - rank * count / ranks
 }
@@ -32,7 +32,9 @@ struct Run {
 }
 
 impl Run {
-    /// Rounds in which dealt columns are exchanged: in each, as many that follow each other for every rank, of 2^20 words at most.
+    /// The rounds in which partitioned columns are exchanged.
+    ///
+    /// Each round has consecutive columns, an equal number for every rank, of at most 2^20 words each.
     fn rounds(&self, log_rows: u32, ranks: usize) -> impl Iterator<Item = &[usize]> {
         let most = ((1 << 20) >> (log_rows - self.halvings)).max(1);
         self.reads.chunks(most * ranks)
@@ -46,10 +48,10 @@ impl Run {
     }
 }
 
-/// The columns of a tree. Some of them have the greatest height, and each height is that of a component.
+/// The columns of a tree. Some have the greatest height; each height is the height of a component.
 type Tree = Vec<Run>;
 
-/// What a proof is of.
+/// The sizes of a statement.
 #[derive(Debug)]
 pub(crate) struct Sizes {
     /// The preprocessed tree, which is exchanged as provers are made.
@@ -59,19 +61,19 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// Those of components of one height, with how many rows each column of each tree is read at.
+    /// The sizes of components of one height, with the number of rows that each column of each tree is read at.
     fn of_one_height(preprocessed: &[usize], trace: &[&[usize]]) -> Self {
         let tree = |reads: &[usize]| vec![Run { halvings: 0, reads: reads.to_vec() }];
         let preprocessed = if preprocessed.is_empty() { Vec::new() } else { tree(preprocessed) };
         Self { preprocessed, trace: trace.iter().map(|reads| tree(reads)).collect() }
     }
 
-    /// Those of a wide Fibonacci trace of so many columns.
+    /// The sizes of a wide Fibonacci trace of `columns` columns.
     pub(crate) fn wide(columns: usize) -> Self {
         Self::of_one_height(&[], &[&vec![1; columns]])
     }
 
-    /// Those of a state machine: two columns for each of two components, and the four of one running sum.
+    /// The sizes of a state machine: two columns for each of two components, and the four of one running sum.
     fn state_machine([n, m]: [u32; 2]) -> Self {
         // Columns of one height are one run.
         let tree = |reads: &[usize]| match n.abs_diff(m) {
@@ -81,12 +83,12 @@ impl Sizes {
         Self { preprocessed: Vec::new(), trace: vec![tree(&[1; 2]), tree(&[2; 4])] }
     }
 
-    /// Those of a circuit: what it is, the values of its wires, and sums of two fractions and of all three.
+    /// The sizes of a circuit: its gates, the values of its wires, and sums of two fractions and of all three.
     fn plonk() -> Self {
         Self::of_one_height(&[1; 4], &[&[1; 4], &[1, 1, 1, 1, 2, 2, 2, 2]])
     }
 
-    /// Those of a chain of permutations: a row for each, and the running sum of two fractions.
+    /// The sizes of a chain of permutations: a row for each, and the running sum of two fractions.
     fn poseidon2() -> Self {
         Self::of_one_height(&[], &[&[1; 300], &[2; 4]])
     }
@@ -113,14 +115,15 @@ impl Sizes {
     }
 }
 
-/// How a proof is cut into what ranks do, and the bytes of what a rank brings each other one of it.
+/// The partition of a proof into the work of ranks, and the bytes that a rank sends each other rank.
 struct Cut {
     config: PcsConfig,
     log_rows: u32,
     /// A rank, and how many there are.
     ranks: [usize; 2],
     log_blocks: u32,
-    /// Whether each rank has the coefficients of its own columns alone, and one block in each copy of the trace.
+    /// Whether columns are partitioned: each rank has its own columns' coefficients, and one block per copy of
+    /// the trace.
     is_dealt: bool,
 }
 
@@ -152,8 +155,11 @@ impl Cut {
         share(blocks, self.ranks) << (self.log_size() - halvings - self.log_blocks)
     }
 
-    /// The values of dealt columns on the blocks of the other rank, of as many for each rank in a round: none but the last is filled up, and
-    /// that to the next multiple of the ranks. Or the coefficients of a rank's share.
+    /// Bytes of the partitioned columns' values on the blocks of another rank, or of the coefficients of a
+    /// rank's share.
+    ///
+    /// All ranks have an equal number of columns in a round; the last round is padded to a multiple of the
+    /// number of ranks.
     fn columns(&self, run: &Run) -> usize {
         if !self.is_dealt {
             return (4 * share(run.reads.len(), self.ranks)) << (self.log_rows - run.halvings);
@@ -162,7 +168,7 @@ impl Cut {
         4 * widths.sum::<usize>() * self.positions(run.halvings, 1 << self.log_blowup())
     }
 
-    /// Dealt columns that are read at other rows, on twice as many positions as there are rows.
+    /// Partitioned columns that are read at other rows, on twice the number of rows.
     fn neighbours(&self, run: &Run) -> usize {
         let columns = run.reads.iter().filter(|reads| **reads > 1).count();
         if self.is_dealt { 4 * columns * self.positions(run.halvings, 2) } else { 0 }
@@ -183,14 +189,16 @@ impl Cut {
         16 * self.positions(halvings, 2)
     }
 
-    /// Numerators of a height whose columns are read at so many rows: for each row, and for columns that are read at two, at the point
-    /// that says that they repeat themselves, which is a point of its own for all but the greatest height.
+    /// Numerators of a height whose columns are read at `reads` rows.
+    ///
+    /// There is one for each row. Columns that are read at two rows add one at the periodicity point, which is
+    /// a separate point for all but the greatest height.
     const fn numerators(&self, halvings: u32, reads: usize) -> usize {
         let batches = if reads == 2 && halvings > 0 { 3 } else { reads };
         16 * batches * self.positions(halvings, 1)
     }
 
-    /// The lowest level that is kept of each layer that is cut into as many parts as there are ranks.
+    /// The lowest stored level of each layer that has one part per rank.
     fn layers(&self) -> usize {
         let smallest = self.config.fri_config.log_last_layer_degree_bound + self.log_blowup() + 1;
         let layers = (smallest..=self.log_size()).filter(|&log_layer| {
@@ -205,8 +213,8 @@ impl Cut {
         if self.is_dealt { 1 << self.log_blowup() } else { 1 }
     }
 
-    /// Words of a tree that open a query, of which so many levels are not kept: a column of fewer rows has fewer values below them, but
-    /// two at least.
+    /// Words of a tree that open a query, with `trimmed` bottom levels not stored: a column of fewer rows has
+    /// fewer values below them, but at least two.
     fn words(tree: &Tree, trimmed: u32) -> usize {
         let of_run = |run: &Run| match trimmed {
             0 => run.reads.len(),
@@ -215,8 +223,8 @@ impl Cut {
         tree.iter().map(of_run).sum()
     }
 
-    /// Values around the queries in each block, and what opens each query in each part of a tree: of as many levels as take the least
-    /// memory, four at least in every block.
+    /// Values around the queries in each block, and the authentication paths of each query in each part of a
+    /// tree. The number of levels minimizes memory, with at least four in every block.
     fn opened(&self, tree: &Tree) -> usize {
         if tree.is_empty() {
             return 0;
@@ -232,7 +240,7 @@ impl Cut {
     }
 }
 
-/// Bytes that each rank sends to each for a proof, without what the making of the provers takes.
+/// Returns the bytes that each rank sends to each other for a proof, without the setup of the provers.
 fn sent<S: Statement + Sync>(config: PcsConfig, statement: &S, trace: &[Columns], ranks: usize) -> Vec<Vec<u64>> {
     on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
         let rank = Arc::new(rank);

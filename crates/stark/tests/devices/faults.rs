@@ -68,8 +68,9 @@ fn whatever_exchange_fails_on_a_rank_all_end_with_its_name() {
     }
 }
 
-/// Makes a proof on simulated devices while a rule is in force, and says how often each call was made for it. Another group makes it
-/// `again` then, where no device is lost.
+/// Makes a proof on simulated devices under a fault rule, and returns the number of times each call was made.
+///
+/// If `again` is set and no device is lost, another group then makes the proof.
 fn prove(
     config: PcsConfig,
     ranks: usize,
@@ -254,7 +255,7 @@ fn a_rank_that_stalls_ends_all() {
 #[test]
 fn ranks_with_other_statements_or_parameters_end_with_a_name() {
     let small = wide(4, 6).0;
-    // As many columns and heights, and another first challenge.
+    // Equal columns and heights, but another first challenge.
     for (other, config_of_1) in [(wide(5, 6).0, PcsConfig::default()), (small, configs()[1])] {
         let made = on_ranks(Local::group(4), Choice::Cpu, |q, rank| {
             let (air, config) = if rank.rank() == 1 { (&other, config_of_1) } else { (&small, PcsConfig::default()) };

@@ -32,7 +32,7 @@ impl Air for Used {
     }
 }
 
-/// Columns, and beside the first the same times a challenge.
+/// Columns, and an interaction column that holds the rows of the first times a challenge.
 struct Scaled;
 
 impl Air for Scaled {
@@ -53,7 +53,9 @@ fn rows(seed: u32) -> Vec<M31> {
     (0..64).map(|row| M31::from_u32(row * row + seed)).collect()
 }
 
-/// The sum of 1 / (x - z) over all rows, and on each row the sum up to it, less as many means.
+/// Returns the sum of 1 / (x - z) over all rows, and its mean-shifted running sum.
+///
+/// Row `k` of the running sum is the sum up to it, minus the mean for each row summed.
 fn running_sum(rows: &[M31], z: QM31) -> (QM31, Vec<QM31>) {
     let place = |row: u32| stored_position(row, LOG_ROWS) as usize;
     let fraction = |row: u32| (QM31::from(rows[place(row)]) - z).inverse().unwrap();

@@ -1,4 +1,4 @@
-//! A proof that several devices make together is that of one.
+//! A proof made by several devices together is identical to the proof of one.
 
 mod bytes;
 mod faults;
@@ -38,7 +38,7 @@ fn wide(log_rows: u32, columns: u32) -> (WideFibonacci, Vec<Columns>) {
 
 type Rank = Staged<Local>;
 
-/// Runs each rank of a group on a thread with a device of its own, and returns what they returned.
+/// Runs each rank of a group on a thread with a separate device, and returns the results.
 fn on_ranks<V: Send>(group: Vec<Rank>, choice: Choice, run: impl Fn(&AnyQueue, Rank) -> V + Sync) -> Vec<V> {
     let run = &run;
     test_process::scope(|scope| {

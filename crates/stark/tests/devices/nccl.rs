@@ -72,7 +72,7 @@ fn devices_that_use_nccl_make_the_proof_of_one() {
     }
 }
 
-/// What NCCL moved over each link is what the sizes of a proof say.
+/// The bytes that NCCL moves over each link match the sizes of a proof.
 #[test]
 fn nccl_moves_what_the_sizes_of_a_proof_say() {
     let (log_rows, columns, devices) = (6, 24, 4);
@@ -129,7 +129,7 @@ fn refuse_calls_of_nccl(config: PcsConfig, refused: &[&'static str]) {
         let session = simulate("devices=2");
         let queues = queues(2);
         let made = on_ranks(&queues, |q, rank| {
-            // The group is made: what is refused is refused during the proof.
+            // The group is complete, so the refusals happen during the proof.
             rank.barrier(q).unwrap();
             if let Some(rule) = rule
                 && rank.rank() == 0
@@ -169,7 +169,7 @@ fn refuse_calls_of_nccl(config: PcsConfig, refused: &[&'static str]) {
     }
 }
 
-/// A device that is lost during a proof ends the other, which may be waiting for what NCCL never brings.
+/// A device that is lost during a proof ends the other, which may be waiting for data that NCCL never delivers.
 #[test]
 fn a_device_that_is_lost_ends_all() {
     let (config, (air, trace)) = (PcsConfig::default(), wide(4, 6));

@@ -104,7 +104,8 @@ fn whichever_links_there_are_the_proof_is_the_same() {
     }
 }
 
-/// The links of the driver carry what the sizes of a proof say: all that was read of other devices was what they brought.
+/// The driver's links carry the bytes expected from the sizes of a proof: every read of another device is an
+/// exchange.
 #[test]
 fn the_driver_copies_what_the_sizes_of_a_proof_say() {
     for (log_blowup, log_rows, columns, devices) in [(2, 6, 8, 2), (1, 6, 24, 4)] {

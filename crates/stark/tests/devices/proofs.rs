@@ -1,4 +1,4 @@
-//! Proofs over several ranks are those of one.
+//! Proofs over several ranks are identical to proofs of one.
 
 use backend_api::{BackendError, Counted as _, Queue as _, Ranks as _};
 use collective::Local;
@@ -63,7 +63,7 @@ fn ranks_that_keep_the_root_of_their_part_of_a_tree_alone_make_the_proof_of_one(
 
 #[test]
 fn as_many_ranks_as_copies_keep_the_coefficients_of_their_own_columns_alone() {
-    // What a rank has of the coefficients of 37 columns, and of the eight of the composition polynomial.
+    // A rank's words of the coefficients of 37 columns, plus the eight of the composition polynomial.
     let words = |columns: u64| 4 * ((columns + 8) << 9);
     let (air, trace) = wide(9, 37);
     for (log_blowup, ranks, columns) in

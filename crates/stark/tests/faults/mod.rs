@@ -34,7 +34,7 @@ fn with_residency<'s>(q: &AnyQueue, machine: &'s StateMachine, residency: Reside
     StatementProver::with_residency(q, Protocol::V2_3, PcsConfig::default(), machine, residency)
 }
 
-/// What the device refused.
+/// The error of the device.
 fn refusal(error: &ProveError) -> &BackendError {
     match error {
         ProveError::Prover(ProverError::Backend(refusal)) => refusal,
@@ -61,9 +61,9 @@ fn turns_but_of_contexts(call: &str, count: u64) -> impl Iterator<Item = (i32, u
 enum Way {
     OpByOp,
     Witness,
-    /// After so many proofs with the same graph.
+    /// After this number of proofs with the same graph.
     Graph(usize),
-    /// As that, from the witness.
+    /// As [`Graph`](Self::Graph), from the witness.
     WitnessGraph(usize),
 }
 
@@ -127,7 +127,8 @@ impl<'a> Proving<'a> {
     /// A proof while `rule` is in force, and the graph that it was made with.
     fn prove_under(&mut self, way: Way, rule: &str) -> (Proven, ProofGraph<AnyQueue>) {
         let mut graph = self.graph_after(way);
-        // Of another trace there is no proof, and it leaves other answers: those of a proof before pass for none.
+        // Another trace has no proof, and leaves other answers, so that answers of an earlier proof cannot
+        // pass.
         let other = StateMachine::new([2, 3], [1, 3].map(M31::from_u32)).unwrap();
         assert_eq!(self.prover.prove(&self.device.q, &other.trace()), Err(ProveError::Sums));
         self.q().finish().unwrap();
@@ -165,12 +166,13 @@ impl<'a> Device<'a> {
         (session.reports().len(), ends)
     }
 
-    /// Ends it after `call` was refused in [turns], of so many.
+    /// Ends it after `call` was refused in [turns], of `count`.
     fn end(self, call: &str, count: u64) {
         let Self { session, q, before } = self;
         drop(q);
         let (reports, ends) = (session.reports().split_off(before.0), Self::seen(session).1);
-        // Memory that a copy may still use, since nothing says that it is done, is never given back, and keeps its context.
+        // Memory that a copy may still use is never freed, since its completion is not reported, and keeps its
+        // context.
         if call == "cuStreamSynchronize" && ends == before.1 {
             return;
         }
@@ -182,7 +184,7 @@ impl<'a> Device<'a> {
     }
 }
 
-/// Whether `error` is what a driver's `code` means.
+/// Whether `error` matches a driver's `code`.
 fn is_refusal(error: &ProveError, code: i32) -> bool {
     match refusal(error) {
         BackendError::OutOfMemory { .. } => code == 2,
@@ -387,7 +389,7 @@ fn the_processor_refuses_what_a_budget_does_not_hold_and_goes_on_when_it_does() 
     assert!(refusals >= 5, "{refusals}");
 }
 
-/// How many bytes more a budget would have to have for what it refused.
+/// The bytes that the budget lacks for the refused allocation.
 fn missing(error: &ProveError) -> u64 {
     match refusal(error) {
         BackendError::BudgetExceeded { need_bytes, free_bytes, .. } => need_bytes - free_bytes,

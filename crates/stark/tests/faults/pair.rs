@@ -16,7 +16,7 @@ use crate::{
 
 const CHALLENGE: Relation = Relation::new(0, 0);
 
-/// A column, and beside it the same times a challenge.
+/// A column, and an interaction column that holds its rows times a challenge.
 struct Scaled;
 
 impl Air for Scaled {
@@ -32,14 +32,15 @@ impl Air for Scaled {
     }
 }
 
-/// Traces, each with what is said of it: another one in each proof, so that nothing of one passes for another's.
+/// Traces, each with its number of absorbed elements: a different one per proof, so that no answers are
+/// confused.
 #[derive(Clone, Copy)]
 struct Trace {
     seed: u32,
     said: usize,
 }
 
-/// Those of proofs that are made before one is refused something, that one, and one after it.
+/// The traces before a refusal, during it, and after it.
 const BEFORE: Trace = Trace { seed: 3, said: 1 };
 const REFUSED: Trace = Trace { seed: 40, said: 1 };
 const AFTER: Trace = Trace { seed: 500, said: 1 };
@@ -100,12 +101,14 @@ fn whatever_call_is_refused_a_pair_that_says_more_than_before_makes_the_right_pr
     refuse_each_call(Trace { said: 3, ..REFUSED }, [80, 40, 40]);
 }
 
-/// Refuses each call in turn of proofs of `trace`, after none to two of another one; as many are typed errors at least.
+/// Refuses each call in turn of proofs of `trace`, after none to two of another trace.
+///
+/// At least `least` refusals are typed errors.
 fn refuse_each_call(trace: Trace, least: [u64; 3]) {
     let [before, expected, after] = [BEFORE, trace, AFTER].map(expected);
     let session = simulate("");
     for (proofs_before, least) in least.into_iter().enumerate() {
-        // What is said takes memory once for each prover.
+        // Absorbed elements allocate memory once for each prover.
         let made_after = |q: &AnyQueue| {
             let (mut prover, mut pair) = (prover(q), ProofGraphPair::new());
             for _ in 0..proofs_before {

@@ -1,4 +1,4 @@
-//! Proofs over a grid of heights and parameters are those of stwo's prover, by their digests.
+//! Proofs over a grid of heights and parameters match stwo's prover, by their digests.
 
 #[path = "../../../../vectors/stwo/src/fingerprint.rs"]
 #[allow(missing_docs, unreachable_pub, reason = "written for a program of its own")]
@@ -89,8 +89,9 @@ impl Use for Proven<'_> {
     }
 }
 
-/// Three proofs with one graph, the last of which it replays: they are the same, though another trace, of which there is no proof, comes
-/// before each and leaves other answers.
+/// Makes three proofs with one graph, the last by replay, and checks that they are equal.
+///
+/// Another trace, which has no proof, comes before each and leaves other answers.
 fn replay<S: stark::Statement>(
     q: &AnyQueue,
     prover: &mut StatementProver<'_, AnyQueue, S>,
@@ -107,7 +108,7 @@ fn replay<S: stark::Statement>(
     replayed
 }
 
-/// Proves what each line says, in the way that its number gives, and compares.
+/// Proves each line's statement, in the way selected by its number, and compares.
 fn hold(q: &AnyQueue, lines: &[Line], way: impl Fn(u32) -> Way) {
     for (number, line) in (0..).zip(lines) {
         let way = way(number);

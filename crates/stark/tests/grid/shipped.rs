@@ -6,7 +6,7 @@ use stark_airs::WideFibonacci;
 
 use crate::{grid::stated::Stated, statement::Statement};
 
-/// What is done with a statement and its trace, whatever its AIRs are.
+/// A computation that is generic over a statement and its trace.
 pub(crate) trait Use {
     type Out;
 
@@ -37,7 +37,7 @@ impl Words {
     }
 }
 
-/// Uses a statement whose AIRs ship, with its trace; that of wide Fibonacci is made from `seed`.
+/// Uses a statement whose AIRs ship, with its trace; a wide Fibonacci trace is made from `seed`.
 pub(crate) fn with<U: Use>(statement: &Statement, seed: u64, body: U) -> U::Out {
     let words = statement.words();
     match *statement {
@@ -63,7 +63,7 @@ pub(crate) fn with<U: Use>(statement: &Statement, seed: u64, body: U) -> U::Out 
     }
 }
 
-/// Uses a statement that says these words.
+/// Uses a statement after checking that its words are `words`.
 fn stated<S: stark::Statement, U: Use>(statement: &S, trace: &[Columns], words: &[u32], body: U) -> U::Out {
     assert_eq!(statement.words(), words);
     body.with(statement, trace)

@@ -28,7 +28,7 @@ pub(crate) fn ours(value: StwoQm31) -> QM31 {
     QM31::from_coordinates(value.to_m31_array().map(|word| M31::from_u32(word.0)))
 }
 
-/// Values of masks, by tree, column and offset; those of the preprocessed columns by slot.
+/// Values of masks, by tree, column and offset; values of the preprocessed columns by slot.
 type Masks = Vec<Vec<Vec<QM31>>>;
 
 /// A row with values for any mask, in the order of the columns.
@@ -116,7 +116,7 @@ pub(crate) struct Compare {
 }
 
 impl Compare {
-    /// Values of the secure field, or those of the base field among them.
+    /// Draws values of the secure field, or of its base field.
     fn draw(&mut self, count: usize, base: bool) -> Vec<StwoQm31> {
         let values = self.channel.draw_secure_felts(count);
         if base { values.iter().map(|value| value.to_m31_array()[0].into()).collect() } else { values }

@@ -1,4 +1,4 @@
-//! Everything that stwo's evaluator can be asked for, in AIRs of this test.
+//! Every operation of stwo's evaluator, in AIRs of this test.
 
 use core_types::air::Relation;
 use num_traits::{One, Zero};

@@ -31,7 +31,7 @@ fn vectors() -> Vec<(u64, Vector)> {
     (0..).zip(all).collect()
 }
 
-/// What a statement says, about AIRs of stwo's framework.
+/// A statement, about AIRs of stwo's framework.
 pub(crate) struct Says<S> {
     pub(crate) statement: S,
     pub(crate) airs: Airs,
@@ -65,7 +65,7 @@ impl<S: stark::Statement> stark::Statement for Says<S> {
     }
 }
 
-/// Proves and verifies what a statement says.
+/// Proves and verifies a statement.
 fn proven<Q: StarkOps, S: stark::Statement>(q: &Q, vector: &Vector, statement: S, trace: &[Columns]) -> StatementProof {
     assert_eq!(statement.relations(), relations(&vector.statement));
     let says = Says { statement, airs: airs(&vector.statement) };
@@ -75,7 +75,7 @@ fn proven<Q: StarkOps, S: stark::Statement>(q: &Q, vector: &Vector, statement: S
     proof
 }
 
-/// Drives a session as a statement of the vectors says.
+/// Drives a session through the steps of a statement of the vectors.
 fn driven<Q: StarkOps>(q: &Q, vector: &Vector, seed: u64) -> StatementProof {
     let traces = traces(&vector.statement, seed);
     let components = airs(&vector.statement).iter().map(|(air, places)| Component::new(air, places).unwrap()).collect();
@@ -96,7 +96,7 @@ fn driven<Q: StarkOps>(q: &Q, vector: &Vector, seed: u64) -> StatementProof {
     StatementProof { claimed_sums, proof: session.finish().unwrap() }
 }
 
-/// Proves what a vector proves; from the traces that its program tries one after the other, where they are random.
+/// Proves a vector's statement; from the traces that its program tries one after the other, if they are random.
 fn check<Q: StarkOps>(q: &Q, seed: u64, vector: &Vector) {
     let expected = file(&format!("{}.bin", vector.name));
     let theirs: Proof = postcard::from_bytes(&expected).unwrap();

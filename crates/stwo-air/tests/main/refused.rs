@@ -1,4 +1,4 @@
-//! What no recording can hold is refused, and says why.
+//! AIRs that no recording can hold are refused, with the reason.
 
 use core_types::air::Relation;
 use num_traits::{One, Zero};
@@ -241,7 +241,7 @@ fn what_cannot_be_recorded_is_refused_with_elements_too() {
         let wrong = Wrong { does, elements: LookupElements::dummy() };
         assert_eq!(FrameworkAir::with_elements(&wrong), Err(error));
     }
-    // What is computed from challenges alone is an element itself.
+    // A value computed from challenges alone is an element itself.
     let square = Wrong { does: Does::Square, elements: LookupElements::dummy() };
     let (_, elements) = FrameworkAir::with_elements(&square).unwrap();
     assert_eq!(elements, [ours(square.elements.z * square.elements.z)]);

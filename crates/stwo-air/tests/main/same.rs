@@ -1,4 +1,4 @@
-//! Programs of AIRs of stwo's framework compute what those of the AIRs that ship compute, constraint by constraint.
+//! AIRs of stwo's framework record the same constraints as the AIRs that ship, one by one.
 
 use core_types::{
     air::Air,

@@ -13,7 +13,7 @@ use stwo::core::{
 use stwo_air::FrameworkAir;
 use stwo_constraint_framework::{EvalAtRow, FrameworkComponent, FrameworkEval, TraceLocationAllocator};
 
-/// Columns of which the second is the square of the first, or that are free.
+/// Two columns: the second is the square of the first, or both are free.
 #[derive(Clone, Copy)]
 struct Squares {
     log_rows: u32,
@@ -64,7 +64,7 @@ impl Statement {
         self.components.iter().map(columns).collect()
     }
 
-    /// What stwo's verifier says.
+    /// Runs stwo's verifier.
     fn is_accepted(&self, config: &PcsConfig, proof: &Proof) -> bool {
         let config = serde_json::from_value(serde_json::to_value(config).unwrap()).unwrap();
         let proof: StarkProof<Blake2sMerkleHasher> =

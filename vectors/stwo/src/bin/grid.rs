@@ -106,7 +106,7 @@ fn list() -> Vec<(Statement, PcsConfig)> {
     }
     list.add(poseidon2(16), 16, 1);
     for log_blocks in 4..=12 {
-        // The highest columns are those of the first eight rounds, or of the tables.
+        // The highest columns belong to the first eight rounds, or to the tables.
         let log_degree = 10.max(log_blocks + 3);
         list.add_lifted(blake2s(log_blocks), log_degree, 4.min(16 - log_degree), log_blocks >= 8);
     }

@@ -12,12 +12,12 @@ use super::{
     stwo_side::statement::Statement,
 };
 
-/// What this verifier says of a proof.
+/// Verifies a proof with this verifier.
 pub(crate) fn check(vector: &Vector, proof: &Proof) -> Result<(), VerificationError> {
     with_verifier(vector, vector.config, |verifier| check_with(vector, verifier.as_ref().unwrap(), proof))
 }
 
-/// Drives a session as the statement says.
+/// Drives a session through the steps of the statement.
 pub(crate) fn check_with(vector: &Vector, verifier: &Verifier<'_>, proof: &Proof) -> Result<(), VerificationError> {
     let mut session = verifier.begin(proof)?;
     session.commit();

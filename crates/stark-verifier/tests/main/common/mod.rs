@@ -12,7 +12,7 @@ use self::stwo_side::statement::Vector as Line;
 use stark_verifier::{PcsConfig, Proof};
 use stwo::core::{fields::qm31::QM31 as StwoQm31, proof::StarkProof, vcs_lifted::blake2_merkle::Blake2sMerkleHasher};
 
-/// A committed proof and what it proves.
+/// A committed proof and its statement.
 pub(crate) type Vector = Line<PcsConfig>;
 
 /// A file of the vectors.
@@ -35,7 +35,7 @@ pub(crate) fn proof(vector: &Vector) -> Proof {
     postcard::from_bytes(&file(&format!("{}.bin", vector.name))).unwrap()
 }
 
-/// What stwo's verifier says.
+/// The verdict of stwo's verifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Accepted,
@@ -43,7 +43,7 @@ pub(crate) enum Verdict {
     Panicked,
 }
 
-/// What stwo's verifier says of a proof.
+/// Runs stwo's verifier on a proof.
 pub(crate) fn stwo_verdict(vector: &Vector, changed: &Proof) -> Verdict {
     // With samples missing, the framework panics between the look-ups of a row, and again as it drops them: that ends the process.
     let samples = |proof: &Proof| -> Vec<Vec<usize>> {

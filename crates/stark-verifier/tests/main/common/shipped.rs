@@ -75,7 +75,7 @@ impl Shipped {
         components.0
     }
 
-    /// Whether what the statement says is true, found out without a proof.
+    /// Returns whether the statement is true, determined without a proof.
     pub(crate) fn is_true(&self) -> bool {
         match self {
             Self::WideFibonacci(_) | Self::StateMachine(_) => true,
@@ -109,7 +109,7 @@ impl Shipped {
         inside!(self, statement => stark_airs::Statement::relations(statement))
     }
 
-    /// Whether the claimed sums add up to what is public.
+    /// Returns whether the claimed sums add up to the public sum.
     pub(crate) fn sums_add_up(&self, challenges: &[QM31], sums: &[QM31]) -> bool {
         inside!(self, statement => stark_airs::Statement::sums_add_up(statement, challenges, sums))
     }
