@@ -71,7 +71,9 @@ pub unsafe extern "ptx-kernel" fn canary_shared(from: *const u32, to: *mut u32, 
     }
 }
 
-/// Copies the neighbouring word with a check of its index. Unless a panic aborts at once, it brings functions and texts along.
+/// Copies the neighbouring word with a check of its index.
+///
+/// Unless panics abort at once, panic functions and their texts are linked in.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn canary_checked(from: *const u32, to: *mut u32, len: u32) {
     let words = core::slice::from_raw_parts(from, len as usize);
@@ -85,7 +87,7 @@ pub unsafe extern "ptx-kernel" fn canary_checked(from: *const u32, to: *mut u32,
 /// word, adds them up into the second.
 ///
 /// # Safety
-/// See the module; `to` is two words, of which the first is 0, and one for each block.
+/// See the module; `to` has two words, the first of them 0, and one word for each block.
 #[inline(always)]
 unsafe fn sum_by_last_block(from: *const u32, to: *mut u32, len: u32, arrive: impl Fn(*mut u32) -> u32) {
     if idx::tid_x() != 0 {

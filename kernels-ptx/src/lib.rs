@@ -1,7 +1,8 @@
 //! Trefoil's GPU kernels: Rust for `nvptx64-nvidia-cuda`, one PTX module per cargo feature.
 //!
-//! [`dev`] is the device library. Each op set has a module with its kernels; a `kernel_table!` at the end of a file declares
-//! those of the file. Scalar formulas live in `core_types`, shared with the host. `README.md` beside this crate says how it is built.
+//! [`dev`] is the device library. Each op set has a module with its kernels; a `kernel_table!` at the end of a file
+//! declares the file's kernels. Scalar formulas live in `core_types`, shared with the host. `README.md` of this crate
+//! describes the build.
 //!
 //! # Safety
 //! Kernels are called by the launch wrappers of `cuda-backend` alone. A wrapper passes device pointers to live buffers of

@@ -1,4 +1,4 @@
-//! Gathers of what is opened at the queries: a thread for each word, a few thousand in all.
+//! Gathers of opened values at the queries: a thread for each word, a few thousand in all.
 //!
 //! # Safety
 //! `positions` are `params.queries` words of any value; the other views have the lengths that the parameters state. Grid:

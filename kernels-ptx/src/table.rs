@@ -1,9 +1,9 @@
-//! What the build needs to know of a kernel and PTX does not say.
+//! Kernel attributes that the build needs and PTX does not contain.
 //!
 //! `kernel_table!` writes a static for each kernel into the PTX; `cargo xtask build-ptx` reads them, takes them out again,
 //! inserts the launch bounds and writes the manifests.
 
-/// What a kernel declares of itself: seven words, little-endian.
+/// The declaration of a kernel: seven words, little-endian.
 #[repr(C)]
 pub struct KernelRecord {
     /// Threads of a block; also the launch bound.
@@ -31,7 +31,7 @@ pub enum Shared {
     None,
     /// This many bytes.
     Bytes(u32),
-    /// The launch says how many bytes, at most this many.
+    /// At most this many bytes; the launch gives the number.
     UpTo(u32),
 }
 

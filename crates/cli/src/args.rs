@@ -83,7 +83,7 @@ impl Command {
         }
     }
 
-    /// The files that it names, but for folders and what is in them.
+    /// The files named by the arguments, except folders and their contents.
     pub(crate) fn files(&self) -> Vec<Named<'_>> {
         match self {
             Self::Demo(args) => vec![Named::written("--report", &args.report)],

@@ -31,7 +31,7 @@ impl fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// What a process of this program said when it could not start, for this one to repeat.
+/// The error of a child process that could not start, for this process to repeat.
 #[derive(Debug)]
 pub(crate) struct Relayed {
     pub(crate) code: u8,
@@ -39,7 +39,7 @@ pub(crate) struct Relayed {
 }
 
 impl Relayed {
-    /// What it said, if it ended because it could not start.
+    /// The error of a child that ended because it could not start.
     pub(crate) fn of(ending: &Ending) -> Option<Self> {
         let code = [USAGE, UNAVAILABLE].into_iter().find(|&known| ending.code == Some(known.into()))?;
         Some(Self { code, message: ending.said.trim_start_matches("error: ").to_owned() })
@@ -120,21 +120,24 @@ fn is_closed_output(error: &anyhow::Error) -> bool {
     is_broken && of_output
 }
 
-/// Prints a line on standard error. Where that cannot be written there is nobody to tell, so it is no error.
+/// Prints a line on standard error.
+///
+/// Failures are ignored: there is no other place to report them.
 pub(crate) fn say(what: &str, message: &str) {
     // At once: other processes may write there too.
     let line = format!("{what}: {}\n", lines(message));
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// Prints text on standard error, for a command whose standard output is a file of its own.
+/// Prints text on standard error, for a command that writes a file to standard output.
 pub(crate) fn note(text: &str) -> anyhow::Result<()> {
     let _ = io::stderr().lock().write_all(text.as_bytes());
     Ok(())
 }
 
-/// An error's message and those of its causes, without any cause that an earlier message already includes, as messages
-/// of some libraries do.
+/// An error's message and the messages of its causes.
+///
+/// Leaves out each cause that an earlier message already includes, as messages of some libraries do.
 fn with_causes(error: &anyhow::Error) -> String {
     let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

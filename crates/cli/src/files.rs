@@ -87,7 +87,7 @@ pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
         let name = path.file_name().ok_or(ErrorKind::NotFound)?;
         let folder = fs::canonicalize(folder_of(&path))?;
         let whole = folder.join(name);
-        // A link to what is not there; too many of them were an error above.
+        // A dangling link; too many links were an error above.
         match fs::read_link(&whole) {
             Ok(to) => path = folder.join(to),
             Err(_) => return Ok(whole),
@@ -99,8 +99,8 @@ pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
 /// a file that the system makes as it is read.
 ///
 /// # Errors
-/// [`ErrorKind::OutOfMemory`] for a file that does not fit, [`ErrorKind::FileTooLarge`] for a stream of more bytes, and what the system
-/// reports.
+/// [`ErrorKind::OutOfMemory`] for a file that does not fit, [`ErrorKind::FileTooLarge`] for a stream of more bytes, and
+/// any error that the system reports.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let found = file.metadata()?;

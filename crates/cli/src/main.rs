@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Runs the command, within a trace if one is asked for.
+/// Runs the command, within a trace if `--trace` is given.
 fn run(cli: &Cli) -> Result<()> {
     let unknown = if cli.command.reads_environment() { runtime::unknown_variables() } else { Vec::new() };
     if let Some(name) = unknown.into_iter().next() {

@@ -35,7 +35,7 @@ pub(crate) struct Output {
 enum Place {
     /// To a file of this path.
     Named { at: PathBuf, public: bool },
-    /// To what is open already.
+    /// A file that is open already.
     Open { file: File, is_stdout: bool },
 }
 
@@ -212,7 +212,7 @@ fn name(_: &File, _: &Path) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// An empty file beside `path`, which is removed when it is dropped.
+/// Creates an empty file next to `path`, which is removed when it is dropped.
 fn temporary(path: &Path, public: bool) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     #[cfg(unix)]

@@ -8,13 +8,16 @@ use runtime::{AnyQueue, Choice, Domain, Launch, OpenError, Reach, Settings};
 
 use crate::exit::{Usage, note};
 
-/// Opens the queue that the arguments and the environment ask for. If it is another one, standard error says why.
+/// Opens the queue chosen by the arguments and the environment.
+///
+/// If another queue takes its place, the reason is printed on standard error.
 pub(crate) fn open(domain: Domain, backend: Option<Choice>) -> Result<AnyQueue> {
     Ok(open_first(&Settings::from_env().map_err(OpenError::from)?, domain, backend)?.0)
 }
 
-/// Opens a queue on each of so many devices: the one that [`open`] opens and those after it. The processor is one device, whose threads
-/// and memory limit are dealt out.
+/// Opens a queue on each of `count` devices, from the one of [`open`] on.
+///
+/// The processor is one device; its threads and its memory limit are divided.
 pub(crate) fn open_many(domain: Domain, backend: Option<Choice>, count: usize) -> Result<Vec<AnyQueue>> {
     let settings = Settings::from_env().map_err(OpenError::from)?;
     let (first, active) = open_first(&settings, domain, backend)?;
@@ -35,8 +38,10 @@ pub(crate) fn open_many(domain: Domain, backend: Option<Choice>, count: usize) -
     core::iter::once(Ok(first)).chain(others).collect()
 }
 
-/// Opens the queue of a process among others: as [`open`], on the device of its number on its machine from the one that was asked for on.
-/// What they have passes through their hosts: another way is refused.
+/// Opens the queue of one process of several, on the device of its local rank.
+///
+/// As [`open`], with devices counted from the configured one on. The processes exchange data through their hosts;
+/// another transport is refused.
 pub(crate) fn open_of_rank(domain: Domain, backend: Option<Choice>, launch: &Launch) -> Result<AnyQueue> {
     let settings = Settings::from_env().map_err(OpenError::from)?;
     if let Some(reach @ (Reach::Nccl | Reach::Peer)) = settings.collective {
@@ -53,7 +58,7 @@ pub(crate) fn open_of_rank(domain: Domain, backend: Option<Choice>, launch: &Lau
     Ok(queue)
 }
 
-/// Opens the queue that was asked for, and says of which backend it is.
+/// Opens the chosen queue, and returns its backend.
 fn open_first(settings: &Settings, domain: Domain, backend: Option<Choice>) -> Result<(AnyQueue, Choice)> {
     let (queue, status) = runtime::open_with(settings, Some(domain), backend)?;
     if status.fallback.is_some() {

@@ -25,7 +25,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     format!("{head} [{left_out} more characters] {tail}")
 }
 
-/// The text with what would steer a terminal escaped, on as many lines as it has.
+/// The text with terminal controls escaped; line breaks and tabs are kept.
 pub(crate) fn lines(text: &str) -> String {
     escaped(text, |c| matches!(c, '\n' | '\t'))
 }

@@ -1,4 +1,4 @@
-//! `--trace FILE`: what the queues were asked to do, in the format of Chrome's traces, which Perfetto reads too.
+//! `--trace FILE`: the operations of the queues in Chrome's trace format, as for Perfetto.
 
 use core::fmt;
 use std::{
@@ -108,7 +108,7 @@ impl<W: Write> Write for Lines<W> {
 mod tests {
     use super::*;
 
-    /// Keeps apart what it is given.
+    /// Keeps written pieces separate.
     struct Pieces<'a>(&'a mut Vec<Vec<u8>>);
 
     impl Write for Pieces<'_> {

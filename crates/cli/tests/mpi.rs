@@ -1,4 +1,4 @@
-//! `trefoil stark prove` as several processes that `mpirun` starts: the file is that of one, and what ends one ends all.
+//! `trefoil stark prove` under `mpirun`: the file equals one process's; one failure ends all.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
 use std::{
@@ -33,7 +33,9 @@ fn run(program: &Path, folder: &TempDir, arguments: &[&str], variables: &[(&str,
     test_process::output(&mut command, Duration::from_mins(10))
 }
 
-/// The lines of `mpirun` that start so many processes each, on this machine without any network, while no other test does.
+/// Runs `mpirun` with these numbers of processes, one test at a time.
+///
+/// The processes run on this machine without any network.
 fn mpirun(folder: &TempDir, variables: &[(&str, &str)], parts: &[(usize, &[&str])]) -> Output {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! One suite that checks every backend against independent models and golden outputs, and measures it beside its peers.
+//! A conformance suite: checks every backend against independent models and golden outputs.
 //!
 //! An [`OpSpec`] names an op and lists its [`Case`]s; a case runs the op on a queue and compares with an oracle that is
 //! independent of all backends: an O(n^2) sum, a published vector, a peer crate, an f64 model. [`run`] is the suite,

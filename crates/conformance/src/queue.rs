@@ -1,4 +1,4 @@
-//! What a queue does itself: memory, and copies into it, out of it and within it.
+//! Memory of a queue: allocation, and copies into, out of and within it.
 
 use core::fmt::Debug;
 
@@ -105,7 +105,7 @@ fn zeros(q: &Conditioned, len: usize) -> Result<(), Failure> {
     Failure::unless_equal(&vec![0; len], &q.download(&q.zeros::<u64>(len)?)?)
 }
 
-/// The middle of a buffer is cleared, and nothing beside it changes.
+/// Clears the middle of a buffer and checks that its surroundings are unchanged.
 fn clear<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     for &(before, after) in insets(len) {
         let mut whole = data::<T>(before + len + after, 1);
@@ -117,7 +117,7 @@ fn clear<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     Failure::unless_equal(&vec![T::zeroed(); len], &q.download(&q.zeros::<T>(len)?)?)
 }
 
-/// What is written into the middle of a buffer is read back, and nothing beside it changes.
+/// Writes and reads back the middle of a buffer; its surroundings must be unchanged.
 fn write<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     for &(before, after) in insets(len) {
         let mut whole = data::<T>(before + len + after, 1);
@@ -132,7 +132,7 @@ fn write<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     Failure::unless_refused("one element more", q.write(&data::<T>(len + 1, 3), buf.view_mut()))
 }
 
-/// Slices that lie apart on the host arrive one after the other, and nothing beside them changes.
+/// Writes host slices as one contiguous range; its surroundings must be unchanged.
 fn write_parts<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     let new = data::<T>(len, 2);
     for &(before, after) in insets(len) {
@@ -184,7 +184,7 @@ fn write_secret<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     Failure::unless_refused("one element more", q.write_secret(&data::<T>(len + 1, 3), buf.view_mut()))
 }
 
-/// Parts of registered memory arrive in the middle of a buffer and come back to another place, and nothing beside them changes.
+/// Copies from and to parts of registered memory; their surroundings must be unchanged.
 fn register<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     for &(before, after) in insets(len) {
         let (first, last) = (after, before);
@@ -221,7 +221,7 @@ fn unless_out_of_range(what: &str, outcome: Result<(), BackendError>) -> Result<
     }
 }
 
-/// What is copied into the middle of a buffer is there, and nothing beside it changes.
+/// Copies into the middle of a buffer, and checks that its surroundings are unchanged.
 fn copy<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     for &(before, after) in insets(len) {
         let from = data::<T>(after + len + before, 1);

@@ -1,4 +1,4 @@
-//! What every op owes whoever calls it: each of its views is refused, in the op's name, where it is an element short.
+//! Length checks of every op: each view that is one element short is rejected by name.
 
 use backend_api::{BackendError, BufferMut, BufferRef, Element, Mut, Queue, Ref, ops::MapViews};
 
@@ -18,14 +18,14 @@ impl OpSpec {
     }
 }
 
-/// So many zeros.
+/// Allocates `len` zeros.
 pub(crate) fn floats(q: &Conditioned, len: usize) -> Result<Buf<f32>, BackendError> {
     q.zeros(len)
 }
 
 /// Takes an element from the end of one view of an op.
 pub(crate) struct Short {
-    /// The view's number among those of the op.
+    /// Index of the view among the op's views.
     at: usize,
     /// Views seen so far.
     seen: usize,

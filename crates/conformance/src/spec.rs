@@ -1,4 +1,4 @@
-//! What a specification is made of: a case with its check, the op that cases belong to, and the ways a case can fail.
+//! The parts of a specification: a case with its check, the op of cases, and failures.
 
 use core::fmt;
 
@@ -61,7 +61,7 @@ impl From<FftError> for Failure {
 }
 
 impl Failure {
-    /// Whether the device was lost, which says nothing about the other cases.
+    /// Whether the device was lost; such a failure is no evidence about the other cases.
     #[must_use]
     pub fn is_lost_device(&self) -> bool {
         matches!(self, Self::Backend(BackendError::DeviceLost { .. }))
@@ -122,7 +122,7 @@ impl Failure {
     }
 }
 
-/// What a case does with a queue.
+/// The check of a case on a queue.
 type Check = Box<dyn Fn(&Conditioned) -> Result<(), Failure> + Send + Sync>;
 
 /// One run of an op against its oracle.

@@ -119,7 +119,7 @@ impl Selection<'_> {
     }
 }
 
-/// What the suite tells whoever watches it.
+/// Progress events of the suite.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress<'a> {
     /// A case is about to run.
@@ -245,7 +245,7 @@ fn unless_reserved(q: &Conditioned, before: u64) -> Result<(), Failure> {
     }
 }
 
-/// Runs `case` after tries with less memory, each of which must pass or be refused for lack of memory.
+/// Runs `case` with scarce memory first; those runs must pass or fail for lack of memory.
 fn hold_after_refusals(q: &Conditioned, case: &Case) -> Result<(), Failure> {
     let budget = q.budget();
     for left in [0, SCARCE_BYTES] {

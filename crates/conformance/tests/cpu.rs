@@ -27,7 +27,7 @@ fn holds(specs: fn() -> Vec<OpSpec>, least: usize, simd: Simd, threads: usize) {
     assert_eq!(report.failures().collect::<Vec<_>>(), Vec::<&Outcome>::new());
 }
 
-/// Calls `hold` on each path that this processor has, as `with` says, and names the others in one line.
+/// Calls `hold` on each path that `with` finds on this processor, and lists the other paths.
 fn on_each<P: Copy + Debug + PartialEq>(ops: &str, paths: &[P], with: impl Fn(P) -> Option<Simd>, hold: impl Fn(Simd)) {
     let (present, absent): (Vec<P>, Vec<P>) = paths.iter().partition(|&&path| with(path).is_some());
     eprintln!("{ops}: {} paths held: {present:?}; {} not on this processor: {absent:?}", present.len(), absent.len());

@@ -8,8 +8,8 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 
 fn contests(c: &mut Criterion) {
-    // Inputs hold up to 2^24 elements, so only those of contests that the command line names are built. A word that names
-    // none is the value of one of criterion's own options.
+    // Inputs hold up to 2^24 elements, so only contests named on the command line are built. A word that names no
+    // contest is the value of one of criterion's own options.
     let words: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let all = yardstick::contests();
     let named = |name: &str| words.iter().any(|word| name.contains(word.as_str()));

@@ -1,4 +1,4 @@
-//! Speed lines of the `channel` op set, beside crate `blake2`.
+//! Benchmarks of the `channel` op set, compared with crate `blake2`.
 
 use std::num::NonZeroUsize;
 

@@ -68,7 +68,7 @@ pub enum Show {
     Nanoseconds,
 }
 
-/// What a contest should reach.
+/// The goal of a contest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
     /// At least this many work units per second.
@@ -119,7 +119,7 @@ pub struct Timing {
     pub best_s: f64,
     /// Seconds of all rounds.
     pub rounds_s: f64,
-    /// Whether the times are those of another machine.
+    /// Whether the times were measured on another machine.
     pub elsewhere: bool,
 }
 
@@ -147,7 +147,7 @@ impl Standing {
         self.work / self.timings[i].median_s
     }
 
-    /// Our rate divided by that of contender `i`, unless that is of another machine.
+    /// Our rate divided by contender `i`'s; `None` if that was measured on another machine.
     #[must_use]
     pub fn ratio(&self, i: usize) -> Option<f64> {
         (!self.timings[i].elsewhere).then(|| self.timings[i].median_s / self.timings[0].median_s)

@@ -166,7 +166,7 @@ impl CmpKeys {
             .expect("views that fit");
     }
 
-    /// Those of party 0.
+    /// The keys of party 0.
     fn view(&self) -> fss::CmpKeys<'_, CpuQueue> {
         let roots = &self.roots[..padded(self.params.count)];
         fss::CmpKeys { roots, corrections: &self.corrections, leaves: &self.leaves }
@@ -286,7 +286,7 @@ fn peer_dpf_key(dpf: &PeerDpf, e: usize, alpha: u64) -> Share<SEED_BYTES, ByteGr
     dpf.r#gen(&PointFn { alpha: alpha.to_be_bytes(), beta: ByteGroup([1; SEED_BYTES]) }, seeds.each_ref())
 }
 
-/// Each of as many keys as make [`KEYS`] evaluations, at `points` points.
+/// Evaluates keys of the peer in turn, each at `points` points: [`KEYS`] evaluations in all.
 fn peer_dpf_eval(points: u32) -> Contender {
     let dpf = peer_dpf();
     let alphas = words(PEER_KEYS, 2);

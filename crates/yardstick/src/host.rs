@@ -35,7 +35,7 @@ pub(super) fn tensor<T: Real>(q: &CpuQueue, shape: &[usize], size: f32) -> Resul
     Tensor::from_values(q, shape, &values(shape.iter().product(), size))
 }
 
-/// The bound of a map: as many bytes read as written, `bytes` in all.
+/// The bound of a map: a copy that moves `bytes` bytes, half read and half written.
 pub(super) fn copy(bytes: usize) -> Contender {
     let (x, mut y) = (values::<f32>(bytes / 8, 1.0), values::<f32>(bytes / 8, 1.0));
     Contender::new("copy_from_slice", move || black_box(&mut y).copy_from_slice(black_box(&x)))

@@ -18,7 +18,9 @@ use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
 
 use super::{Contender, Contest, Goal, Show};
 
-/// Compressions per second: a dozen nanoseconds are what the instructions of one take in sixteen lanes, the rest is memory.
+/// Compressions per second.
+///
+/// One takes about twelve nanoseconds of instructions in sixteen lanes; the rest is memory.
 const GOAL_RATE: f64 = 1.0 / 15e-9;
 
 /// Every contest of the op set, by name; each is built only when its turn comes.

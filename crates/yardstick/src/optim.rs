@@ -14,7 +14,7 @@ pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     vec![("nn.adam_w/4194304".to_owned(), Box::new(adam_w)), ("nn.mlp_step".to_owned(), Box::new(mlp_step))]
 }
 
-/// Reads a gradient, and reads and writes a weight and its two moments, beside a copy of as many bytes.
+/// Updates weights and their two moments, compared with a copy of the same size.
 fn adam_w() -> Contest {
     const COUNT: usize = 1 << 22;
     let ours = host::ours(|q| {

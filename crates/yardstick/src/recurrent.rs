@@ -37,7 +37,7 @@ fn ensemble(q: &CpuQueue, input: usize) -> Result<GruWeights<CpuQueue>, NnError>
     GruWeights::new(q, &vec![unit; MEMBERS])
 }
 
-/// A contest of `flops` operations in products, with the gates beside them, against the processor's peak.
+/// A contest of products (`flops` operations) and uncounted gates against the peak rate.
 fn contest(id: &str, flops: usize, ours: Contender) -> Contest {
     let peak = Contender::new("multiply-adds at peak", move || {
         black_box(fma_peak(flops as u64));
@@ -96,7 +96,7 @@ fn train() -> Contest {
         let targets = Tensor::from_values(&q, &[STEPS, BATCH], &[1.0; STEPS * BATCH])?;
         Ok(Box::new(move || trainer.step(&q, x.at(), targets.at())))
     });
-    // Products with W and U forward, with U backward, and those of the gradients of both.
+    // Products with W and U forward, with U backward, and for the gradients of both.
     let of_row = 2 * (INPUT + HIDDEN) * 3 * HIDDEN;
     let flops = MEMBERS * STEPS * BATCH * (2 * of_row + 2 * HIDDEN * 3 * HIDDEN);
     let mut contest = contest("nn.bptt_step", flops, ours);

@@ -1,4 +1,4 @@
-//! Speed lines of traces that are made by recorded generators, beside the host's. One unit is a cell of the trace.
+//! Speed of trace generation, by recorded generators and by the host, in trace cells.
 
 use std::num::NonZeroUsize;
 
@@ -30,7 +30,7 @@ fn line(id: &str, contest: fn(String) -> Contest) -> (String, Box<dyn FnOnce() -
     (id.to_owned(), Box::new(move || contest(name)))
 }
 
-/// The trace of a component in the making, with its memory.
+/// The trace generation of one component, with its memory.
 struct Component {
     generator: RecordedGenerator,
     masks: Vec<MaskAt>,
@@ -74,7 +74,7 @@ impl<'w> WitnessVisitor<'w> for Making {
     }
 
     fn counters(&mut self) {
-        // As many as all tables of Blake2s have.
+        // The counters of all Blake2s lookup tables together.
         self.counters.resize(0x1_4500, 0);
     }
 }
@@ -111,7 +111,7 @@ impl Making {
     }
 }
 
-/// A contest of a witness that `witness` makes with what the host makes at once.
+/// Compares recorded generators of `witness` with `host`, which generates the whole trace.
 fn contest<W: Witness>(
     id: String,
     cells: usize,

@@ -1,7 +1,7 @@
 //! Numbers of rows, columns of counters and of words of tables, sums of columns of two heights, and powers.
 //!
 //! # Safety
-//! Buffers hold what the parameters state. Block: 256 threads; grid: any.
+//! Buffers have the lengths given by the parameters. Block: 256 threads; grid: any.
 
 use core_types::{
     air::{lifted, stored_row},
@@ -13,7 +13,7 @@ use core_types::{
 
 use crate::dev::idx::grid_stride;
 
-/// Adds the values of a smaller column to those of a larger one. One pass over both, limited by memory.
+/// Adds a smaller column, lifted, to a larger one. One pass over both, limited by memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn air_add_lifted(small: *const M31, large: *mut M31, params: SecureAddLiftedParams) {
     let SecureAddLiftedParams { log_small, log_large } = params;

@@ -38,7 +38,7 @@ pub(super) trait Registers: Copy {
     }
 }
 
-/// Registers in shared memory, those of neighbouring threads side by side.
+/// Registers in shared memory; the same register of neighbouring threads is adjacent.
 #[derive(Clone, Copy)]
 pub(super) struct InShared(SharedSlice<M31>);
 
@@ -62,7 +62,7 @@ impl Registers for InShared {
     }
 }
 
-/// Registers in global memory, those of neighbouring threads side by side.
+/// Registers in global memory; the same register of neighbouring threads is adjacent.
 #[derive(Clone, Copy)]
 pub(super) struct InGlobal {
     /// Register 0 of this thread.
@@ -94,7 +94,7 @@ pub(super) trait Sink {
     unsafe fn secure(&mut self, output: u32, value: QM31);
 }
 
-/// A program with what it reads.
+/// A program with its inputs.
 #[derive(Clone, Copy)]
 pub(super) struct Program {
     pub(super) instructions: *const Instruction,

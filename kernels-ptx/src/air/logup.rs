@@ -5,8 +5,8 @@
 //! eight warps read the same sectors of memory.
 //!
 //! # Safety
-//! Buffers hold what the parameters state, and `parts` a place for each part of as many runs as there are warps. Block:
-//! 256 threads.
+//! Buffers have the lengths given by the parameters, and `parts` has an element for each part of one run per warp.
+//! Block: 256 threads.
 
 use core_types::{
     circle::bit_reversed,
@@ -141,7 +141,7 @@ struct Pair {
     valid: bool,
     /// The position of the first row.
     position: u32,
-    /// The bits in which that of the second differs.
+    /// The bits in which the position of the second row differs.
     mask: u32,
     log_rows: u32,
 }

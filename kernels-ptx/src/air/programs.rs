@@ -1,12 +1,11 @@
 //! Programs of AIRs at every position: their outputs added up, or written.
 //!
 //! A thread runs a whole program at a position. Columns are read once for each mask, by neighbouring threads side by
-//! side where the offset is zero; the kernels are limited by the steps, of which each costs its decoding besides its
-//! arithmetic.
+//! side where the offset is zero; the kernels are limited by the steps: each costs its decoding besides its arithmetic.
 //!
 //! # Safety
-//! Buffers hold what the parameters state, and the program was checked. Block: 128 threads; grid: any. Shared memory,
-//! or `registers`, holds a word for each register of each thread of the block, or of the grid.
+//! Buffers have the lengths given by the parameters, and the program was checked. Block: 128 threads; grid: any. Shared
+//! memory, or `registers`, holds a word for each register of each thread of the block, or of the grid.
 
 use core::ptr::null;
 
@@ -150,7 +149,7 @@ unsafe fn write_rows<R: Registers>(program: Program, r: R, table: Table) {
     }
 }
 
-/// The registers of this thread among those of the grid.
+/// The registers of this thread, at its place in the grid.
 #[inline(always)]
 unsafe fn in_global(registers: *mut M31) -> InGlobal {
     InGlobal { first: registers.add(global_id() as usize), threads: u64::from(gdim_x()) * u64::from(bdim_x()) }

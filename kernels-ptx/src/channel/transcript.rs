@@ -1,5 +1,7 @@
-//! Transcripts. One thread hashes what is said, since each block needs the digest of those before it: the time of a launch is
-//! that of its compressions, about a microsecond each, beside which the next block arrives from memory.
+//! Transcripts: one thread absorbs words, draws challenges and query positions.
+//!
+//! Each block of the hash needs the digest of the blocks before it, so a launch takes the time of its compressions,
+//! about a microsecond each. Meanwhile the next block arrives from memory.
 //!
 //! # Safety
 //! `channel` is one transcript, `said` are `count` elements, `drawn` are `draws`. Grid: one block.
@@ -15,7 +17,7 @@ use crate::dev::{idx::tid_x, sync::block_sync, unroll::unroll};
 /// Threads that draw positions.
 const THREADS: u32 = 32;
 
-/// Says digests, then draws.
+/// Absorbs digests, then draws challenges.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn channel_mix_digests(
     said: *const Digest,
@@ -27,7 +29,7 @@ pub unsafe extern "ptx-kernel" fn channel_mix_digests(
     mix(said.cast(), 8 * count, channel, drawn, draws);
 }
 
-/// Says elements of the secure field, then draws.
+/// Absorbs elements of the secure field, then draws challenges.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn channel_mix_felts(
     said: *const QM31,
@@ -39,7 +41,7 @@ pub unsafe extern "ptx-kernel" fn channel_mix_felts(
     mix(said.cast(), 4 * count, channel, drawn, draws);
 }
 
-/// Says words, then draws.
+/// Absorbs words, then draws challenges.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn channel_mix_words(
     said: *const u32,

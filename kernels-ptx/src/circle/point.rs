@@ -4,8 +4,8 @@
 //! bits, a table in shared memory the next eight, the block the others.
 //!
 //! # Safety
-//! Buffers hold what the parameters state; block: 256 threads; grid: any for the factors, one block per sample and range for the
-//! ranges, one per sample for the sums.
+//! Buffers have the lengths given by the parameters; block: 256 threads; grid: any for the factors, one block per
+//! sample and range for the ranges, one per sample for the sums.
 
 use core_types::{
     circle::double_x,

@@ -1,7 +1,7 @@
 //! Four layers on sixteen words of one thread.
 //!
 //! # Safety
-//! The factors of a [`Round`] are those of its domain, and its position and layers lie in the domain.
+//! The twiddles of a [`Round`] belong to its domain, and its position and layers lie in the domain.
 
 use core_types::field::{M31, Twiddle};
 

@@ -11,7 +11,9 @@ use core_types::{
 
 use crate::dev::idx::grid_stride;
 
-/// The factors of layer 0 at the second pair of a column, minus that of the first, and of layer 1.
+/// The twiddles of a column: layer 0 at its second pair, and layer 1.
+///
+/// In layer 0 the twiddle of the first pair is the negative of the second pair's.
 ///
 /// Four points in a row have one factor of layer 1 and, but for the sign, the other one of two such fours in layer 0. Two points have
 /// `y = -1` first, a domain of four has one `|x|` for both layers.
@@ -26,7 +28,7 @@ unsafe fn factors(twiddles: *const Twiddle, params: &CircleSmallParams) -> [Twid
             [if four & 1 == 0 { other.negated() } else { other }, *twiddles.add(four)]
         }
     };
-    // Of two points, those of a second pair are a column's first.
+    // A column of two points at a second pair of the domain has that pair as its first.
     [if params.position & 2 == 0 { low } else { low.negated() }, high]
 }
 

@@ -211,7 +211,7 @@ struct Strip {
 }
 
 impl Strip {
-    /// The strip of this block where each copy has a block of its own.
+    /// The strip of this block if each copy has a separate block.
     #[inline(always)]
     unsafe fn of_block(source: *const M31, target: *mut M31, params: &CircleStripParams) -> Self {
         let log_copies = params.log_size - params.log_region;

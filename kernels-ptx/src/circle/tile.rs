@@ -179,7 +179,7 @@ impl Arrangement {
     }
 }
 
-/// What a block knows.
+/// The context of a block.
 #[derive(Clone, Copy)]
 struct Block<'a> {
     twiddles: *const Twiddle,

@@ -22,7 +22,7 @@ const THREADS: u32 = 32 * WARPS;
 const WIDTH: u32 = FEATURES as u32;
 /// The features of four trainings: feature k of all four stands in one place.
 const TILE: Region<F4> = Layout::new().array(WIDTH);
-/// The columns of the weights, row by row. A thread reads what it has written alone.
+/// The columns of the weights, row by row. Each thread reads only elements that it wrote.
 const WEIGHTS: Region<f32> = TILE.end().array(WIDTH * THREADS);
 
 /// All codes.

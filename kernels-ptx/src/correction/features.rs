@@ -1,8 +1,10 @@
-//! Features of trainings, a warp to each: two passes over its rings, of which the second reads the cache. One lane makes the
-//! features from what the rings come to.
+//! Features of trainings, one warp each.
+//!
+//! A warp makes two passes over its rings; the second reads the cache. One lane computes the features from the
+//! statistics of the rings.
 //!
 //! # Safety
-//! The records hold `batch` trainings, `features` as many rows of 64.
+//! The records hold `batch` trainings, `features` holds `batch` rows of 64.
 
 use core_types::{
     features::{Statistics, Trend, USED, features},
@@ -32,7 +34,7 @@ fn total(sum: f64) -> f64 {
     f64::from_bits(reduce(sum.to_bits(), |a: u64, b| (f64::from_bits(a) + f64::from_bits(b)).to_bits()))
 }
 
-/// What a ring of `places` comes to into which `recorded` values went.
+/// The statistics of a ring of `places` values, after `recorded` values were recorded.
 #[inline(always)]
 unsafe fn statistics(ring: *const f32, places: u64, recorded: u64) -> Statistics {
     let count = recorded.min(places) as u32;

@@ -5,7 +5,7 @@ use crate::dev::{idx, math::fma, warp::reduce};
 /// The scalar product of two vectors of `len`; every lane gets it.
 ///
 /// # Safety
-/// Both hold as many elements; the lanes of the warp all call.
+/// Both vectors hold `len` elements; all lanes of the warp call.
 #[inline(always)]
 pub unsafe fn product(len: u32, x: *const f32, y: *const f32) -> f32 {
     let (mut sum, mut i) = (0.0, idx::lane());

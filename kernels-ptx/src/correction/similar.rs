@@ -1,6 +1,7 @@
-//! The states of a ring that are most like others. A block goes through a part of the ring (`blockIdx.y`) for a query
-//! (`blockIdx.x`), a warp through 32 states at a time, four of which it reads at once; a second kernel joins the lists of all parts.
-//! The first is bound by reading the states.
+//! The states of a ring that are most similar to queries.
+//!
+//! A block scans a part of the ring (`blockIdx.y`) for a query (`blockIdx.x`). A warp scans 32 states at a time and
+//! reads four at once; a second kernel joins the lists of all parts. The first kernel is bound by reading the states.
 //!
 //! # Safety
 //! `states` are `p.capacity x p.width`, `norms` `p.capacity`, `stored` one number, `queries` `p.queries x p.width`; `words` hold

@@ -1,9 +1,9 @@
 //! Folds of a layer: one read and one write for up to three folds. A thread folds a group of values to one.
 //!
 //! # Safety
-//! `twiddles` are the `2^(log_domain - 1)` inverse factors of the domain, `challenge` one element, `values` four planes of
-//! `2^log_size` words and `folded` four of `2^(log_size - folds)`, with `folds` as the kernel's name says. Grid: any; block:
-//! 256 threads.
+//! `twiddles` are the `2^(log_domain - 1)` inverse twiddles of the domain, `challenge` one element, `values` four
+//! planes of `2^log_size` words and `folded` four of `2^(log_size - folds)`, with `folds` as in the kernel's name.
+//! Grid: any; block: 256 threads.
 
 use core_types::{
     field::{Field, M31, QM31, Twiddle},
@@ -60,7 +60,7 @@ pub unsafe extern "ptx-kernel" fn deep_fold_thrice(
     }
 }
 
-/// What a thread folds.
+/// The operands of a thread's folds.
 struct Layers {
     twiddles: *const Twiddle,
     values: *const M31,

@@ -1,8 +1,9 @@
 //! The polynomial of the last layer, by one block: layer after layer in global memory, with a barrier between them.
 //!
 //! # Safety
-//! `twiddles` are the `2^log_size` inverse factors of the domain of twice as many points, `values` and `scratch` four planes of
-//! `2^log_size` words, `coefficients` `2^log_bound` elements, `excess` one word. Grid: one block of 512 threads.
+//! `twiddles` are the `2^log_size` inverse twiddles of the domain of `2^(log_size + 1)` points, `values` and
+//! `scratch` four planes of `2^log_size` words, `coefficients` `2^log_bound` elements, `excess` one word. Grid: one
+//! block of 512 threads.
 
 use core_types::{
     circle::bit_reversed,

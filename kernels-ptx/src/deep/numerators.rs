@@ -4,8 +4,9 @@
 //! after each four products.
 //!
 //! # Safety
-//! `firsts` and `factors` are one for each term, and no batch has more terms than `most`; a column has `2^log_size` words from its first on, and `numerators` are four planes
-//! of as many for each batch. Grid: `2^log_size / 1024`, one at least, times batches, which are the slower; block: 256 threads.
+//! `firsts` and `factors` have an element for each term, and no batch has more terms than `most`. A column has
+//! `2^log_size` words from its first on, and `numerators` has four planes of `2^log_size` words for each batch. Grid:
+//! `2^log_size / 1024`, one at least, times batches, which are the slower; block: 256 threads.
 
 use core_types::{
     field::{M31, P, QM31, widening_mul_add},
@@ -53,7 +54,7 @@ pub unsafe extern "ptx-kernel" fn deep_numerators(
     let position = ((bid_x() & ((1 << log_blocks) - 1)) << LOG_BLOCK) + tid_x();
     let mut sums = [[0u64; 4]; 4];
     let mut done = 0;
-    // All batches take as many turns as the longest, so that the threads of a block are seen to meet at the barriers.
+    // All batches take the turns of the longest: a uniform bound shows that a block's threads meet at the barriers.
     while done < most {
         let held = (count.max(done) - done).min(TERMS);
         block_sync();
@@ -79,7 +80,7 @@ pub unsafe extern "ptx-kernel" fn deep_numerators(
                     });
                 });
             });
-            // Four products and what is left of the sums below 2^34 stay below 2^64.
+            // Four products plus a reduced sum below 2^34 stay below 2^64.
             unroll!(J in 0..4 => {
                 unroll!(K in 0..4 => {
                     let sum = sums[J as usize][K as usize];

@@ -1,11 +1,13 @@
 //! Quotients: one read of the numerators and one write.
 //!
-//! A thread has four positions, whose denominators it inverts at once for each point. The point of a position is the sum of the
-//! generator's multiples for the bits of its index; those of the upper bits are the same in a block and added up by a warp.
+//! A thread has four positions, whose denominators it inverts at once for each point. The point of a position is the
+//! sum of the generator's multiples for the bits of its index; the terms of the upper bits are equal in a block, and
+//! a warp adds them up.
 //!
 //! # Safety
-//! `batches` are `count`, `lines` pairs for each, `points` pairs for what batches name, `numerators` four planes of its own size for
-//! each batch, and `quotients` four of `2^log_size` words. Grid: `2^log_size / 1024`; block: 256 threads.
+//! `batches` has `count` elements, `lines` a pair for each; `points` has a pair for each point index in `batches`.
+//! `numerators` has four planes of the batch's own size for each batch, and `quotients` four of `2^log_size` words.
+//! Grid: `2^log_size / 1024`; block: 256 threads.
 
 use core_types::{
     air::lifted,
@@ -27,7 +29,7 @@ const THREADS: u32 = 256;
 /// Log of the positions of a block.
 const LOG_BLOCK: u32 = 10;
 
-/// For each bit of a position but the lowest: what it adds to the point.
+/// The point added by each bit of a position except the lowest.
 const STEPS: Region<CirclePoint<M31>> = Layout::new().array(32);
 /// The point of the block's first position.
 const ORIGIN: Region<CirclePoint<M31>> = STEPS.end().array(1);
@@ -53,7 +55,7 @@ pub unsafe extern "ptx-kernel" fn deep_quotients(
     if tid_x() < 32 {
         let step = step_of_bit(tid_x());
         steps.set(tid_x(), step);
-        // Bit 0 tells a point from its conjugate, and its lane brings the first point of the domain.
+        // Bit 0 tells a point from its conjugate; its lane contributes the first point of the domain.
         if tid_x() == 0 {
             own = CirclePointIndex::subgroup_generator(log_domain + 1).to_point();
         } else if start >> tid_x() & 1 == 1 {

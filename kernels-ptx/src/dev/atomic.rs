@@ -1,5 +1,7 @@
-//! Atomic read-modify-write. The plain forms are relaxed: they order no other access, whatever Rust's ordering says, since
-//! the code generator drops it. The `_acq_rel` form fences on both sides.
+//! Atomic read-modify-write.
+//!
+//! The plain forms are relaxed: they order no other access, whatever ordering Rust specifies,
+//! since the code generator drops it. The `_acq_rel` form fences on both sides.
 //!
 //! Sums of floats depend on the order of arrival, so no op that promises equal bits uses [`red_add_f32`].
 
@@ -49,7 +51,9 @@ global! {
     exch, exch_u64 = swap;
 }
 
-/// [`add`] that releases this thread's writes before it and acquires those of earlier adders: the "last block" idiom.
+/// [`add`] with release and acquire: the "last block" idiom.
+///
+/// Releases this thread's writes before it, and acquires the writes of earlier adders.
 ///
 /// # Safety
 /// As for [`add`].

@@ -31,7 +31,7 @@ pub fn commit() {
     unsafe { asm!("cp.async.commit_group;", options(nostack, preserves_flags)) };
 }
 
-/// Waits until at most the last `PENDING` groups of this thread are under way.
+/// Waits until at most the last `PENDING` groups of this thread are in flight.
 #[inline(always)]
 pub fn wait_group<const PENDING: u32>() {
     // SAFETY: concerns this thread's own copies.

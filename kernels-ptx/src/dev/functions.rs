@@ -1,4 +1,6 @@
-//! Functions of f32. All operations are correctly rounded, so the bits are those of any device, and of the simulator.
+//! Functions of f32.
+//!
+//! All operations are correctly rounded: every device and the simulator give the same bits.
 
 use core::f32::consts::{FRAC_1_SQRT_2, LOG2_E};
 
@@ -53,7 +55,9 @@ pub fn exp_nonpositive(x: f32) -> f32 {
     if x < -87.0 { 0.0 } else { p * power_of_two(rounded) }
 }
 
-/// `ln(ties + rest)` for a whole number `ties >= 1` and `rest >= 0`; keeps a small rest beside a single tie.
+/// `ln(ties + rest)` for a whole number `ties >= 1` and `rest >= 0`.
+///
+/// Accurate for a small rest and a single tie.
 #[inline(always)]
 pub fn log_of_parts(rest: f32, ties: f32) -> f32 {
     let sum = ties + rest;

@@ -13,7 +13,7 @@ pub struct GridBarrier {
 }
 
 impl GridBarrier {
-    /// One of `blocks` blocks, all of which count in the same word, which is zero at first.
+    /// The barrier of one of `blocks` blocks, which share the counter `arrived`, zero at first.
     #[inline(always)]
     pub fn new(arrived: *mut u32, blocks: u32) -> Self {
         Self { arrived, blocks, due: 0 }

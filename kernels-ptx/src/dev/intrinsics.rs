@@ -1,6 +1,6 @@
 //! The LLVM intrinsics that the device library wraps, all in one place since their names change between releases.
 
-// SAFETY: names and signatures are those of LLVM's NVPTX target.
+// SAFETY: names and signatures match LLVM's NVPTX target.
 unsafe extern "C" {
     #[link_name = "llvm.nvvm.read.ptx.sreg.tid.x"]
     pub(super) fn tid_x() -> u32;

@@ -1,5 +1,7 @@
-//! Functions of floats, single-precision unless the name says otherwise. The approximate ones state their error; what
-//! has none is correctly rounded.
+//! Functions of floats, single-precision unless the name states otherwise.
+//!
+//! Approximate functions state their error; all
+//! others are correctly rounded.
 
 use core::arch::asm;
 

@@ -2,8 +2,9 @@
 
 use core::arch::asm;
 
-/// `pointer`, of which the compiler knows nothing: what a loop derives from it is computed in each turn instead of being
-/// kept in registers.
+/// Hides the origin of `pointer` from the compiler.
+///
+/// A loop then recomputes its derived addresses in each turn instead of keeping them in registers.
 #[inline(always)]
 pub fn opaque<T>(pointer: *const T) -> *const T {
     let same;

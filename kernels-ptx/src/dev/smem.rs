@@ -100,8 +100,8 @@ impl SharedAddr {
 
     /// The generic address.
     ///
-    /// It is a sum of the window's base and this address, since the compiler looks for the space of a pointer in what it
-    /// is computed from, and does not look into assembly.
+    /// It is computed as the window's base plus this address: the compiler infers the space of a pointer from its
+    /// computation, and does not look into assembly.
     #[inline(always)]
     fn generic<T>(self) -> *mut T {
         let window: *mut u8;

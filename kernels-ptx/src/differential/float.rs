@@ -34,12 +34,12 @@ macro_rules! functions {
                 math::round_ties_even(x)
             }
 
-            /// The smaller number; positive zero for zeros of both signs, of which Rust may take either.
+            /// The smaller number; positive zero for zeros of both signs, since Rust may return either.
             pub(in super::super) fn min(x: $float, y: $float) -> $float {
                 x.min(y) + 0.0
             }
 
-            /// The larger number; positive zero for zeros of both signs, of which Rust may take either.
+            /// The larger number; positive zero for zeros of both signs, since Rust may return either.
             pub(in super::super) fn max(x: $float, y: $float) -> $float {
                 x.max(y) + 0.0
             }

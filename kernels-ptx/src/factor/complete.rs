@@ -2,7 +2,7 @@
 //! Only matrices without full rank have such columns.
 //!
 //! # Safety
-//! `x` is `p.rows x p.cols` with at least as many rows as columns, rows below 2^31; `products` are `p.cols` doubles,
+//! `x` is `p.rows x p.cols` with at least one row per column, rows below 2^31; `products` are `p.cols` doubles,
 //! `rank` is one word. Grid: one block of 1024 threads.
 
 use core_types::params::factor::MatrixParams;

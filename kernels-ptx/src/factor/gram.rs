@@ -2,7 +2,7 @@
 //! each (`blockIdx.y`), which a second kernel adds in their order.
 //!
 //! # Safety
-//! `x` is `p.rows x p.cols`, `parts` has `p.cols^2` doubles for each part, `gram` has as many once. A part has
+//! `x` is `p.rows x p.cols`, `parts` has `p.cols^2` doubles for each part, `gram` has `p.cols^2`. A part has
 //! `part_rows` rows, a multiple of 32; columns are at most 96.
 
 use core::hint::assert_unchecked;

@@ -1,12 +1,13 @@
-//! What makes columns orthonormal, by one block: the upper triangle of G in shared memory, row by row replaced by that
-//! of the inverse of its Cholesky factor.
+//! The matrix that makes columns orthonormal: the inverse of the Cholesky factor of G.
 //!
-//! Rows above the pivot hold the inverse as far as it is known, but for the length of its columns: what is subtracted
-//! from rows of G is subtracted from those of the unit matrix too.
+//! One block holds the upper triangle of G in shared memory, and replaces it row by row by that inverse.
+//!
+//! Rows above the pivot hold the inverse as far as it is computed, except for the length of its columns: every row
+//! operation on G is applied to the unit matrix too.
 //!
 //! # Safety
 //! `gram` and `inverse` are `side x side`, of at most 96 rows; `peak` is one word or null. Grid: one block of 512
-//! threads, with `8 side^2` bytes of shared memory behind those of `ROOTS`.
+//! threads, with `8 side^2` bytes of shared memory after `ROOTS`.
 
 use core::hint::assert_unchecked;
 
@@ -28,7 +29,7 @@ const MOST: u32 = MAX_SIDE as u32;
 const ROOTS: Region<f64> = Layout::new().array(MOST);
 const MATRIX: Region<f64> = ROOTS.end().array(MOST * MOST);
 
-/// Writes the inverse of the Cholesky factor, with columns of zeros for what is left out.
+/// Writes the inverse of the Cholesky factor, with zero columns for omitted pivots.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn factor_inverse(side: u32, gram: *const f64, peak: *const u32, inverse: *mut f64) {
     let (roots, matrix) = (ROOTS.slice(), MATRIX.slice());

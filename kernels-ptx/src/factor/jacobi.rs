@@ -4,7 +4,7 @@
 //! # Safety
 //! `gram` is `p.side x p.side`, of at most 96 rows; `vectors` and `inverse` are `p.side x p.kept`, `sigma` has `p.kept`
 //! floats; `peak` is one word or null, `rank` one word. Grid: one block of 1024 threads, with `8 side^2` bytes of
-//! shared memory behind those of `LENGTHS` and `ORDER`.
+//! shared memory after `LENGTHS` and `ORDER`.
 
 use core::hint::assert_unchecked;
 
@@ -37,8 +37,9 @@ const LENGTHS: Region<f64> = Layout::new().array(MOST);
 const ORDER: Region<u32> = LENGTHS.end().array(MOST);
 const MATRIX: Region<f64> = ORDER.end().array(MOST * MOST);
 
-/// Replaces the upper triangle of G by that of its Cholesky factor, with rows of zeros for what is left out, and the
-/// lower triangle by zeros.
+/// Replaces the upper triangle of G by its Cholesky factor, and the lower triangle by zeros.
+///
+/// Omitted pivots get rows of zeros.
 #[inline(always)]
 unsafe fn factor(side: u32, least: SharedSlice<f64>, matrix: SharedSlice<f64>) {
     let (first_row, first_col) = (tid_x() / 32, tid_x() % 32);

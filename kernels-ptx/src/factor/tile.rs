@@ -37,7 +37,7 @@ pub fn place() -> (u32, u32) {
 }
 
 impl Tiles {
-    /// Those of the block.
+    /// The tiles of the block.
     ///
     /// # Safety
     /// The launch gives the block [`BYTES`].

@@ -14,10 +14,10 @@ use super::{
 };
 use crate::dev::idx;
 
-/// Nodes above the leaf blocks on the way to one of them: as many as there are levels.
+/// Nodes above the leaf blocks on the path to one of them, one for each level.
 const KEPT: usize = (CMP_ALL_BITS - CMP_TABLE_BITS - 1) as usize;
 
-/// Those nodes, in registers.
+/// The nodes of a path, in registers.
 pub(super) struct Kept<T>([T; KEPT]);
 
 impl<T: Copy> Kept<T> {

@@ -48,7 +48,7 @@ pub unsafe extern "ptx-kernel" fn fss_cmp_eval_window(
     while tile < tiles {
         let e = u64::from(tile) * u64::from(EVALUATED) + u64::from(idx::tid_x());
         let exists = e < u64::from(params.count);
-        // a lane without a key does what that of the last key does, so that the warp stays together
+        // a lane without a key repeats the last key's work, so that the warp stays together
         let key = if exists { e } else { u64::from(params.count - 1) };
         let x = *x_hat.add(key as usize);
         cmp_eval_window(

@@ -151,8 +151,9 @@ pub unsafe extern "ptx-kernel" fn fss_dcf_eval_window(
 
 /// Makes keys: four threads take one key, a block the 32 keys to which rows are padded.
 ///
-/// Each of the four expands one node in one direction; what the values on the path add up to is kept by the lane whose
-/// index is the value block's. The grid's first dimension runs over tiles of 32 keys and may be smaller than the range.
+/// Each of the four expands one node in one direction. The sum of the values on the path is kept by the lane whose
+/// index is the value block's. The grid's first dimension runs over tiles of 32 keys and may be smaller than the
+/// range.
 ///
 /// # Safety
 /// As the crate; sections have the lengths of `FssOps::dcf_gen`.

@@ -18,7 +18,7 @@ use core::ops::Range;
 
 use crate::dev::idx;
 
-/// Keys that share one word of output bits, and to a multiple of which rows are padded.
+/// Keys that share one word of output bits. Rows are padded to a multiple of it.
 const GROUP: u32 = 32;
 
 /// Keys to a row.

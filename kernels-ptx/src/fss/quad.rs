@@ -8,7 +8,7 @@ use crate::dev::{
 /// Lanes of a quad.
 pub(super) const QUAD: u32 = 4;
 
-/// Keys that a block makes at a time: as many as rows are padded to.
+/// Keys that a block makes at a time: the multiple to which rows are padded.
 pub(super) const KEYS: u32 = super::GROUP;
 
 /// Threads of a block that makes keys.

@@ -110,7 +110,9 @@ unsafe fn axpby<T: Real>(alpha: f32, beta: f32, len: u64, x: *const T, y: *mut T
     }
 }
 
-/// `y = x keep scale`, by the mask of as many steps later as the record has begun, if it is not null.
+/// `y = x keep scale`, with the mask of a step.
+///
+/// The step is `p.step`, plus the steps that `state` has begun if it is not null.
 #[inline(always)]
 unsafe fn dropout<T: Real>(p: &DropoutParams, len: u64, state: *const StepState, x: *const T, y: *mut T) {
     let step = p.step.wrapping_add(if state.is_null() { 0 } else { (*state).begun() });

@@ -20,16 +20,17 @@ pub const BLOCK_THREADS: u32 = 256;
 pub const CHUNK: u32 = 4;
 /// Chunks of a row that a thread of a warp keeps in registers.
 pub const HELD_CHUNKS: u32 = 8;
-/// Chunks of a row whose terms a thread adds up before their sum joins that of the chunks before, so that rounding errors do
-/// not grow with the length. Only a block's rows have that many.
+/// Chunks of a row that a thread sums before it adds the result to its running sum.
+///
+/// Rounding errors then do not grow with the length. Only rows of a block have that many.
 const PART_CHUNKS: u32 = 16;
 /// Longest row that a warp takes.
 pub const HELD_LEN: u32 = 32 * CHUNK * HELD_CHUNKS;
 
 /// Threads that share a row. All of them call each reduction, in uniform control flow.
 ///
-/// A reduction has a `SLOT` of its own among the reductions of a kernel, below [`SLOTS`]: where a block takes one row,
-/// one barrier in each of them is then enough.
+/// Each reduction of a kernel has a distinct `SLOT`, below [`SLOTS`]: if a block takes one row, one barrier in each of
+/// them is then enough.
 pub trait Group {
     /// Number of threads.
     const SIZE: u32;
@@ -219,9 +220,10 @@ impl Group for Block {
     }
 }
 
-/// The rows below `count` that the group takes, as `(row, live)`. All groups of a block get equally many, of which the
-/// first row of a block exists; where its last rows do not, `row` repeats the last one and `live` is false, so that
-/// nothing is written.
+/// The rows below `count` that the group takes, as `(row, live)`.
+///
+/// All groups of a block get the same number of rows, and the first row of a block exists. Where its last rows do not,
+/// `row` repeats the last one and `live` is false, so that nothing is written.
 #[inline(always)]
 pub fn rows<G: Group>(count: u64) -> impl Iterator<Item = (u64, bool)> {
     let mut next = Some(G::first_row());
@@ -250,7 +252,7 @@ pub struct Span {
 /// Whether the elements of a chunk are neighbours.
 #[derive(Clone, Copy)]
 enum Deal {
-    /// They are, says the launch.
+    /// They are, guaranteed by the launch.
     Neighbours,
     /// They are not.
     Apart,
@@ -266,7 +268,7 @@ pub struct Chunk {
 }
 
 impl Span {
-    /// Rows of `len` elements; `aligned` says whether the first elements of all tensors are aligned to four.
+    /// Rows of `len` elements; `aligned` if the first elements of all tensors are aligned to four.
     #[inline(always)]
     pub fn new<G: Group>(len: u32, aligned: bool) -> Self {
         let deal = Deal::Chosen { neighbours: aligned && len % CHUNK == 0 };
@@ -279,7 +281,9 @@ impl Span {
         Self { len, deal: Deal::Neighbours, size: G::SIZE, rank: G::rank() }
     }
 
-    /// As [`Self::new`], for a kernel beside one whose warps hold aligned rows: a warp gets none of those here.
+    /// As [`Self::new`], for a kernel paired with one whose warps hold aligned rows.
+    ///
+    /// A warp gets no aligned rows here.
     #[inline(always)]
     pub fn not_held<G: Group>(len: u32, aligned: bool) -> Self {
         if G::SIZE == Warp::SIZE {

@@ -1,8 +1,9 @@
 //! Leaves of a tree of columns: neighbouring threads read neighbouring values of each column.
 //!
 //! # Safety
-//! `columns` are as many places in `values` as the parameters state, and those of the stage have at most as many values as it
-//! has rows, `states` and `leaves` as many digests as there are states and rows. Grid: a thread for each row; block: 256 threads.
+//! `columns` has the number of elements given by the parameters, which are places in `values`. No column of the stage
+//! has more values than the stage has rows. `states` and `leaves` have a digest for each state and row. Grid: a
+//! thread for each row; block: 256 threads.
 
 use core_types::{
     blake2s::{BLOCK_WORDS, Digest, START, compress},
@@ -50,8 +51,9 @@ pub unsafe extern "ptx-kernel" fn merkle_leaves(
     digest::write(leaves.add(row as usize), Digest(chain));
 }
 
-/// Where a row of `2^log_rows` finds its value among `2^log_len`, which are no more: what `core_types::air::lifted` says,
-/// without a branch.
+/// The position in `2^log_len` values of a row of `2^log_rows`, which is no less.
+///
+/// Equals `core_types::air::lifted`, without a branch.
 #[inline(always)]
 fn position(row: u32, log_rows: u32, log_len: u32) -> usize {
     let pair = (row / 2) >> (log_rows - log_len);

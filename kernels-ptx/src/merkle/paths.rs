@@ -1,4 +1,4 @@
-//! Digests beside paths: a thread copies one word.
+//! Authentication paths: a thread copies one word.
 //!
 //! # Safety
 //! Views have the lengths of the op. Grid: any; block: 256 threads.

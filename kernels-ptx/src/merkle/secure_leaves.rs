@@ -1,8 +1,8 @@
 //! Leaves of a tree of one column of the secure field.
 //!
 //! # Safety
-//! `values` are four planes of as many words as the leaves have values, `2^log_leaves` times one or four. Grid: a thread for
-//! each leaf; block: 256 threads.
+//! `values` are four planes with one word for each value of the leaves, `2^log_leaves` times one or four. Grid: a
+//! thread for each leaf; block: 256 threads.
 
 use core_types::{
     blake2s::{BLOCK_WORDS, Digest, one_block},

@@ -2,8 +2,8 @@
 //! for the next.
 //!
 //! # Safety
-//! `nodes` are those of a tree of this height, and it has the levels that are asked for; `levels` is at least 1. Grid: a block
-//! for each `2^levels` nodes of `first_level`; block: 256 threads, as many as the lowest of nine levels has nodes.
+//! `nodes` is a tree of this height, and it has the levels to be written; `levels` is at least 1. Grid: a block for
+//! each `2^levels` nodes of `first_level`; block: 256 threads, one for each node of the lowest of nine levels.
 
 use core_types::{
     blake2s::{BLOCK_WORDS, Digest, one_block},
@@ -20,11 +20,12 @@ use crate::dev::{
 
 const THREADS: u32 = 256;
 
-/// Distance of planes: half as many words as there are threads, and half as many as there are banks, so that neighbours on the
-/// left and on the right write to different ones.
+/// Distance of planes: half the number of threads plus half the number of banks.
+///
+/// Neighbours on the left and on the right then write to different banks.
 const PLANE: u32 = THREADS / 2 + 16;
 
-/// For a level and the next, for words 0 to 7, a plane of those of left digests and one of those of right digests.
+/// For a level and the next, for words 0 to 7: planes of left and of right digests.
 const PLANES: Region<u32> = Layout::new().array(2 * 8 * 2 * PLANE);
 
 /// Writes `levels` levels above `first_level`, at most nine. It reads the nodes of `first_level` once.

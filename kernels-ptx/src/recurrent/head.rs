@@ -1,4 +1,4 @@
-//! The combined state of a row, and what is read from it, by a warp.
+//! The combined state of a row and the values read from it, by a warp.
 //!
 //! # Safety
 //! All lanes of the warp call each function, in uniform control flow. States are not zero in number, and there are fewer than 2^31
@@ -15,7 +15,7 @@ use crate::dev::{
     warp::reduce,
 };
 
-/// What a combined state is made of.
+/// The composition of a combined state.
 #[derive(Clone, Copy)]
 pub struct Form {
     pub hidden: u32,
@@ -23,7 +23,7 @@ pub struct Form {
     pub part: Stochastic,
 }
 
-/// What a warp knows of a combined state.
+/// A warp's reductions of a combined state.
 #[derive(Clone, Copy)]
 pub struct Combined {
     /// The product with the head's weights.

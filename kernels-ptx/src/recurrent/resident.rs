@@ -1,12 +1,15 @@
-//! Rollouts by blocks that keep weights: a block has those of 32 states of a member in shared memory for all steps, and takes 16 rows.
-//! What the member's other blocks make of these rows it reads from global memory once all of them have come there, so all blocks of a
-//! launch have to run at once. Sums have the order of [`rollout`](super::rollout), and results its bits.
+//! Rollouts by blocks that keep weights in shared memory for all steps.
+//!
+//! A block holds the weights of 32 states of a member, and takes 16 rows. It reads the results of the member's other
+//! blocks for these rows from global memory once all of them have arrived, so all blocks of a launch have to run at
+//! once. Sums have the order of [`rollout`](super::rollout), and results its bits.
 //!
 //! # Safety
-//! As for [`rollout`](super::rollout), and losses are fed back. The launch is cooperative, with a block for each 32 states of each 16 rows of each member: those
-//! that share rows of a member are neighbours, and so are the rows of a member. There are more than 32 states, and steps, fewer than 2^31 products of their
-//! number with three times that of the blocks. `exchanged` holds three times `members x batch` rows of the states' number, rounded up to a
-//! multiple of four; `arrived` holds a zero for each 16 rows of each member, and after those one for each 16 rows.
+//! As for [`rollout`](super::rollout), and losses are fed back. The launch is cooperative, with a block for each 32
+//! states of each 16 rows of each member: blocks that share rows of a member are neighbours, and so are the rows of a
+//! member. There are more than 32 states, and at least one step; three times the product of steps and blocks is below
+//! 2^31. `exchanged` holds three times `members x batch` rows of one element per state, rounded up to a multiple of
+//! four; `arrived` holds a zero for each 16 rows of each member, and after those one for each 16 rows.
 
 use core::{hint::assert_unchecked, ptr::null};
 
@@ -36,13 +39,13 @@ use crate::{
 const ROWS: u32 = 16;
 /// Threads of a block.
 const THREADS: u32 = 256;
-/// Its warps, each of which reads losses from some rows.
+/// Warps of a block; each reads losses from some rows.
 const WARPS: u32 = THREADS / 32;
 /// States of a block: a thread of the first warps sums one of them for four rows.
 const STATES: u32 = 32;
 /// The warps that sum.
 const WORKERS: u32 = ROWS / OF_THREAD;
-/// Columns of weights: those of three gates.
+/// Columns of weights: three gates for each state.
 const COLUMNS: u32 = 3 * STATES;
 /// Most shared memory of a block: devices of capability 8.0 and 9.0 have it.
 const MOST_BYTES: u32 = 160 << 10;
@@ -87,7 +90,7 @@ impl Part {
         SharedSlice::at(SharedAddr::dynamic())
     }
 
-    /// Row `row` of the states, or of what the reset makes of them.
+    /// Row `row` of the states, or of the reset states.
     #[inline(always)]
     unsafe fn row(&self, reset: bool, row: u32) -> SharedSlice<f32> {
         let rows = if reset { ROWS + row } else { row };
@@ -147,7 +150,7 @@ impl Part {
     }
 }
 
-/// What a thread knows of a state of its rows.
+/// A thread's data of one state in its rows.
 #[derive(Clone, Copy)]
 struct Column {
     /// Its place among the member's states.
@@ -155,7 +158,7 @@ struct Column {
     exists: bool,
     /// The first of the thread's rows.
     row: u32,
-    /// What the biases and the features that stay add to each gate.
+    /// The contribution of the biases and the features that stay to each gate.
     given: [Sums; 3],
     /// The weights of the feature that is fed back.
     fed: [f32; 3],
@@ -194,7 +197,7 @@ impl Column {
         Self { column, exists: own < part.hidden, row, given, fed, reset }
     }
 
-    /// What the inputs add to a gate.
+    /// The inputs' contribution to a gate.
     #[inline(always)]
     unsafe fn inputs<const GATE: usize>(&self, part: &Part) -> Sums {
         let mut sums = self.given[GATE];
@@ -204,8 +207,9 @@ impl Column {
         sums
     }
 
-    /// Adds the products of the states, or of what the reset makes of them, with the weights of gate `gate`, and of the one after
-    /// it, if there are a `PAIR`.
+    /// Adds the products of the states, or of the reset states, with the weights of gate `gate`.
+    ///
+    /// With `PAIR`, does the same for the gate after it.
     #[inline(always)]
     unsafe fn add<const PAIR: bool>(&self, part: &Part, reset: bool, gate: u32, first: &mut Sums, second: &mut Sums) {
         let weights: *const f32 = part.weights().ptr(gate * STATES + idx::lane());

@@ -24,7 +24,7 @@ use crate::{
 pub const THREADS: u32 = 256;
 /// Rows of a block.
 pub const ROWS: u32 = 4;
-/// Rows of weights that a thread loads while it uses as many before them.
+/// Rows of weights that a thread loads ahead, while it uses the previous ones.
 const AHEAD: u32 = 8;
 /// Most shared memory of a block, which every device of capability 8.0 or more has.
 pub const MOST_BYTES: u32 = 96 << 10;
@@ -46,8 +46,9 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Those of this block of a one-dimensional grid with a block for each four rows of each member. Blocks of a member are
-    /// neighbours.
+    /// The rows of this block of a one-dimensional grid.
+    ///
+    /// The grid has a block for each four rows of each member. Blocks of a member are neighbours.
     #[inline(always)]
     pub unsafe fn new(p: &GruParams) -> Self {
         let groups = p.batch.div_ceil(u64::from(ROWS)) as u32;

@@ -1,8 +1,8 @@
 //! Steps of a gated recurrent unit for the rows of a block. States lie in shared memory, weights come from the cache.
 //!
 //! # Safety
-//! As for [`rows`](super::rows). Weights, inputs and states are of the sizes of the parameters, of which none but steps and inputs
-//! is zero.
+//! As for [`rows`](super::rows). Weights, inputs and states have the sizes given by the parameters; only steps and
+//! inputs may be zero.
 
 use core::ptr::null_mut;
 
@@ -23,7 +23,7 @@ use crate::{
 
 /// Features of the inputs that a block holds at a time.
 const TILE: u32 = THREADS / ROWS;
-/// Where a step writes what is asked for besides the new states: places of the block's first row, or null pointers.
+/// The destinations of a step: pointers to the block's first row, null for omitted outputs.
 #[derive(Clone, Copy)]
 pub struct Outputs {
     /// The new states.
@@ -35,7 +35,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Nothing is asked for.
+    /// No outputs.
     pub const NONE: Self = Self { states: null_mut(), saved: null_mut(), plane: 0 };
 }
 
@@ -51,7 +51,7 @@ pub struct Unit<T> {
     bu: *const T,
     /// The states.
     h: SharedSlice<f32>,
-    /// What the reset makes of them, or the states to be.
+    /// The reset states, or the next states.
     other: SharedSlice<f32>,
     /// The update gates.
     z: SharedSlice<f32>,
@@ -137,8 +137,9 @@ impl<T: Real> Unit<T> {
         }
     }
 
-    /// What the biases and the inputs `x` from feature `skipped` on add to every gate, into `[rows, 3 hidden]`. A
-    /// barrier stands before the first step.
+    /// Projects the inputs `x` from feature `skipped` on, with biases, into `[rows, 3 hidden]`.
+    ///
+    /// A barrier stands before the first step.
     #[inline(always)]
     pub unsafe fn project(&self, x: *const f32, skipped: u32, into: *mut f32) {
         for (column, exists) in self.rows.columns() {
@@ -161,7 +162,7 @@ impl<T: Real> Unit<T> {
         [(*self.b.add((gate * self.rows.hidden + column) as usize)).widen(); ROWS as usize]
     }
 
-    /// Of gate `gate`, what the inputs add.
+    /// The projected inputs of gate `gate`.
     #[inline(always)]
     unsafe fn projected(&self, from: *const f32, gate: u32, column: u32) -> Sums {
         let mut sums = [0.0; ROWS as usize];
@@ -229,7 +230,7 @@ impl<T: Real> Unit<T> {
         self.tile
     }
 
-    /// Steps the states, by what the inputs add to the gates.
+    /// Steps the states, given the inputs' contribution to the gates.
     #[inline(always)]
     pub unsafe fn step(&mut self, inputs: Added, outputs: &Outputs) {
         if self.after {
@@ -249,7 +250,7 @@ impl<T: Real> Unit<T> {
         }
     }
 
-    /// The new state of a column, which is written where it is asked for.
+    /// The new state of a column, written to the outputs that are not null.
     #[inline(always)]
     unsafe fn update(&self, outputs: &Outputs, row: u32, column: u32, [z, c, before]: [f32; 3]) -> f32 {
         let state = fma(z, c - before, before);
@@ -277,7 +278,7 @@ impl<T: Real> Unit<T> {
         (z, r)
     }
 
-    /// What the inputs add to the candidate.
+    /// The inputs' contribution to the candidate.
     #[inline(always)]
     unsafe fn candidate(&self, inputs: &Added, column: u32) -> Sums {
         match *inputs {
@@ -357,7 +358,7 @@ impl<T: Real> Unit<T> {
     }
 }
 
-/// What the inputs add to the gates of a step.
+/// The contribution of the inputs to the gates of a step.
 #[derive(Clone, Copy)]
 pub enum Added {
     /// The inputs themselves, from the first of the block's rows on.

@@ -1,4 +1,4 @@
-//! What is done to states before they are read: a layer norm and a dropout.
+//! The view of states when they are read: a layer norm and a dropout.
 //!
 //! # Safety
 //! All threads of the block call each function, in uniform control flow. `gamma` and `beta` hold a state's elements, or are both null.
@@ -13,7 +13,7 @@ use crate::dev::{
     warp::reduce,
 };
 
-/// What is done to states.
+/// A transformation of states.
 #[derive(Clone, Copy)]
 pub struct View {
     pub gamma: *const f32,

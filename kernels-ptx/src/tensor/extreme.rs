@@ -1,5 +1,6 @@
-//! The greatest element of an axis, the least, or the place of the greatest: one pass, in which each element becomes a word whose
-//! order is that of the elements, and the end of means. Long axes are cut into parts (`blockIdx.y`).
+//! Maximum, minimum and argmax along an axis in one pass, and the last step of means.
+//!
+//! Each element becomes a word, and words are ordered like the elements. Long axes are cut into parts (`blockIdx.y`).
 //!
 //! # Safety
 //! `x` holds `outer x len x inner` elements, `keys` or `sums` a word for each part and each of `outer x inner` outputs, y the
@@ -27,7 +28,7 @@ const KEYS: Region<u64> = Layout::new().array(COLUMNS * GROUPS);
 /// Shared memory of a block that takes columns.
 pub const COLUMN_BYTES: u32 = KEYS.end().bytes();
 
-/// What is asked of an axis.
+/// The kinds of extremes other than the greatest element.
 const LEAST: u32 = 1;
 const PLACE: u32 = 2;
 

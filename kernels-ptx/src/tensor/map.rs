@@ -43,7 +43,7 @@ unsafe fn map<T: Real>(p: &MapParams, len: u64, x: *const T, y: *mut T) {
     );
 }
 
-/// y is a or b, by the mask: reads what is chosen, and moves it as it is.
+/// `y` is `a` or `b`, by the mask: reads the selected element only, and copies it unchanged.
 #[inline(always)]
 unsafe fn select<T: Real>(len: u64, mask: *const bool, a: *const T, b: *const T, y: *mut T) {
     for i in idx::grid_stride(len) {

@@ -1,4 +1,4 @@
-//! `trefoil bench`: every speed line, ours beside its peers.
+//! `trefoil bench`: every speed line, compared with its peers.
 
 mod device;
 

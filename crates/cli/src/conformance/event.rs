@@ -1,4 +1,4 @@
-//! What a process that runs cases tells the one that displays them.
+//! Events from a process that runs cases to the process that displays them.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub(crate) enum Event {
         status: String,
         device: String,
         path: String,
-        /// Cases, each of which runs under each condition.
+        /// Cases; each runs under each condition.
         cases: usize,
         conditions: usize,
         /// Cases on more elements than allowed.

@@ -1,4 +1,4 @@
-//! The suite with a process for each op, and a new one after each case that brings down the process or the device.
+//! The suite in isolated processes: one for each op, and a new one after each crash.
 
 use std::{ffi::OsString, time::Instant};
 
@@ -27,17 +27,17 @@ const MAX_CLOSED: usize = 3;
 enum Course {
     /// With all of its cases.
     Done,
-    /// With this case, after which so many runs are left.
+    /// With this case; `left` runs remain after it.
     Case { run: usize, verdict: Verdict, left: usize },
     /// Before the backend was open.
     Closed(String),
-    /// Between two cases or after the last one, after so many runs.
+    /// Between two cases or after the last one, after `done` runs.
     Late { done: usize, reason: String },
     /// As there was no time left.
     OutOfTime { left: usize },
 }
 
-/// Runs every op, each with so many runs, and shows what happens.
+/// Runs every op, given with its number of runs, and shows the events.
 pub(super) fn run(
     args: &ConformanceArgs,
     ops: impl Iterator<Item = (&'static str, usize)>,
@@ -67,9 +67,9 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Runs one op in as many processes as it takes. If the backend did not open, returns the reason.
+/// Runs one op in one or more processes. Returns the reason if the backend did not open.
 ///
-/// `opened` says whether any process of the suite opened the backend: if the first one cannot, this program reports it.
+/// `opened` is whether any process of the suite opened the backend: if the first one cannot, this program reports it.
 fn one(
     args: &ConformanceArgs,
     op: &str,
@@ -116,7 +116,7 @@ fn one(
     }
 }
 
-/// Starts a process for an op, from a run on, and shows what it tells.
+/// Starts a process for an op at run `from`, and shows its events.
 fn follow(
     args: &ConformanceArgs,
     op: &str,
@@ -141,7 +141,7 @@ fn follow(
                     Event::NotRun { .. } | Event::Driver { .. } => {}
                     Event::Closed => return Ok(Course::Done),
                 }
-                // What is shared by the processes of an op is told once.
+                // The opening is shown once for all processes of an op.
                 if from == 0 || !matches!(event, Event::Opened { .. }) {
                     show.tell(&event)?;
                 }

@@ -117,7 +117,7 @@ impl Show {
         Ok(())
     }
 
-    /// Shows the counts, and returns what is wrong, if anything is.
+    /// Shows the counts, and returns a summary of what failed, if anything did.
     pub(crate) fn finish(self) -> Result<Option<String>> {
         self.bar.finish_and_clear();
         for condition in Condition::ALL {

@@ -72,7 +72,7 @@ pub(super) fn run(args: &ConformanceArgs, tell: &mut dyn FnMut(&Event) -> Result
     tell(&Event::Closed)
 }
 
-/// The conditions asked for; all that mean something on the backend, as far as it is known, if none is.
+/// The selected conditions; by default all that apply to the backend, as far as it is known.
 pub(super) fn conditions(args: &ConformanceArgs, active: Option<Choice>) -> Vec<Condition> {
     let mut conditions: Vec<_> = Condition::ALL.into();
     if args.condition.is_empty() {

@@ -17,7 +17,7 @@ pub(crate) struct Stage {
     pub(crate) run: fn(&Context) -> Result<Findings>,
 }
 
-/// What a workload may use.
+/// The queues, paths and options of the workloads.
 pub(crate) struct Context {
     /// Queue of the STARK workload.
     pub(crate) stark: AnyQueue,
@@ -31,7 +31,7 @@ pub(crate) struct Context {
     pub(crate) backend: Option<Choice>,
     /// Whether to use smaller inputs.
     pub(crate) small: bool,
-    /// Folder for what the workloads write.
+    /// Output folder of the workloads.
     pub(crate) out: PathBuf,
     /// The file of this process's trace, if there is one.
     pub(crate) trace: Option<PathBuf>,
@@ -63,7 +63,9 @@ impl Context {
     }
 }
 
-/// What a workload found. Only verified results get here: a failed check ends the demo with an error.
+/// The findings of a workload.
+///
+/// Only verified results get here: a failed check ends the demo with an error.
 pub(crate) struct Findings {
     title: &'static str,
     facts: Vec<(String, String)>,

@@ -52,7 +52,7 @@ struct Active {
     path: String,
     threads: usize,
     memory_limit_bytes: Option<u64>,
-    /// Bytes of the device that nobody holds.
+    /// Free bytes of the device.
     device_free_bytes: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ struct VariableFact {
 /// Runs the command.
 pub(crate) fn run(args: &DoctorArgs) -> Result<()> {
     let variables = VARIABLES.map(|v| VariableFact { name: v.name, value: runtime::value_of(v), help: v.help });
-    // The variables are shown even if one of them cannot be used: that is what a reader came for.
+    // The variables are shown even if one of them is invalid: a reader needs them most then.
     let opened = runtime::open();
     let active = match &opened {
         Ok((queue, status)) => Active {

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of standard error that are kept: the last ones say what went wrong.
 const KEPT_BYTES: usize = 2000;
 
-/// This program in a process of its own.
+/// A child process of this program.
 pub(crate) struct Child {
     process: process::Child,
     lines: Receiver<String>,
@@ -43,7 +43,7 @@ pub(crate) struct Ending {
     pub(crate) code: Option<i32>,
     /// How it ended.
     how: String,
-    /// What it said last on standard error.
+    /// The end of its standard error.
     pub(crate) said: String,
 }
 

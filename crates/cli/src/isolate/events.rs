@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 
-/// Events as lines of JSON, each of which is written out before the next one happens.
+/// Events as lines of JSON; each is written out before the next one happens.
 pub(crate) struct Events {
     out: Box<dyn Write>,
     name: String,

@@ -71,7 +71,7 @@ fn read<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
     parse(&bytes).map_err(|error| anyhow!(shown(&format!("{error:#}")))).with_context(said)
 }
 
-/// The extents of a matrix, or else an error that names what it should have been.
+/// The extents of a matrix, or else an error with the expected shape.
 pub(super) fn matrix<T>(array: &NpyArray<T>, what: &str) -> Result<[usize; 2]> {
     match array.shape[..] {
         [rows, columns] => Ok([rows, columns]),

@@ -8,7 +8,9 @@ const FARTHEST: f64 = 1e6;
 pub(super) struct HeldOut {
     /// Predictions that were made.
     pub(super) predictions: usize,
-    /// The root of the mean squared error of all predicted losses, and that of losses that stay as they were.
+    /// Root mean squared error of all predicted losses.
+    ///
+    /// `of_staying` is the error of predicting that losses stay constant.
     pub(super) error: f64,
     pub(super) of_staying: f64,
     /// The greatest `|ln(predicted / actual)|` up to each number of steps, from one on.
@@ -16,8 +18,10 @@ pub(super) struct HeldOut {
 }
 
 impl HeldOut {
-    /// `means[i]` is predicted from row `starts[i]`, whose own loss is its first; `losses` are those of all rows up to the last one that
-    /// was held out. None without a loss to compare with.
+    /// Compares predictions from held-out rows with the actual losses.
+    ///
+    /// `means[i]` is predicted from row `starts[i]`, and its first element is that row's own loss; `losses` has the
+    /// losses of all rows up to the last one that was held out. Returns `None` without a loss to compare with.
     pub(super) fn compare(starts: &[usize], means: &[Vec<f64>], losses: &[f64]) -> Option<Self> {
         let steps = means.iter().map(|mean| mean.len().saturating_sub(1)).max()?;
         let (mut widths, mut known) = (vec![0.0f64; steps], 0);

@@ -89,7 +89,7 @@ fn found(tensors: &Tensors) -> Result<Vec<String>> {
     Ok(layers)
 }
 
-/// The class of each row that a network with as many inputs gives.
+/// Classifies each row by a network with one input for each feature.
 pub(super) fn classify(q: &AnyQueue, network: &Mlp<AnyQueue>, rows: &Rows) -> Result<Vec<u32>> {
     let x = Tensor::from_values(q, &[rows.count(), rows.features], &rows.inputs)?;
     Ok(network.classify(q, x.at())?)

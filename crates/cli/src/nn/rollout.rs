@@ -116,7 +116,7 @@ impl History {
     }
 }
 
-/// An ensemble, what it learns from, and where it predicts from.
+/// An ensemble, its training data, and the row that it predicts from.
 struct Ensemble<'a> {
     q: &'a AnyQueue,
     args: &'a RolloutArgs,
@@ -149,7 +149,7 @@ impl<'a> Ensemble<'a> {
             ))
             .into());
         }
-        // Twice as many rows as are predicted, so that the last step is seen as often as there are steps.
+        // Holds out twice the predicted rows, so that the last step is compared as often as there are steps.
         let learned = from - steps.saturating_mul(2).min((from - window) / 2);
         let (input, hidden) = (history.features, args.hidden as usize);
         let member = |member: u32| {
@@ -192,12 +192,14 @@ impl<'a> Ensemble<'a> {
         Ok(errors)
     }
 
-    /// The losses that each member predicts from each of these rows, `[members, rows, steps + 1]`, and what the members say together.
+    /// Predicts losses from each of these rows.
+    ///
+    /// Returns the losses of each member, `[members, rows, steps + 1]`, and the summaries over the members.
     fn predict(&self, from: &[usize]) -> Result<(Vec<f32>, Vec<RssmSummary>)> {
         let (q, weights, features) = (self.q, self.trainer.weights(), self.history.features);
         let (members, hidden, batch) = (weights.count(), weights.hidden(), from.len());
         let (window, steps) = (self.args.window as usize, self.args.steps as usize);
-        // what the rows before leave in the states
+        // the rows before, which determine the states
         let before = (0..window).flat_map(|step| from.iter().map(move |from| from - window + step));
         let before: Vec<f32> = before.flat_map(|row| self.history.row(row)).copied().collect();
         let before = Tensor::from_values(q, &[window, batch, features], &before)?;
@@ -280,7 +282,7 @@ pub(crate) fn run(args: &RolloutArgs) -> Result<()> {
     html.finish(page.to_html().as_bytes())
 }
 
-/// What the members say together, after each step.
+/// The members' joint prediction after each step.
 struct Predicted {
     mean: Vec<f64>,
     bounds: Vec<[f64; 2]>,
@@ -310,7 +312,7 @@ impl Predicted {
         pairs.filter(|(bounds, loss)| (bounds[0]..=bounds[1]).contains(*loss)).count()
     }
 
-    /// The root of the mean squared error over what is known, without the row that it begins with.
+    /// Root mean squared error over the known losses, without the starting row.
     fn error(&self, actual: &[f64]) -> Option<f64> {
         let squares = self.mean.iter().zip(actual).skip(1).map(|(mean, loss)| (mean - loss) * (mean - loss));
         let count = actual.len().checked_sub(1).filter(|&count| count > 0)?;
@@ -328,7 +330,7 @@ impl Predicted {
         report::Table { head, rows: (0..self.mean.len()).map(row).collect() }
     }
 
-    /// The picture, with as many rows before as after, or three times as many.
+    /// Draws the prediction, with up to `3 * steps` rows of the history before it.
     fn fan(&self, history: &History, from: usize, trajectory: &[f32]) -> Result<String> {
         let steps = self.mean.len();
         let at = |step: usize| (from + step) as f64;

@@ -96,7 +96,7 @@ impl TrainArgs {
         self.data.files().into_iter().chain([Named::written("--out", &self.out)]).chain(others).collect()
     }
 
-    /// What the optimiser is told, for so many steps.
+    /// The optimiser's configuration for a training of this many steps.
     fn config(&self, steps: u64) -> Result<OptimizerConfig, Usage> {
         let (rate, plain, decay) = match self.optimizer {
             OptimizerName::Sgd => {
@@ -140,7 +140,7 @@ struct Training<'a> {
     network: Mlp<AnyQueue>,
     training: MlpTraining<AnyQueue>,
     history: History,
-    /// What the arguments ask for, which a training that is taken up again has to share.
+    /// The parameters of the training, which a resumed training must share.
     described: String,
     saved: Option<Saved>,
 }
@@ -194,7 +194,7 @@ impl<'a> Training<'a> {
 
     /// Epochs that are done.
     fn done(&self) -> u32 {
-        self.history.losses.len() as u32 // at most as many as the arguments ask for
+        self.history.losses.len() as u32 // at most the number of epochs in the arguments
     }
 
     /// Keeps the state, if there is a file for it.
@@ -208,7 +208,7 @@ impl<'a> Training<'a> {
     fn epoch(&mut self, epoch: u32) -> Result<()> {
         let q = self.q;
         let mut random = ChaCha8Rng::seed_from_u64(self.args.seed);
-        random.set_stream(1 + u64::from(epoch)); // 0 is that of the weights
+        random.set_stream(1 + u64::from(epoch)); // 0 is the stream of the weights
         let rows = self.train.select(&shuffled(self.train.count(), &mut random));
         let (x, targets) = (q.upload(&rows.inputs)?, q.upload(&rows.labels)?);
         let (features, batch) = (rows.features, self.args.batch as usize);

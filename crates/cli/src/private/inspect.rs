@@ -58,7 +58,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<()> {
     Ok(())
 }
 
-/// Shows what a party's folder of `deal` is for.
+/// Shows the purpose of a party's folder of `deal`.
 fn model(path: &Path) -> Result<Value> {
     let (manifest, used) = (KeyFolder::manifest(path)?, KeyFolder::is_used(path));
     let mut out = io::stdout().lock();

@@ -1,4 +1,4 @@
-//! What a path holds, among everything that the commands make.
+//! The kinds of paths that the commands make.
 
 use std::path::{Path, PathBuf};
 
@@ -14,9 +14,9 @@ pub(super) enum Kind {
     Model,
     /// One party's folder, of `gen`.
     Gate,
-    /// The folder that `deal` made, with those of both parties.
+    /// The folder that `deal` made, with the folders of both parties.
     Models,
-    /// The folder that `gen` made, with those of both parties.
+    /// The folder that `gen` made, with the folders of both parties.
     Gates,
     /// A file, such as a bundle.
     File,

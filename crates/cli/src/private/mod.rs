@@ -142,7 +142,7 @@ fn bar(plan: &Plan, more: usize, title: &'static str) -> Result<ProgressBar> {
     steps_bar(plan.steps().len() + more, title)
 }
 
-/// A progress bar on standard error over so many steps.
+/// A progress bar on standard error over `steps` steps.
 fn steps_bar(steps: usize, title: &'static str) -> Result<ProgressBar> {
     let template = "{prefix:24} {bar:32} {pos}/{len} {elapsed} {msg}";
     let style = ProgressStyle::with_template(template).context("progress style")?;
@@ -159,7 +159,7 @@ fn open(path: &Path, party: Party) -> Result<KeyFolder> {
     Ok(folder)
 }
 
-/// Says what is being done.
+/// Shows the current step.
 fn advance(bar: &ProgressBar, step: &str) {
     bar.set_message(step.to_owned());
     bar.inc(1);

@@ -1,4 +1,4 @@
-//! What a run of private inference took, as one party saw it.
+//! The cost of a private inference, measured by one party.
 
 use std::io::{self, Write as _};
 
@@ -21,12 +21,12 @@ pub(crate) struct Report {
     pub(crate) rounds: u64,
     pub(crate) sent_bytes: u64,
     pub(crate) received_bytes: u64,
-    /// What the plan predicted; the run fails if it sent anything else.
+    /// Bytes predicted by the plan; the run fails if it sent any other number.
     pub(crate) predicted_bytes: u64,
     pub(crate) key_bytes: u64,
     seconds: f64,
     pub(crate) steps: Vec<Measured>,
-    /// Images classified as their labels say, for the client, where it knows labels.
+    /// Images classified as labelled, for a client that has labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) correct: Option<usize>,
     /// Against the model in the clear, where the client was given the weights.

@@ -7,7 +7,7 @@ use pfss::Party;
 
 /// A party's folder that is sound and unused.
 pub(super) struct Sound {
-    /// What the keys are for.
+    /// The purpose of the keys.
     pub(super) purpose: String,
     pub(super) party: Party,
     /// Bytes of keys.

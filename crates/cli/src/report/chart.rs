@@ -56,11 +56,11 @@ pub(crate) fn lines(title: &str, x: &str, y: &str, series: &[Series]) -> Result<
     plot(title, [x, y], points, &coloured, |_, _| Ok(()))
 }
 
-/// What is predicted from a point on, with bounds around it, beside what came.
+/// A prediction from a point on, with its bounds and the actual values.
 pub(crate) struct Fan {
-    /// What was there.
+    /// The actual values.
     pub(crate) actual: Series,
-    /// Lines of which the prediction is the mean.
+    /// Lines whose mean is the prediction.
     pub(crate) members: Vec<Vec<(f64, f64)>>,
     pub(crate) mean: Series,
     /// `[x, low, high]`.

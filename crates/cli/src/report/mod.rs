@@ -22,7 +22,7 @@ pub(crate) struct Section {
     pub(crate) table: Option<Table>,
 }
 
-/// A table; every row has as many cells as the head.
+/// A table; every row has one cell for each column of the head.
 pub(crate) struct Table {
     pub(crate) head: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,

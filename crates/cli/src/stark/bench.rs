@@ -42,7 +42,7 @@ pub(crate) struct BenchArgs {
     backend: Option<Choice>,
 }
 
-/// Makes proofs, and says how long each stage of each took, and what proofs that nobody watches take.
+/// A benchmark of proofs: the times of stages, and of proofs that are not watched.
 struct Timing<'a> {
     q: &'a AnyQueue,
     config: PcsConfig,
@@ -61,11 +61,11 @@ struct Timed {
     unwatched: Vec<Unwatched>,
 }
 
-/// Proofs whose stages nobody watches.
+/// Proofs without timing of their stages.
 struct Unwatched {
     name: &'static str,
     times: Vec<Duration>,
-    /// What the last one handed to the driver.
+    /// The driver submissions of the last proof.
     submissions: Submissions,
 }
 

@@ -1,4 +1,4 @@
-//! What there are no proofs of, refused before any work.
+//! Rejects parameters that have no proofs, before any work.
 
 use core_types::air::Air;
 use stark::{
@@ -12,7 +12,7 @@ use crate::exit::Usage;
 /// Log size of the largest domain.
 const LARGEST: u32 = 30;
 
-/// Refuses parameters that there are no proofs of the statement with, and says which option takes what.
+/// Rejects parameters without proofs of the statement, and names the option at fault.
 pub(crate) fn check(statement: &KnownStatement, config: PcsConfig) -> Result<(), Usage> {
     let checked = statement.with(Parameters(config)).and_then(|checked| Ok(checked?));
     checked.map_err(|error| Usage(told(&error, statement, config)))
@@ -55,7 +55,7 @@ impl UseStatement for FileSize {
         statement.visit(&mut traces);
         let fri = self.0.fri_config;
         let positions = 1u64.checked_shl(traces.log_rows + fri.log_blowup_factor).unwrap_or(u64::MAX);
-        // Of as many draws, what remains of them where some coincide.
+        // Expected number of distinct positions, since some draws coincide.
         let missed = (1.0 - 1.0 / positions as f64).powf(fri.n_queries as f64);
         let opened = ((1.0 - missed) * positions as f64) as u64;
         Ok((traces.columns, traces.columns.saturating_mul(opened)))

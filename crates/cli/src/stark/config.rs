@@ -29,7 +29,9 @@ pub(crate) struct ConfigArgs {
     lifting: Option<u32>,
 }
 
-/// Bits that a proof has at most, however many queries it answers: those of its field and its hash.
+/// Upper bound of a proof's security in bits, from its field and its hash.
+///
+/// More queries do not exceed it.
 pub(crate) const MOST_SECURITY: u32 = 120;
 
 /// Bits of conjectured security of proofs with these parameters.

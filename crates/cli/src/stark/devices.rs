@@ -22,7 +22,7 @@ pub(crate) struct DevicesArgs {
     devices: u32,
 }
 
-/// A proof, with what is known of it where it was made.
+/// A proof, with facts from where it was made.
 pub(super) struct MadeOn {
     pub(super) proof: StatementProof,
     pub(super) root: Digest,
@@ -36,7 +36,7 @@ pub(super) struct MadeOn {
 }
 
 impl MadeOn {
-    /// What the prover that made it knows.
+    /// A proof with the facts that its prover has.
     pub(super) fn new<S: Statement>(
         proof: StatementProof,
         prover: &StatementProver<'_, AnyQueue, S>,
@@ -63,7 +63,7 @@ impl DevicesArgs {
     }
 }
 
-/// Makes a proof on all queues together, each on a thread, and tells `watch` what the first is at.
+/// Makes a proof on all queues together, a thread each; `watch` gets the stages of the first.
 pub(super) fn prove<S: Statement + Sync>(
     queues: &[AnyQueue],
     config: PcsConfig,
@@ -91,7 +91,7 @@ pub(super) fn prove<S: Statement + Sync>(
             Err(error) => failures.push(error),
         }
     }
-    // Others end because one failed: that one says why.
+    // Others end because one failed: report that one.
     let is_echo =
         |error: &CollectiveError| matches!(error, CollectiveError::GaveUp { .. } | CollectiveError::Gone { .. });
     failures.sort_by_key(|error| error.chain().any(|cause| cause.downcast_ref().is_some_and(is_echo)));

@@ -39,7 +39,9 @@ pub(crate) fn run(args: &InspectArgs) -> Result<()> {
     print(&described(&file::read(&args.file)?)?)
 }
 
-/// What a file holds. It may be hostile: what it has many of is counted, not shown.
+/// Describes a proof file.
+///
+/// It may be hostile: long lists are cut, and their remainder is counted.
 fn described(file: &ProofFile) -> Result<String> {
     let (statement, proof) = (&file.statement, &file.proof.proof);
     let (config, fri) = (proof.config, proof.config.fri_config);
@@ -71,7 +73,7 @@ fn described(file: &ProofFile) -> Result<String> {
     Ok(text)
 }
 
-/// How many there are beside those that are shown.
+/// Counts the entries that are not shown; empty if all are.
 fn and_more(count: usize) -> String {
     count.checked_sub(MOST_SHOWN).filter(|&more| more > 0).map_or_else(String::new, |more| format!(" and {more} more"))
 }

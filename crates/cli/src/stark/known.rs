@@ -1,4 +1,4 @@
-//! The statements that the program knows by name, made true.
+//! The statements that the program provides by name, with true traces.
 
 use anyhow::Result;
 use backend_api::{BackendError, Budget};
@@ -10,7 +10,7 @@ use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibo
 use super::{number::whole, trace::Trace};
 use crate::exit::Usage;
 
-/// Columns of wide Fibonacci where nobody says how many.
+/// Default number of columns of wide Fibonacci.
 const COLUMNS: u32 = 100;
 
 /// Which computation is proven.
@@ -104,11 +104,11 @@ impl AirArgs {
 
     /// The most bytes of host memory that [`make`](Self::make) holds at once.
     fn bytes(&self) -> u64 {
-        // Of a row: all words of a trace or of what it is made from, beside what those are made from.
+        // Bytes of a row: the words of a trace or of its generator's inputs, and the data that those are computed from.
         let of_row = match self.air {
             // Two columns, and the pairs that they are made from.
             AirName::WideFibonacci => 8 + 8,
-            // The first state says it all.
+            // The first state determines all others.
             AirName::StateMachine => 0,
             // The gates, the value of each wire twice and its reads.
             AirName::Plonk => 12 + 8 + 4,
@@ -160,12 +160,12 @@ impl AirArgs {
     }
 }
 
-/// Whether so many bytes of host memory are within the budget, and to be had.
+/// Checks that `bytes` of host memory are within the budget and can be allocated.
 ///
 /// # Errors
 /// [`BackendError::BudgetExceeded`] or [`BackendError::OutOfMemory`].
 pub(crate) fn check_memory(bytes: u64, budget: &Budget) -> Result<(), BackendError> {
-    // Of a budget of its own: the queue's counts what is on its device.
+    // A separate budget: the queue's budget counts device memory.
     drop(Budget::new(budget.limit_bytes()).reserve(bytes)?);
     let whole = usize::try_from(bytes).ok();
     let had = whole.is_some_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());

@@ -48,8 +48,10 @@ impl UseStatement for Planning {
     }
 }
 
-/// Refuses a proof that the budget of one of the `queues` has no room for, each of which is that of one of `devices`. `made_there` says
-/// whether its trace is made on the device too, which takes more where coefficients are not kept there.
+/// Refuses a proof that does not fit the budget of one of the `queues`.
+///
+/// The queues are on some of `devices`. `made_there` is whether the trace is generated on the device too, which takes
+/// more where coefficients are not kept there.
 pub(super) fn expect_room(
     statement: &KnownStatement,
     config: PcsConfig,
@@ -105,7 +107,9 @@ impl UseStatement for Room<'_> {
     }
 }
 
-/// The memory of a proof, on each of the devices that make it. `by` says what asked for so many.
+/// The memory of a proof on each of its devices.
+///
+/// `by` names the source of their number in errors.
 pub(super) fn planned(
     statement: &KnownStatement,
     config: PcsConfig,

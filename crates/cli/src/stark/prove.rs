@@ -89,7 +89,7 @@ impl ProveArgs {
     }
 }
 
-/// A proof that was made, with what it took.
+/// A finished proof, with the time and memory that it took.
 struct Made {
     proof: StatementProof,
     times: Vec<(String, Duration)>,
@@ -206,7 +206,7 @@ fn one_process(option: &str) -> anyhow::Error {
     Usage(format!("`{option}` is for one process, and a launcher of MPI started several for this proof")).into()
 }
 
-/// Writes the files and says what was done.
+/// Writes the files and reports the result.
 fn write(
     args: &ProveArgs,
     q: &AnyQueue,

@@ -28,7 +28,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Whether this process writes the files and says what was done.
+    /// Whether this process writes the files and reports the result.
     pub(super) const fn is_first(&self) -> bool {
         self.launch.rank == 0
     }
@@ -36,12 +36,13 @@ impl Place {
 
 /// Whether this process is one of several that a launcher of MPI started.
 pub(super) fn is_shared() -> bool {
-    // What the launcher said wrongly is an error where it is used.
+    // An invalid launcher variable is an error where it is used.
     runtime::launch().is_ok_and(|launch| launch.is_some_and(|launch| launch.ranks > 1))
 }
 
-/// Runs `make`: as a rank among others, if a launcher of MPI started more processes than this. If one of them fails, all do, and
-/// each says why. All have to have the same `options`.
+/// Runs `make`, as a rank among others if a launcher of MPI started more processes than this.
+///
+/// If one of them fails, all do, and each reports why. All must have the same `options`.
 pub(super) fn run(args: RanksArgs, options: &[String], make: impl FnOnce(Option<&Place>) -> Result<()>) -> Result<()> {
     let Some(launch) = runtime::launch().map_err(OpenError::from)?.filter(|launch| launch.ranks > 1) else {
         if args.patience.is_some() {

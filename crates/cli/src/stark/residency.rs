@@ -15,12 +15,12 @@ pub(crate) struct ResidencyArgs {
 }
 
 impl ResidencyArgs {
-    /// What was asked for.
+    /// The residency given on the command line.
     pub(super) fn chosen(self) -> Option<Residency> {
         self.blocks.map(if self.host { Residency::Host } else { Residency::Blocks })
     }
 
-    /// A prover with what was asked for, or with the fewest blocks that fit.
+    /// A prover with the chosen residency, or with the fewest blocks that fit.
     pub(super) fn prover<'s, Q: StarkOps, S: Statement>(
         self,
         q: &Q,

@@ -1,10 +1,10 @@
-//! What proofs take their traces from.
+//! Traces of proofs, and the inputs of their generation.
 
 use runtime::AnyQueue;
 use stark::{Columns, ProofGraph, ProveError, Stage, Statement, StatementProof, StatementProver, Witness};
 use stark_airs::{Blake2sStates, FibonacciSeeds, PlonkWires, Poseidon2States, StateMachine};
 
-/// A trace, or what it is made from where the proof is made.
+/// A trace, or the inputs from which a prover generates it.
 pub(crate) enum Trace {
     /// The columns of each component.
     Columns(Vec<Columns>),
@@ -60,7 +60,7 @@ impl Trace {
     }
 }
 
-/// Proves what a witness is of.
+/// Proves the statement of a witness.
 fn from<S: Statement, W: Witness>(
     prover: &mut StatementProver<'_, AnyQueue, S>,
     q: &AnyQueue,

@@ -13,7 +13,7 @@ use crate::conformance::Verdict;
 const INPUTS: usize = 8192;
 const SIMULATED_INPUTS: usize = 96;
 
-/// One trial of a kernel or a module, whose outcome is compared with what the host knows.
+/// One trial of a kernel or a module, whose outcome is checked on the host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trial {
     /// Name of the kernel, or of the module.
@@ -25,9 +25,9 @@ pub(super) struct Trial {
 enum Task {
     /// To compile the module of this name.
     Compile,
-    /// To run every program of a family on so many inputs.
+    /// To run every program of a family on this number of inputs.
     Programs(Family, Arrangement, usize),
-    /// To run a canary on so many words.
+    /// To run a canary on this number of words.
     Canary(Canary, u32),
 }
 
@@ -98,7 +98,7 @@ pub(super) fn chosen(filter: &str, choice: Choice) -> Vec<Trial> {
 }
 
 impl Trial {
-    /// What is done, in words.
+    /// The trial in words.
     pub(super) fn case(&self) -> String {
         match self.task {
             Task::Compile => "compiled by the driver".to_owned(),

@@ -1,4 +1,4 @@
-//! The scripts that a job array runs: proofs by line, none twice, and what is left.
+//! The scripts of a job array: proofs by line, none twice, and the list of remaining lines.
 
 use std::{
     fs,
@@ -75,7 +75,7 @@ fn a_job_array_goes_on_where_it_stopped_and_makes_no_proof_twice() {
     assert_eq!((check.status.code(), text(&check.stdout).as_str()), (Some(1), "bad --air none\n"));
     assert_eq!(text(&check.stderr), "3 proofs there, 1 left\n");
 
-    // nothing is made again, but for what is not what its digest says
+    // nothing is made again, except files that do not match their digest
     let made = files(&proofs);
     let time = |name: &str| fs::metadata(proofs.join(name)).unwrap().modified().unwrap();
     let before = time("one.proof");

@@ -25,7 +25,7 @@ fn a_network_learns_digits_and_says_what_they_are() {
     assert!(said.contains("label     0     1"), "{said}");
     assert_eq!(fs::metadata(at("classes")).unwrap().len(), 128 + 4 * 360);
 
-    // what it was trained on, from files, on a simulated device
+    // the training inputs, from files, on a simulated device
     let digits = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/digits/");
     let inputs = ["--inputs".to_owned(), format!("{digits}images.npy")];
     let mut predict = trefoil();

@@ -217,7 +217,7 @@ fn parties_of_different_deals_refuse_each_other() {
     let (code, message) = failed(&server.output());
     assert_eq!(code, Some(5));
     assert!(message.contains("no peer within 10 s; the last that was refused: "), "{message}");
-    // Nobody was served: the keys are good still.
+    // No client was served: the keys are still unused.
     assert!(!out.join("party1/used").exists() && !other.join("party0/used").exists());
     let shown = output(pfss("inspect").arg(out.join("party1")), LIMIT);
     assert!(text(&shown.stdout).contains("model  digits for 1 images"), "{}", text(&shown.stdout));

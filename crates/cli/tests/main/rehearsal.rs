@@ -17,7 +17,7 @@ use super::{text, trefoil};
 /// The kernels that ship.
 const SHIPPED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels-ptx/ptx");
 
-/// A folder with the kernels that ship, of which the text of one module is changed.
+/// A folder with the shipped kernels, with the text of one module changed.
 fn kernels(module: &str, change: impl FnOnce(&str) -> String) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(SHIPPED).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_file()) {
@@ -80,8 +80,9 @@ fn not_run(events: &[Value]) -> BTreeMap<&str, u64> {
     left.map(|event| (event["op"].as_str().unwrap(), event["runs"].as_u64().unwrap())).collect()
 }
 
-/// Holds a run with a bad kernel to one with good ones: `bad` says which verdicts and reasons the cases that use the kernel may
-/// have, those of softmax and of its differences.
+/// Compares a run with a bad kernel with a run of good ones.
+///
+/// `bad` decides which verdicts and reasons are allowed in the cases that use the kernel: softmax and its differences.
 fn compare(events: &[Value], good: &[Value], bad: impl Fn(&str, &str) -> bool) {
     let uses = |op: &str| op.starts_with("linalg.softmax");
     let (good, got) = (verdicts(good), verdicts(events));

@@ -41,7 +41,7 @@ impl FrameworkEval for WideFibonacci {
     }
 }
 
-/// What stwo's published verifier says of the proof in a file.
+/// The verdict of stwo's published verifier on the proof in a file.
 fn stwo_accepts(file: &Value, log_rows: u32, columns: u32) -> bool {
     let Ok(proof) = serde_json::from_value::<StarkProof<Blake2sMerkleHasher>>(file["proof"].clone()) else {
         return false;
@@ -230,7 +230,7 @@ fn memory_is_planned_without_a_proof() {
     let expected = expected / 8.0 + (4u64 << (25 + 1 - 3 + 2)) as f64 / 1e6;
     assert!((in_blocks - expected).abs() < 0.001 && less < all - 0.8 * values, "{in_blocks}, {less}");
     assert!(less < 40e3, "{less} MB");
-    // Two columns are on the device at a time, and the composition polynomial; on the host are those of the trace.
+    // The device holds two columns at a time and the composition polynomial; the trace's columns are on the host.
     let (streamed, least) = plan(&["--blocks", "8", "--host"]);
     let coefficients = (188u64 << (25 + 2)) as f64 / 1e6;
     let room = (2u64 << (25 + 2)) as f64 / 1e6;

@@ -1,4 +1,4 @@
-//! `trefoil stark prove --devices`: the file is that of one device, and what cannot be shared is told.
+//! `trefoil stark prove --devices`: the file equals one device's; bad splits are reported.
 
 use std::fs;
 

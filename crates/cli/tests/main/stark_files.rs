@@ -1,4 +1,4 @@
-//! The files of `trefoil stark`: each of its own, known to be writable before any work, and whole or not there.
+//! The files of `trefoil stark`: separate, writable before any work, complete or absent.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ const SMALL: [&str; 9] =
 const ENDLESS: [&str; 9] =
     ["stark", "prove", "--air", "wide-fibonacci", "--log-rows", "4", "--queries", "3", "--pow-bits=40"];
 
-/// What is in a folder, with the contents of files.
+/// The contents of a folder and of its files.
 fn held(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut held: Vec<_> = entries
@@ -222,7 +222,7 @@ fn a_write_that_fails_leaves_nothing_and_an_error() {
     assert!(text(&output.stderr).contains("writing to standard output: No space left"), "{}", text(&output.stderr));
 }
 
-/// A file is mounted, as containers do; where nobody may, that is why.
+/// Writes to a mounted file, as in containers; mounting may fail for lack of permission only.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_cannot_be_replaced_is_written_in_place() {

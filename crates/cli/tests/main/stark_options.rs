@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{LIMIT, text, trefoil};
 
-/// What the program says to arguments that it cannot use.
+/// The program's message about arguments that it rejects.
 fn refused(arguments: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut line = trefoil();

@@ -1,4 +1,4 @@
-//! `trefoil stark scale`: every number says what it is, and what has no model is refused.
+//! `trefoil stark scale`: every number is labelled, and options without a model are rejected.
 
 use std::fs;
 
@@ -36,7 +36,7 @@ fn times_on_several_devices_are_modelled_and_said_to_be() {
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
-    // One device is what the others are compared with.
+    // One device is the baseline of the others.
     let row = |said: &str, devices: &str| {
         let line = said.lines().find(|line| line.split_whitespace().next() == Some(devices));
         line.unwrap().split_whitespace().map(|word| word.parse::<f64>().unwrap()).collect::<Vec<_>>()

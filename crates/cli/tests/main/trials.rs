@@ -21,7 +21,7 @@ fn lines(path: &Path) -> Vec<Value> {
     fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What the events of this kind say under a key.
+/// The values of a key in all events of this kind.
 fn of<'a>(events: &'a [Value], kind: &str, key: &str) -> Vec<&'a str> {
     let chosen = events.iter().filter(|event| event["event"] == kind);
     chosen.map(|event| event[key].as_str().unwrap_or_default()).collect()

@@ -1,4 +1,4 @@
-//! Traces that generators make on the device are those that the host makes, word for word.
+//! Traces generated on the device equal the host's traces, word for word.
 
 use backend_api::{
     Buffer as _, Queue,
@@ -18,7 +18,7 @@ use stark_airs::{
 use super::model::positions;
 use crate::{Buf, Case, Conditioned, Failure, OpSpec, circle::model::Stream};
 
-/// What a generator makes of its inputs, both in stored order.
+/// Generates the columns of one component from its inputs, both in stored order.
 fn made<G: Generator>(
     q: &Conditioned,
     generator: &G,
@@ -116,7 +116,7 @@ fn expect_made_with(
     witness: &impl Witness,
     trace: &[Columns],
 ) -> Result<(), Failure> {
-    // As many as the tables of Blake2s have.
+    // The counters of all Blake2s lookup tables together.
     let mut making = Making { q, preprocessed, counters: q.zeros(0x1_4500)?, components: Ok(Vec::new()) };
     witness.generators(&mut making);
     let Making { counters, components, .. } = making;

@@ -1,4 +1,4 @@
-//! Programs one position at a time, random programs, and rows by their definition.
+//! Reference model: programs run one position at a time, random programs, rows by definition.
 
 use core_types::{
     field::{M31, QM31},
@@ -7,7 +7,7 @@ use core_types::{
 
 use crate::circle::model::Stream;
 
-/// A program with all that it reads.
+/// A program with all of its inputs.
 pub(super) struct Job {
     pub(super) params: AirParams,
     pub(super) instructions: Vec<Instruction>,
@@ -17,7 +17,7 @@ pub(super) struct Job {
     pub(super) challenges: Vec<QM31>,
 }
 
-/// What a random program is made of.
+/// The dimensions of a random program.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
     pub(super) log_rows: u32,
@@ -42,7 +42,7 @@ pub(super) fn positions(log_size: u32) -> Vec<usize> {
 }
 
 impl Job {
-    /// A program of random steps of the first `opcodes`, each of which names what there is.
+    /// Builds a random program from the first `opcodes` opcodes; all of its operands exist.
     pub(super) fn random(size: Size, opcodes: usize, seed: u64) -> Self {
         let Size { log_rows, log_size, registers, outputs, steps } = size;
         let mut stream = Stream::new(seed);
@@ -94,7 +94,7 @@ impl Job {
         Self { params, instructions, masks, constants, values, challenges }
     }
 
-    /// What the program writes at a position: outputs with their values, in order.
+    /// Runs the program at one position: outputs with their values, in the order of writes.
     pub(super) fn written(&self, positions: &[usize], position: usize) -> Vec<(usize, QM31)> {
         let AirParams { log_rows, log_size, registers, .. } = self.params;
         let mut words = vec![M31::ZERO; registers as usize];

@@ -139,7 +139,9 @@ const SHORT: [Instruction; 6] = [
     step(Opcode::OutExt, 0, 0, 0),
 ];
 
-/// Steps that name what a program with eight registers and one of each list does not have.
+/// Instructions with an operand out of range.
+///
+/// The program has eight registers and one entry in each list.
 fn wrong_steps() -> Vec<(&'static str, Instruction)> {
     vec![
         ("mask", step(Opcode::Mask, 0, 1, 0)),

@@ -17,7 +17,7 @@ use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream};
 const PAIR: Relation = Relation::new(0, 2);
 const ALONE: Relation = Relation::new(PAIR.slots(), 1);
 
-/// Values that are used as often as a column says, pairs of neighbours, and a preprocessed column.
+/// A lookup AIR: multiplicities in a column, pairs of neighbours, and a preprocessed column.
 struct LookUps {
     log_rows: u32,
     per_column: u32,

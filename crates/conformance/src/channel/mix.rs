@@ -1,4 +1,4 @@
-//! Digests, elements and words said, with challenges drawn afterwards.
+//! Absorbs digests, elements and words, then draws challenges.
 
 use backend_api::{
     BackendError, Buffer as _, Element, Queue,
@@ -13,21 +13,22 @@ use core_types::{
 use super::model::{Model, random_words};
 use crate::{Buf, Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
-/// Counts around the words of a block, the first of which has room for eight, and beyond those of `BATCHES`.
+/// Counts around the words of a block, and large ones. The first block has room for eight.
+/// They complement `BATCHES`.
 const COUNTS: [usize; 14] = [2, 3, 4, 6, 7, 8, 9, 23, 24, 25, 40, 41, 70, 1000];
 
 /// Challenges drawn: none, halves of draws and whole ones.
 const DRAWS: [usize; 6] = [0, 1, 2, 3, 4, 7];
 
-/// Something that is said.
+/// An element type that a transcript absorbs.
 trait Said: Element {
-    /// The words of one.
+    /// Words of one element.
     const WORDS: usize;
-    /// The one that has these words.
+    /// Builds an element from these words.
     fn from_words(words: &[u32]) -> Self;
-    /// The words that are said of one.
+    /// The words absorbed for one element.
     fn words(self) -> Vec<u32>;
-    /// Runs the op that says such.
+    /// Runs the op that absorbs elements of this type.
     fn mix(
         q: &Conditioned,
         said: &Buf<Self>,
@@ -102,7 +103,7 @@ impl Said for u32 {
     }
 }
 
-/// Says messages of these lengths one after the other, on one transcript, each followed by some draws.
+/// Absorbs messages of these lengths on one transcript, drawing challenges after each.
 fn expect_said<S: Said>(q: &Conditioned, seed: u32, messages: &[(usize, usize)]) -> Result<(), Failure> {
     let mut model = Model::used(seed);
     let mut channel = q.upload(&[model.state()])?;

@@ -29,8 +29,8 @@ fn interpolated_part(q: &Conditioned, params: CirclePartParams, values: &[M31]) 
     q.download(&columns)
 }
 
-/// Interpolates random values, and compares those of the polynomials at the first, the last and other points of the part: at
-/// all of them if they are few.
+/// Checks that the interpolants of random values reproduce them on the part.
+/// Compares at every point of a small part; otherwise at the first, the last and random points.
 fn hold(q: &Conditioned, params: CirclePartParams) -> Result<(), Failure> {
     let CirclePartParams { log_size, log_domain, columns } = params;
     let mut stream = Stream::new(u64::from(log_size << 8 | log_domain));

@@ -13,7 +13,7 @@ use core_types::{
 use super::model::{Stream, value_at};
 use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
-/// What a case gives to the op.
+/// The operands of one case.
 struct Input {
     columns: Vec<ColumnAt>,
     samples: Vec<SampleAt>,

@@ -68,8 +68,10 @@ fn some_blocks(log_domain: u32, log_block: u32) -> Vec<u32> {
     blocks
 }
 
-/// Coefficients, domain and block: all ways to begin and to go on. Copies in a block, parts in tiles, in strips and in wide ones;
-/// as many parts as fit, and several runs of them.
+/// Coefficients, domain and block sizes that cover all launches.
+///
+/// They reach every first and every later launch: copies in a block;
+/// parts summed in tiles, in strips and in wide strips; the maximum number of parts in one run, and several runs.
 const LARGE: [(u32, u32, u32); 12] = [
     (9, 14, 11),
     (10, 15, 13),

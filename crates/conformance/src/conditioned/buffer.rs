@@ -25,7 +25,7 @@ pub struct ConditionedBuf<T: Element> {
 }
 
 impl<T: Element> ConditionedBuf<T> {
-    /// What the guards hold beside their fill, if anything.
+    /// Describes the first guard element that was overwritten, if any.
     fn damage(&self) -> Result<Option<String>, BackendError> {
         let queue = &self.owner.queue;
         for (side, start) in [("before", 0), ("after", self.guard + self.len)] {

@@ -11,7 +11,7 @@ use runtime::{AnyMut, AnyQueue, AnyRef, AnyRegistered};
 pub(crate) use self::buffer::ConditionedBuf;
 use self::buffer::{GUARD, guard};
 
-/// What is done to the ops and buffers of a queue.
+/// How ops and buffers of the wrapped queue are treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     AsItIs,

@@ -26,7 +26,7 @@ impl MapViews<Conditioned, AnyQueue> for Unwrapped {
     }
 }
 
-/// An op set, each op of which is submitted to the queue inside.
+/// Implements an op set by submitting each op to the wrapped queue.
 macro_rules! submit {
     ($(#[$doc:meta])* $module:ident::$set:ident: $super:ident { $($method:ident $(<$t:ident>)? ($record:ident),)* }) => {
         impl backend_api::ops::$module::$set for Conditioned {

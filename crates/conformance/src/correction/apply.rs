@@ -44,7 +44,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
     ]
 }
 
-/// Predictions, and two corrections of which some are within the limit and some beyond it.
+/// Predictions, and two corrections, some within the limit and some beyond it.
 fn inputs(n: usize) -> [Vec<f32>; 3] {
     let mut random = Random::new(n as u64);
     let predictions = random.reals::<f32>(n);

@@ -13,7 +13,7 @@ use crate::{
     spec::BATCHES,
 };
 
-/// What is known, and what is asked.
+/// The known losses and the queries of one estimate.
 #[derive(Clone)]
 struct Estimate {
     params: EstimateParams,
@@ -64,7 +64,7 @@ impl Estimate {
                 places.map(|&place| core::array::from_fn(|i| f64::from(self.known[3 * place as usize + i]))).collect();
             let weight = |known: &[f64; 3]| {
                 let ago = (f64::from(self.steps[query]) - known[1]).max(0.0);
-                // What is below the range of f32 counts for nothing.
+                // A weight below the range of f32 is zero.
                 f64::from(f64::from(self.params.decay).powf(ago / 100.0) as f32) * known[2]
             };
             let sum: f64 = found.iter().map(|known| weight(known) * known[0]).sum();

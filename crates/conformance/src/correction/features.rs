@@ -17,7 +17,7 @@ use crate::{
 /// Records of a training: around sixteen, thirty-two, and the ends of the rings.
 const LENGTHS: [usize; 19] = [0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 96, 255, 256, 257, 300, 511, 1000];
 
-/// Codes of so many elements, around the lanes of a warp and the threads of a block.
+/// Lengths of the encoded states, around the lanes of a warp and the threads of a block.
 const OUTPUTS: [usize; 8] = [0, 1, 31, 33, 127, 128, 129, 300];
 
 pub(super) fn specs() -> Vec<OpSpec> {
@@ -129,7 +129,7 @@ fn weights(outputs: usize) -> [Vec<f32>; 2] {
     [random.reals(64 * outputs), random.reals(outputs)]
 }
 
-/// Features, if they are asked for, and codes.
+/// Returns the features, empty unless `with_features`, and the codes.
 fn encoded(
     q: &Conditioned,
     batch: &[Training],

@@ -15,7 +15,7 @@ use crate::{
     spec::BATCHES,
 };
 
-/// A ring on the device, and what it should hold: the places and the features of its states, the oldest first.
+/// A ring on the device with its expected contents, the oldest state first.
 struct Ring {
     capacity: usize,
     width: usize,

@@ -13,7 +13,7 @@ pub(super) struct Training {
     pub(super) losses: Vec<f32>,
     pub(super) norms: Vec<f32>,
     pub(super) scalars: [f32; 12],
-    /// What is added to the number of records, a multiple of 256 that leaves them where they are.
+    /// An offset of the record count; a multiple of 256, so that ring positions are unchanged.
     pub(super) before: u64,
 }
 
@@ -76,7 +76,7 @@ impl Training {
     }
 }
 
-/// A ring of `places` with what is left of `values`, and NaN where nothing was recorded.
+/// A ring of `places` slots that recorded `values` in order; slots never written hold NaN.
 fn ring(values: &[f32], places: usize) -> Vec<f32> {
     let mut ring = vec![f32::NAN; places];
     values.iter().enumerate().for_each(|(i, &x)| ring[i % places] = x);

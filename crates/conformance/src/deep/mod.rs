@@ -1,7 +1,7 @@
 //! Specifications of the `deep` op set.
 //!
-//! The oracle is the definition, position by position, with divisions in the secure field. There is also what the quotients are
-//! for: those of true claims are of low degree, and those of false claims are not.
+//! The oracle is the definition, position by position, with divisions in the secure field. Further cases check the
+//! purpose of quotients: a true claim has a quotient of low degree, and a false claim does not.
 
 mod lines;
 mod numerators;

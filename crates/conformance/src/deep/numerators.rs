@@ -25,8 +25,9 @@ struct Columns {
 }
 
 impl Columns {
-    /// Columns of `2^log_size` words and more, at places without order and with gaps between them; batches of `counts` terms of
-    /// random columns, of which every other is left out.
+    /// Random columns of `2^log_size` words or more, out of order and with gaps between them.
+    ///
+    /// Terms are drawn for every entry of `counts`; every second batch is omitted, so its terms are unused.
     fn random(log_size: u32, columns: u32, counts: &[u32]) -> Self {
         let mut stream = Stream::new(u64::from(columns) << 8 | u64::from(log_size));
         let mut places = Vec::new();

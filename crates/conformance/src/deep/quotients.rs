@@ -1,4 +1,4 @@
-//! Quotients, checked position by position, and by the degree of those of true and of false claims.
+//! Quotients, checked position by position and by their degrees for true and false claims.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,
@@ -94,8 +94,9 @@ impl Input {
     }
 }
 
-/// Coefficients, times the size of the domain, of the quotient of a polynomial of `2^log_size` coefficients whose value at a point is claimed to be `error` more
-/// than it is, on a domain of twice as many points.
+/// Coefficients of a quotient, times the size of its domain.
+///
+/// The polynomial has `2^log_size` coefficients, its domain twice the points. The claimed value is wrong by `error`.
 fn quotient_polynomial(q: &Conditioned, log_size: u32, error: QM31) -> Result<Vec<QM31>, BackendError> {
     let log_domain = log_size + 1;
     let mut stream = Stream::new(u64::from(log_size));

@@ -1,7 +1,7 @@
-//! Specifications of the `factor` op set, and of what `nn-ops` makes of it: decompositions and residuals of low rank.
+//! Specifications of the `factor` op set, and of decompositions and residuals of `nn-ops`.
 //!
-//! The oracles are sums in f64, one-sided Jacobi rotations in f64, and what theory says of the error of truncation.
-//! Vectors are compared by what they do, never by their entries: they are orthonormal, and their product is the matrix.
+//! The oracles are sums in f64, one-sided Jacobi rotations in f64, and the theoretical bound of the truncation error.
+//! Singular vectors are never compared entry by entry: they must be orthonormal, and their product must be the matrix.
 
 mod columns;
 mod model;

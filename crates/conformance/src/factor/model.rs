@@ -73,7 +73,7 @@ impl Matrix {
         self.data.iter().map(|&x| x as f32).collect()
     }
 
-    /// Orthonormal columns that span those of the matrix, of which there are no more than rows.
+    /// An orthonormal basis of the column space. The matrix must not have more columns than rows.
     pub(super) fn orthonormal(&self) -> Self {
         let mut columns: Vec<Vec<f64>> = Vec::new();
         for c in 0..self.cols {
@@ -172,7 +172,7 @@ impl Random {
         f64::from(self.word()) / f64::from(1u32 << 30) - 1.0
     }
 
-    /// Multiples of 2^-8 in -1..1, of which sums of products are exact in f64.
+    /// Draws a multiple of 2^-8 in -1..1, for which sums of products are exact in f64.
     pub(super) fn dyadic(&mut self) -> f32 {
         (self.word() % 512) as f32 / 256.0 - 1.0
     }

@@ -1,4 +1,4 @@
-//! Residuals of low rank: what is compressed, what is left for the next time, and what is added to a matrix.
+//! Low-rank residuals: compression, error feedback, and application to a matrix.
 
 use backend_api::{Buffer as _, Queue};
 use nn_ops::{ResidualPlan, SvdOptions, TensorMut, TensorRef};
@@ -51,7 +51,7 @@ fn apply(q: &Conditioned, m: usize, n: usize, rank: usize) -> Result<(), Failure
     Ok(())
 }
 
-/// What was sent and what is left are together all that was to be sent.
+/// Checks that the sent residuals plus the remaining error equal the sum of all residuals.
 fn feed_back(q: &Conditioned, m: usize, n: usize, rank: usize) -> Result<(), Failure> {
     let plan = ResidualPlan::new(m, n, rank, SvdOptions::default())?;
     let (mut compressed, mut workspace) = (plan.compressed(q)?, plan.workspace(q)?);

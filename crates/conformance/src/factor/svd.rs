@@ -1,5 +1,6 @@
-//! Truncated decompositions: orthonormal vectors, singular values beside those of the f64 model, and an error beside
-//! the best that any matrix of the rank has.
+//! Truncated decompositions: orthonormal vectors, and singular values as in the f64 model.
+//!
+//! The error is compared with the least error of any matrix of the same rank.
 
 use backend_api::{Buffer as _, Queue};
 use nn_ops::{NnError, SvdFactors, SvdOptions, SvdPlan, SvdPower, TensorRef};
@@ -15,7 +16,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
     ]
 }
 
-/// What a decomposition has found.
+/// A decomposition on the host.
 struct Found {
     u: Matrix,
     s: Vec<f32>,
@@ -53,7 +54,7 @@ fn unless(holds: bool, what: impl FnOnce() -> String) -> Result<(), Failure> {
 struct Bounds {
     /// Of singular values, relative to the greatest.
     sigma: f64,
-    /// The error in the Frobenius norm by that of the best of the rank, but for rounding.
+    /// Largest ratio of the Frobenius error to the least error of the rank, rounding aside.
     excess: f64,
 }
 
@@ -220,7 +221,7 @@ fn special() -> Vec<Case> {
                 let sigma: Vec<f64> = (0..4).map(|i| 0.4f64.powi(i)).collect();
                 let scale = 2f64.powi(power);
                 let a = rounded(&with_spectrum(m, n, &sigma, 44).scaled(&vec![scale; n]));
-                // Subnormals have few digits: the model sees what is left of them, and results have no more.
+                // Subnormals have few digits: the model reads the rounded values, and results are no more precise.
                 let bounds = Bounds { sigma: if power < -126 { 1e-2 } else { 1e-5 }, excess: 1.01 };
                 let found = decompose(q, &a, rank, options(6, 1))?;
                 let values = a.scaled(&vec![1.0 / scale; n]).singular_values();

@@ -13,7 +13,7 @@ use core_types::{
 use super::{inverse_twiddles, line_x};
 use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream, secure, short::Short};
 
-/// Coefficients, and the word that says whether there are more.
+/// Returns the coefficients, and the word that is nonzero if higher coefficients exist.
 fn interpolated(
     q: &Conditioned,
     params: FriLastLayerParams,

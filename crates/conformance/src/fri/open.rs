@@ -29,8 +29,9 @@ fn positions(queries: u32) -> Vec<u32> {
     (0..queries as usize).map(|query| ends.get(query).copied().unwrap_or_else(|| word(!query))).collect()
 }
 
-/// The position that doubling reaches from that of `position`, or one from which it reaches that, `from` to `to`: pairs of
-/// conjugate positions become positions of half the size, or two positions of twice the size.
+/// Maps `position` from a domain of `2^from` to `2^to` points by doublings or their inverse.
+///
+/// Pairs of conjugate positions become positions of half the size, or two positions of twice the size.
 fn by_doubling(position: usize, from: u32, to: u32) -> usize {
     let (pair, odd) = (position / 2, position % 2);
     let pair = if from > to { pair >> (from - to) } else { pair << (to - from) };

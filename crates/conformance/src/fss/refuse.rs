@@ -1,4 +1,4 @@
-//! What the ops refuse: lengths and widths that a plan would not have let through.
+//! Rejected operands: lengths and widths that a plan would have caught earlier.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,

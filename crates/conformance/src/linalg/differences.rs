@@ -12,7 +12,7 @@ use crate::{Case, Conditioned, Failure, OpSpec};
 /// Half of the distance of the points that are compared.
 const STEP: f64 = 1e-4;
 
-/// Relative and absolute error of a gradient: that of f32, and that of the differences.
+/// Relative and absolute error of a gradient: from f32 rounding, and from the differences.
 const BOUNDS: (f64, f64) = (1e-5, 1e-5);
 
 pub(super) fn specs() -> Vec<OpSpec> {
@@ -142,7 +142,7 @@ fn layers(q: &Conditioned, f: Activation) -> Result<(), Failure> {
     let (upstream, mut p, mut y) = (of(&[M, N], &g)?, Tensor::alloc(q, &[M, N])?, Tensor::alloc(q, &[M, N])?);
     linear(q, dx.at(), dw.at(), Some(db.at()), Activation::Identity, p.at_mut())?;
     linear(q, dx.at(), dw.at(), Some(db.at()), f, y.at_mut())?;
-    // the gradients add to what is there
+    // gradients are accumulated, so they start from zero
     let zeros = |shape: &[usize]| of(shape, &vec![0.0; shape.iter().product()]);
     let (mut of_x, mut of_w, mut of_bias) = (zeros(&[M, K])?, zeros(&[K, N])?, zeros(&[N])?);
     let gradients = LinearGradients { x: Some(of_x.at_mut()), w: of_w.at_mut(), bias: Some(of_bias.at_mut()) };

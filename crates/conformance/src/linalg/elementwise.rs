@@ -151,7 +151,7 @@ fn specials(q: &Conditioned) -> Result<(), Failure> {
     Failure::unless_equal(&[-1.0, -1.0, 0.0, 1.0, 1.0], &apply(q, Activation::Tanh, &ends)?)
 }
 
-/// The gradient with respect to x, given the gradient g with respect to f(x) and what the forward pass saved.
+/// Computes the gradient of x from `g`, the gradient of f(x), and the saved tensor.
 fn gradients<T: Real>(q: &Conditioned, f: Activation, saved: &[T], g: &[T]) -> Result<Vec<f32>, Failure> {
     let (saved, g, mut dx) = (q.upload(saved)?, q.upload(g)?, q.zeros::<T>(g.len())?);
     q.activate_backward(ActivateBackward { f, saved: saved.view(), g: g.view(), dx: dx.view_mut() })?;
@@ -248,7 +248,7 @@ fn special_pairs(q: &Conditioned) -> Result<(), Failure> {
             binary(q, op, a, b, TensorMut::contiguous(y.view_mut(), &[7, 7])?)
         };
         run()?;
-        // Beside NaN an extreme is NaN; of two numbers it is one of the ends, which are in order.
+        // With NaN an extreme is NaN; otherwise it is one of the ends, which are sorted.
         let at = |i: usize| match op {
             Binary::Max | Binary::Min if i / 7 == 6 || i % 7 == 6 => nan,
             Binary::Max => ends[(i / 7).max(i % 7)],

@@ -286,7 +286,7 @@ fn gradients(q: &Conditioned, a_shape: &[usize], b_shape: &[usize], c_shape: &[u
     let loss = |a: &[f32], b: &[f32]| -> Result<f64, Failure> {
         Ok(model(a, &la, b, &lb, c_shape)?.iter().zip(&g).map(|(y, &g)| y * f64::from(g)).sum())
     };
-    const STEP: f32 = 0.25; // exact in f32 beside the inputs' multiples of 2^-12
+    const STEP: f32 = 0.25; // exactly representable in f32 with inputs that are multiples of 2^-12
     let differences = |of_a: bool| -> Result<Vec<f64>, Failure> {
         let len = if of_a { a.len() } else { b.len() };
         (0..len)

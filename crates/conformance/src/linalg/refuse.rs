@@ -1,4 +1,4 @@
-//! What the ops refuse: layouts that a plan would not have let through.
+//! Rejected operands: layouts that a plan would have caught earlier.
 
 use backend_api::{
     Buffer as _, Queue,

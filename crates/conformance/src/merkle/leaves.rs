@@ -19,7 +19,7 @@ use crate::{Case, Conditioned, Failure, OpSpec, short::Short};
 /// Numbers of columns, around the sixteen words of a block.
 const COUNTS: [usize; 9] = [0, 1, 4, 15, 16, 17, 32, 33, 100];
 
-/// What is in the memory of digests before an op writes them.
+/// The digest that fills memory before an op writes it.
 const OLD: Digest = Digest([0xdead_beef; 8]);
 
 fn leaves_of(q: &Conditioned, log_leaves: u32, layout: &Layout) -> Result<Vec<Digest>, BackendError> {

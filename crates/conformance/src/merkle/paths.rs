@@ -1,4 +1,4 @@
-//! Digests beside paths.
+//! Authentication paths, checked against an indexed tree.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,

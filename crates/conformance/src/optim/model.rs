@@ -2,7 +2,7 @@
 
 use nn_ops::{Annealing, Rule, Schedule, WeightDecay};
 
-/// A weight with what is kept beside it.
+/// A weight with its optimizer state.
 #[derive(Clone, Copy)]
 pub(super) struct Weight {
     pub(super) w: f64,

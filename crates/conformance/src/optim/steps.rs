@@ -1,4 +1,4 @@
-//! Steps of single ops: what is left out, copies, views that begin anywhere, types of gradients, and refusals.
+//! Single optimizer steps: omitted operands, copies, views, gradient types, rejections.
 
 use backend_api::{
     BackendError, Buffer as _, DType, Queue, Real,
@@ -76,7 +76,7 @@ fn state() -> StepState {
     }
 }
 
-/// Data of a step: gradients, then three numbers beside each of them.
+/// Data of a step: gradients, and three numbers for each gradient.
 struct Data<T> {
     g: Vec<T>,
     beside: [Vec<f32>; 3],

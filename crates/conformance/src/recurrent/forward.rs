@@ -103,7 +103,7 @@ fn hold_of<T: Real>(q: &Conditioned, inputs: &Inputs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The failure with what it is about.
+/// Prefixes a failure with its subject.
 pub(super) fn named(what: &str, failure: Failure) -> Failure {
     match failure {
         Failure::Backend(error) => Failure::Backend(error),
@@ -191,7 +191,9 @@ fn bits(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     Failure::unless_equal(&all.last, &state.unwrap_or_default()).map_err(|failure| named("two calls", failure))
 }
 
-/// A row with a NaN or an infinity gives NaN or what the definition gives, and leaves the others as they are.
+/// Runs rows with a NaN or an infinity, which must leave all other rows unchanged.
+///
+/// The row with a NaN must be NaN throughout.
 fn not_numbers(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     let (batch, input, hidden) = (6, 3, 18);
     let plain = Inputs::new(sizes([1, batch, 2, input, hidden]), variant, GruInputs::Sequence);

@@ -25,7 +25,7 @@ pub(super) struct Losses {
     pub(super) targets: Vec<f32>,
 }
 
-/// What the op gives.
+/// The outputs of the loss op.
 pub(super) struct Results<R> {
     pub(super) predicted: Vec<R>,
     pub(super) errors: Vec<R>,
@@ -84,7 +84,9 @@ impl Losses {
         }
     }
 
-    /// What `training` reads from `states` of so many members, rows and features, with the mean over the rows.
+    /// The loss operands of `training`, averaged over the rows.
+    ///
+    /// `states` has the shape members, rows, hidden units.
     pub(super) fn of_training(
         training: &RssmTraining,
         [members, rows, hidden]: [usize; 3],

@@ -37,7 +37,7 @@ pub(super) struct Inputs {
     pub(super) h0: Option<Vec<f32>>,
 }
 
-/// What a forward pass gives.
+/// The outputs of a forward pass.
 pub(super) struct Results<R> {
     pub(super) states: Vec<R>,
     pub(super) last: Vec<R>,
@@ -71,7 +71,9 @@ impl Inputs {
         }
     }
 
-    /// One step of row `row` of `member`, whose state is `h`, on the input `x`: z, r, c, and what the reset makes of the state.
+    /// Runs one step of row `row` of `member` from the state `h` on the input `x`.
+    ///
+    /// Returns z, r, c and the reset state: r * h with reset before the product, the product with bias otherwise.
     pub(super) fn step(&self, member: usize, x: &[f64], h: &[f64]) -> [Vec<f64>; 4] {
         let n = h.len();
         // `values` times column `j` of the matrix of a gate.
@@ -145,7 +147,7 @@ impl Inputs {
     }
 }
 
-/// What is done to states before they are read: a layer norm with factors, addends and eps, and then a mask.
+/// A transformation of states before they are read: layer norm, then a mask.
 #[derive(Clone)]
 pub(super) struct StateChange {
     pub(super) norm: Option<[Vec<f32>; 2]>,

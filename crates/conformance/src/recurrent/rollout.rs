@@ -30,7 +30,7 @@ struct Rollout {
     losses: Vec<f32>,
 }
 
-/// What a rollout gives.
+/// The outputs of a roll-out.
 struct Results<R> {
     trajectory: Vec<R>,
     last: Vec<R>,

@@ -75,7 +75,7 @@ impl Training {
         ])
     }
 
-    /// What the head reads, from states in f64 that were rounded once.
+    /// The operands of the head, from f64 states that are rounded to f32 once.
     fn losses(&self, states: &[f64]) -> Losses {
         let RssmTraining { batch, steps, .. } = self.training;
         Losses::of_training(

@@ -37,7 +37,7 @@ const fn config([blowup, fold_step, last, queries, pow_bits]: [u32; 5], lifting_
     PcsConfig { pow_bits, fri_config, lifting_log_size }
 }
 
-/// A way to a proof: with a trace that is given, or from what it is made from.
+/// A way to prove: from a given trace, or from the inputs of its generation.
 type Way<'w, 's, S> = &'w dyn Fn(&mut StatementProver<'s, Conditioned, S>) -> Result<StatementProof, ProveError>;
 
 /// Proves a statement twice with each of these ways, verifies the proof, and compares it by its SHA-256 in postcard.

@@ -30,7 +30,9 @@ fn widened<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     Failure::unless_equal(&bits(&x), &bits(&q.download(&y)?))
 }
 
-/// The result, and what is found beyond the range when seven such values have been found from element 3 on before.
+/// Returns the narrowed values and the updated out-of-range record.
+///
+/// The record starts with a count of seven and no first index.
 fn narrow<T: Real>(q: &Conditioned, beyond: Beyond, x: &[f32]) -> Result<(Vec<T>, Vec<u64>), Failure> {
     let (x, mut y, mut found) = (q.upload(x)?, q.zeros::<T>(x.len())?, q.upload(&[7u64, u64::MAX])?);
     q.narrow(Narrow { beyond, x: x.view(), y: y.view_mut(), found: Some(found.view_mut()) })?;

@@ -44,7 +44,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
     ]
 }
 
-/// Indices of which some name no row, and their places in ascending order.
+/// Indices, some out of range, and their places in ascending order of index.
 fn indices([rows, _, count]: [usize; 3]) -> (Vec<u32>, Vec<u32>) {
     let mut random = Random::new(count as u64);
     let mut index = || match random.word() % 11 {

@@ -195,7 +195,7 @@ fn activations_in_place<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failur
     Ok(())
 }
 
-/// Six axes, of which the others have length 1.
+/// Pads `axes` to six with `fill`.
 fn six(axes: &[u64], fill: u64) -> [u64; 6] {
     core::array::from_fn(|i| axes.get(i).copied().unwrap_or(fill))
 }
@@ -249,7 +249,7 @@ fn refused_ranks(q: &Conditioned) -> Result<(), Failure> {
 fn chosen<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let mut random = Random::new(7);
     let mask: Vec<bool> = (0..n).map(|_| random.word().is_multiple_of(3)).collect();
-    // What is not chosen is NaN, and so is some of what is.
+    // Elements that are not selected are NaN, and so are some selected ones.
     let pick = |keep: bool| -> Vec<T> {
         let value = |(i, &m): (usize, &bool)| if m == keep && i % 5 > 0 { i as f32 } else { f32::NAN };
         narrow(&mask.iter().enumerate().map(value).collect::<Vec<f32>>())

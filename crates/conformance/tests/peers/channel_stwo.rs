@@ -92,7 +92,7 @@ impl Both {
         assert_eq!(positions.into_iter().map(|position| position as usize).collect::<Vec<_>>(), expected);
     }
 
-    /// Finds the first nonce, of all that stwo accepts, and says it.
+    /// Finds the first nonce that stwo accepts, and absorbs it.
     fn grind(&mut self, bits: u32) {
         let mut nonce = [0; 2];
         let params = ChannelGrindParams { bits };

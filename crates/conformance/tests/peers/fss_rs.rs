@@ -1,4 +1,4 @@
-//! Reconstructed results equal those of the crate `fss-rs`, whose keys have another format.
+//! Reconstructed results equal the results of crate `fss-rs`, which has another key format.
 
 use backend_api::ops::fss::{CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, FssOps};
 use core_types::{
@@ -16,8 +16,10 @@ use fss_rs::{
 
 const COUNT: usize = 300;
 
-/// The peer ties its seeds to the bytes of an output: 16 bytes are 127-bit seeds, and payloads of which words are a part.
-/// Payloads are shared by exclusive or, the one group for which its corrections have the right sign.
+/// Seed length in bytes; the peer requires seeds as long as outputs.
+///
+/// 16 bytes give 127-bit seeds and payloads that contain our words. Payloads are shared by exclusive or, the one group
+/// for which the peer's corrections have the right sign.
 const SEED_BYTES: usize = 16;
 
 type Prg<const BLOCKS: usize, const KEYS: usize> = Aes128MatyasMeyerOseasPrg<SEED_BYTES, BLOCKS, KEYS>;

@@ -65,7 +65,9 @@ fn inverse_twiddles(q: &CpuQueue, log_size: u32) -> Vec<Twiddle> {
     inverse
 }
 
-/// Two points and ten columns, of which each point has some: the quotients that the verifier computes.
+/// Quotients of ten columns, as the verifier computes them.
+///
+/// Seven columns are sampled at one point, three at another.
 #[test]
 fn quotients_are_theirs() {
     const COLUMNS: u32 = 10;

@@ -20,7 +20,7 @@ use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, Statemen
 /// Log of the rows that programs run on here, whatever the AIR's own height is.
 const LOG_ROWS: u32 = 4;
 
-/// Rows, and positions of a domain of twice as many.
+/// Log of the rows, and of the positions of a domain of twice the size.
 const LOG_SIZES: [u32; 2] = [LOG_ROWS, LOG_ROWS + 1];
 
 /// Elements that include both ends of the range.

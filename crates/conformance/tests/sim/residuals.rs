@@ -17,7 +17,7 @@ const BATCH: usize = 3;
 const INPUT: usize = 4;
 const HIDDEN: usize = 5;
 
-/// What is done in each turn.
+/// The work of each turn.
 #[derive(Clone, Copy)]
 struct Stream {
     /// Of the matrix that residuals are applied to; its first elements are the features of the roll-outs.

@@ -10,7 +10,9 @@ const STEPS: usize = 3;
 const INPUT: usize = 4;
 const STOCHASTIC: usize = 6;
 
-/// What a simulated machine gives, and the kernels that it launched, of units with `hidden` states.
+/// Rolls out units with `hidden` states on a simulated machine.
+///
+/// Returns the results and the names of the launched kernels.
 fn rolled_out(machine: &str, hidden: usize, feedback: Feedback) -> (Vec<Vec<u32>>, Vec<String>) {
     let session = simulate(machine).unwrap();
     let q = CudaQueue::open(CudaConfig::default()).unwrap();

@@ -155,7 +155,7 @@ fn every_op_holds_again_after_the_driver_was_out_of_memory() {
     for spec in small(conformance::specs()) {
         let case = spec.cases.last().unwrap();
         for call in 1..=REFUSED {
-            // The backend asks once more after it has returned what it holds for later.
+            // The backend retries once after it has returned its cached blocks.
             for call in [call, call + 1] {
                 session.inject(format!("oom@alloc:{call}").parse().unwrap());
             }

@@ -1,4 +1,4 @@
-//! Low-degree extensions: a plan on buffers of the caller's beside the bare op, and block by block beside the whole.
+//! Low-degree extensions: a plan against the bare op, and blockwise against whole.
 
 use std::num::NonZeroUsize;
 
@@ -19,13 +19,13 @@ use crate::{Contender, Contest, Goal, Show};
 const LOG_COEFFICIENTS: u32 = 16;
 const COLUMNS: u32 = 100;
 
-/// Twice as many points.
+/// The log of twice the coefficients.
 const LOG_SIZE: u32 = LOG_COEFFICIENTS + 1;
 
 /// Log of the number of blocks.
 const LOG_BLOCKS: u32 = 3;
 
-/// What a plan adds to the op that it runs: its checks, and no memory.
+/// The overhead of a plan over its op: checks, and no memory.
 pub(super) fn plan(id: String) -> Contest {
     Contest {
         id,
@@ -37,7 +37,7 @@ pub(super) fn plan(id: String) -> Contest {
     }
 }
 
-/// What it costs to have an eighth of the values in memory at a time: weighted sums in the place of three layers.
+/// The cost of holding an eighth of the values at a time: weighted sums replace three layers.
 pub(super) fn blocks(id: String) -> Contest {
     Contest {
         id,

@@ -1,4 +1,4 @@
-//! Batch inversion beside running products in plain loops.
+//! Batch inversion, compared with running products in plain loops.
 
 use std::num::NonZeroUsize;
 
@@ -9,7 +9,7 @@ use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
 use super::input;
 use crate::{Contender, Contest, Goal, Show};
 
-/// How many times as fast as plain loops: their products wait for each other, those of the op do not.
+/// The speed-up over plain loops, whose products form a dependency chain.
 const RATIO: f64 = 4.0;
 
 /// `2^log_len` elements of Mersenne-31.

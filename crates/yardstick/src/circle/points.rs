@@ -1,4 +1,4 @@
-//! Evaluation of a column of coefficients at a point beside plain loops.
+//! Evaluation of a column of coefficients at a point, compared with plain loops.
 
 use std::num::NonZeroUsize;
 

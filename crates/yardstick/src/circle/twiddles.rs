@@ -1,4 +1,4 @@
-//! Twiddle factors of a domain beside plain loops.
+//! Twiddles of a domain, compared with plain loops.
 
 use std::num::NonZeroUsize;
 

@@ -21,12 +21,12 @@ pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     vec![root(), felts_said(felts), queries(70), grind(search)]
 }
 
-/// Time is that of compressions, one after the other.
+/// The size of a line that is dominated by sequential compressions.
 fn hashing(compressions: usize) -> Size {
     Size { unit: "compression", work: compressions as f64, bytes: 0.0, resident: 0.0 }
 }
 
-/// A root is said and a challenge drawn, as between layers of FRI.
+/// Absorbs a root and draws a challenge, as between layers of FRI.
 fn root() -> DeviceLine {
     DeviceLine::new("channel.mix_digests/1+1", hashing(2), |q| {
         let said = q.upload(&[Digest([7; 8])])?;

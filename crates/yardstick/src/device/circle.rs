@@ -143,7 +143,7 @@ fn lde(log_coefficients: u32, columns: u32) -> DeviceLine {
     })
 }
 
-/// One of eight blocks of twice as many points.
+/// Evaluates one of eight blocks of a domain with two points per coefficient.
 fn restrict(log_coefficients: u32, columns: u32) -> DeviceLine {
     let (log_domain, log_block) = (log_coefficients + 1, log_coefficients - 2);
     let (count, values_len) = (elements(log_coefficients, columns), elements(log_block, columns));

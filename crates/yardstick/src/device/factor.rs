@@ -1,4 +1,6 @@
-//! Device speed of truncated decompositions. The work is that of the four products with the matrix, as on the processor.
+//! Device speed of truncated decompositions.
+//!
+//! Work counts the four products with the matrix, as on the processor.
 
 use nn_ops::{SvdOptions, SvdPlan, SvdPower, Tensor};
 
@@ -11,7 +13,7 @@ pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     }
 }
 
-/// So many singular values and vectors, with one power iteration.
+/// A truncated decomposition of this rank, with one power iteration.
 fn truncated([m, n]: [usize; 2], rank: usize) -> DeviceLine {
     let options = SvdOptions { power: SvdPower::Given(1), ..SvdOptions::default() };
     let flops = 8.0 * (m * n * (rank + options.oversample)) as f64;

@@ -21,7 +21,7 @@ pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
         Extent::Small => (64, 64, 64, 64, 64),
     };
     let single = Points { points: 1, within: 0 };
-    // as many points as a function of 32 pieces compares its input with
+    // the number of points at which a function of 32 pieces compares its input
     let pieces = Points { points: 32, within: 15 };
     let comparisons = [cmp_eval(64, wide, single), cmp_eval(12, narrow, single), cmp_eval(64, all, pieces)];
     let all_points = [cmp_eval_all(8, wide), cmp_eval_all(13, all)];
@@ -48,7 +48,7 @@ impl Points {
         if self.points == 1 { bits } else { self.within.max(leaf) }
     }
 
-    /// What a line of `op` is called.
+    /// The name of a line of `op`.
     fn line(self, op: &str, bits: u32, count: u32) -> String {
         match self.points {
             1 => format!("pfss.{op}({bits})/{count}"),
@@ -98,7 +98,7 @@ impl CmpKeys {
         })?)
     }
 
-    /// Those of party 0.
+    /// The keys of party 0.
     fn view(&self) -> Result<fss::CmpKeys<'_, AnyQueue>, BackendError> {
         Ok(fss::CmpKeys {
             roots: self.roots.slice(0..padded(self.params.count))?,

@@ -43,7 +43,7 @@ fn input<T: Real>(q: &AnyQueue, count: usize) -> Result<AnyBuf<T>, DeviceError> 
     Ok(q.upload(&values)?)
 }
 
-/// Reads and writes floats, each in a buffer of its own.
+/// The size of a line that reads and writes floats, in separate buffers.
 fn traffic(count: usize) -> Size {
     let bytes = 8.0 * count as f64;
     Size { unit: "byte", work: bytes, bytes, resident: bytes }

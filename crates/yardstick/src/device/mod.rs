@@ -1,6 +1,6 @@
 //! Speed of ops on any queue, with their inputs resident on its device.
 //!
-//! The [`contests`](super::contests) measure the CPU beside its peers on one thread; these lines measure all of the
+//! The [`contests`](super::contests) compare the CPU with its peers on one thread; these lines measure all of the
 //! backend that the user chose, and compare lines that move much memory with a plain copy on the same queue.
 
 mod air;
@@ -91,7 +91,7 @@ impl DeviceLine {
     /// it waits.
     ///
     /// # Errors
-    /// What the backend or a plan reports.
+    /// Any error of the backend or of a plan.
     pub fn measure(self, q: &AnyQueue, effort: Effort) -> Result<Timing, DeviceError> {
         let mut run = (self.prepare)(q)?;
         run(q)?;
@@ -125,7 +125,7 @@ impl DeviceLine {
     }
 }
 
-/// Enough to make one wait negligible beside launches of a microsecond.
+/// The limit of repeats: enough to make one wait negligible next to microsecond launches.
 const MAX_REPEATS: u32 = 1 << 12;
 
 /// Every line, the copy first.

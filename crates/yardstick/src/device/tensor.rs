@@ -20,7 +20,7 @@ fn input(q: &AnyQueue, shape: &[usize]) -> Result<Tensor<AnyQueue, f32>, DeviceE
     Ok(Tensor::from_values(q, shape, &values)?)
 }
 
-/// Passes over so many floats for each element of a tensor.
+/// The size of a line that moves `floats` floats for each element of a tensor.
 fn traffic(floats: f64, [rows, columns]: [usize; 2]) -> Size {
     let bytes = 4.0 * floats * (rows * columns) as f64;
     Size { unit: "byte", work: bytes, bytes, resident: bytes }
@@ -52,7 +52,7 @@ fn sum(shape: [usize; 2], axis: usize) -> DeviceLine {
     })
 }
 
-/// Indices of as many rows as the table has, in no order.
+/// Random indices, one for each row of the table.
 fn indices(q: &AnyQueue, rows: usize) -> Result<Indices<AnyQueue>, DeviceError> {
     let named: Vec<u32> = words(rows, 2).into_iter().map(|word| (word >> 33) as u32 % rows as u32).collect();
     Ok(Indices::new(q, rows, &named)?)

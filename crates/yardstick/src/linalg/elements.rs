@@ -10,7 +10,7 @@ const SHAPE: [usize; 2] = [4096, 1024];
 const COUNT: usize = 4096 * 1024;
 
 pub(super) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
-    // the goal beside a copy is for what memory bounds alone; the others have arithmetic of their own
+    // only memory-bound functions have a goal relative to a copy; the others are bound by arithmetic
     let forward = |name: &'static str, f: Activation, goal: Option<f64>| {
         let id = format!("nn.{name}");
         (id.clone(), Box::new(move || contest(id, 8, activation::<f32>(f), goal)) as Box<dyn FnOnce() -> Contest>)
@@ -34,7 +34,7 @@ pub(super) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     all
 }
 
-/// A line that moves `bytes` for each element, beside a copy that moves as many.
+/// A line that moves `bytes` for each element, compared with a copy of the same size.
 fn contest(id: String, bytes: usize, ours: Contender, of_copy: Option<f64>) -> Contest {
     let goals = of_copy.map(|ratio| (Goal::Ratio { peer: 1, ratio }, ""));
     Contest {

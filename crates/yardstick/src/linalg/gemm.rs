@@ -76,7 +76,7 @@ fn square(n: usize) -> Contest {
     }
 }
 
-/// A product beside the same number of operations in registers.
+/// A product, compared with the same number of operations in registers.
 fn against_peak(id: String, shape: [usize; 3], ours: fn([usize; 3]) -> Contender) -> Contest {
     let work = 2 * shape.iter().product::<usize>();
     let contenders = vec![ours(shape), peak(work)];

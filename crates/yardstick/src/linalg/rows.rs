@@ -31,7 +31,7 @@ pub(super) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     all
 }
 
-/// A line that moves `bytes` for each element, beside a copy that moves as many.
+/// A line that moves `bytes` for each element, compared with a copy of the same size.
 fn contest(id: &str, bytes: usize, ours: Contender, plain: Option<Contender>) -> Contest {
     let mut contenders = vec![ours, host::copy(bytes * COUNT)];
     contenders.extend(plain);

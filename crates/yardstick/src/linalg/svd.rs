@@ -1,6 +1,7 @@
-//! Truncated decompositions of rank 32 with one power iteration, one thread. The work is that of the four products with
-//! the matrix, which nobody who sketches and iterates can avoid: beside a product of square matrices of as many
-//! multiply-adds.
+//! Truncated decompositions of rank 32 with one power iteration, on one thread.
+//!
+//! Work counts the four products with the matrix, which every sketch with one iteration needs. The peer is a product of
+//! square matrices with the same number of multiply-adds.
 
 use crate::peers::plain_gemm;
 use nn_ops::{SvdOptions, SvdPlan, SvdPower, Tensor};
@@ -29,7 +30,7 @@ fn build(id: String, [m, n]: [usize; 2], ratio: f64) -> Contest {
     }
 }
 
-/// A matrix of which singular values fall.
+/// A matrix with decaying singular values.
 fn input(m: usize, n: usize) -> Vec<f32> {
     let (u, v, noise) = (host::values::<f32>(m, 1.0), host::values::<f32>(n, 1.0), host::values::<f32>(m * n, 0.01));
     (0..m * n).map(|i| u[i / n] * v[i % n] + u[i / n * 7 % m] * v[i % n * 5 % n] / 3.0 + noise[i]).collect()
@@ -45,7 +46,7 @@ fn ours(m: usize, n: usize) -> Contender {
     })
 }
 
-/// The bound: as many multiply-adds in a square product, by a library.
+/// The bound: a square product with the same number of multiply-adds, by a library.
 fn products(m: usize, n: usize) -> Contender {
     let side = ((4 * m * n * COLUMNS) as f64).cbrt().round() as usize;
     let (a, b, mut c) = (input(side, side), input(side, side), vec![0.0; side * side]);

@@ -1,11 +1,12 @@
-//! Times of stwo's SIMD backend, which takes another compiler than this workspace and so cannot run beside our code. They were
-//! recorded by `rates` of `vectors/stwo`, on one core, and hold for that processor alone.
+//! Recorded times of stwo's SIMD backend, which needs another compiler than this workspace.
+//!
+//! They were recorded by `rates` of `vectors/stwo`, on one core, and are valid for that processor only.
 
 use std::time::Duration;
 
 use crate::{Contender, Contest};
 
-/// What the times were recorded on.
+/// The processor of the recorded times.
 const PROCESSOR: &str = "Xeon, family 6 model 167";
 
 /// Nanoseconds for a unit of a line, of builds of stwo 2.3.0 with AVX-512 and with AVX2; means of two medians of 9 runs.

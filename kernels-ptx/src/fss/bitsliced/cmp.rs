@@ -73,8 +73,10 @@ impl Walks {
 }
 
 impl Batch {
-    /// Evaluates the keys of `pair` at `points`, which lie in a window of 2^`width`: `y(point)` are the points of the two
-    /// keys whose bits in planes are the lane's. The schedule is that of `core_types::cmp::cmp_eval_window`.
+    /// Evaluates the keys of `pair` at `points`, which lie in a window of 2^`width`.
+    ///
+    /// `y(point)` returns the points of the two keys whose bits in planes are the lane's. The schedule is the one of
+    /// `core_types::cmp::cmp_eval_window`.
     ///
     /// # Safety
     /// All lanes of a warp call; the pointers lead to the sections and shares of a batch with this pair and these points.
@@ -90,7 +92,7 @@ impl Batch {
         let (window, levels) = (Window::new(self.bits, width), cmp_levels(self.bits));
         let depth = window.depth();
         let nodes = Nodes::roots(seat, seat.planes(seat.words(self.roots, pair)), self.party);
-        // zeros of its own, not a copy of the parity's: else public directions would look secret to whoever reads the text
+        // separate zeros, not a copy of the parity's: otherwise public directions would look secret in the text
         let last = Plane(self.bits >> 7);
         let start = Walks { nodes, parity: Plane::ZEROS, last };
         let (mut here, mut before) = (start, start);
@@ -186,7 +188,7 @@ pub unsafe extern "ptx-kernel" fn fss_cmp_eval_window_bitsliced(
     for pair in Pairs::of_warp(params.count) {
         let x = pair.words(x_hat);
         let y = |point: u32| {
-            // SAFETY: there are as many offsets as points.
+            // SAFETY: there is an offset for each point.
             let offset = unsafe { *offsets.add(point as usize) };
             x.map(|x| x.wrapping_sub(offset))
         };

@@ -29,7 +29,9 @@ const DCF_BYTES: u32 = CIPHERS.end().bytes();
 struct Sums([[u64; 4]; MAX_VALUE_BLOCKS]);
 
 impl Sums {
-    /// Adds a word of each key to those of value block `block`, without an address that depends on the block.
+    /// Adds a word of each key to the sums of value block `block`.
+    ///
+    /// No address depends on the block.
     #[inline(always)]
     fn add(&mut self, block: u32, words: [u64; 4]) {
         let mut at = 0;
@@ -43,7 +45,9 @@ impl Sums {
     }
 }
 
-/// Evaluates keys at points, to each of which it walks from the root: a warp takes 64 keys. Value blocks become words again, four keys to a lane, to be added.
+/// Evaluates keys at points, walking to each point from the root; a warp takes 64 keys.
+///
+/// Value blocks become words again, four keys to a lane, to be added.
 ///
 /// The grid's first dimension runs over tiles of 256 keys, the second over points; both may be smaller than the range.
 ///

@@ -26,7 +26,7 @@ use self::cipher::RoundKeys;
 use super::GROUP;
 use crate::dev::smem::Region;
 
-/// Threads of a block, which takes twice as many keys at a time.
+/// Threads of a block, which takes two keys per thread at a time.
 pub(super) const THREADS: u32 = 128;
 
 /// Warps of a block.

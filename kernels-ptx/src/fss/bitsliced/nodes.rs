@@ -56,7 +56,7 @@ impl Nodes {
     #[inline(always)]
     pub(super) fn corrected(self, seat: Seat, hashed: Planes, c: Plane, correction: Planes) -> Self {
         let [w0, w1, w2, w3, w4, w5, w6, w7] = correction;
-        // bit 0 corrects the control bits of left children and bit 1 those of right ones
+        // bit 0 corrects the control bits of left children, bit 1 corrects right children
         let w0 = w0.or(w1, seat.head & c);
         Self::packed(seat, self.leaf_block(hashed, [w0, w1, w2, w3, w4, w5, w6, w7]))
     }
@@ -87,7 +87,7 @@ impl Nodes {
         Self { seeds: seeds(seat, labels), control: labels[0].moved(|_| 0) }
     }
 
-    /// The labels of which [`packed`](Self::packed) makes the nodes.
+    /// The labels that [`packed`](Self::packed) turns into these nodes.
     #[inline(always)]
     pub(super) fn labels(self, seat: Seat) -> Planes {
         self.input(seat, self.control, Plane::ZEROS)

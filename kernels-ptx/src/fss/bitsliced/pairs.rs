@@ -58,7 +58,7 @@ impl Pair {
     /// The words of the two keys whose bits in planes are the lane's, 0 for one that does not exist.
     ///
     /// # Safety
-    /// `words` are those of all keys.
+    /// `words` holds the words of all keys.
     #[inline(always)]
     pub(super) unsafe fn words(self, words: *const u64) -> [u64; HALVES as usize] {
         let owner = owner_at(idx::lane());

@@ -116,7 +116,7 @@ impl Seat {
     /// Writes [`words_of`](Self::words_of) a block for each key of the pair that exists.
     ///
     /// # Safety
-    /// `blocks` are the first group's first and as many more as the pair has keys.
+    /// `blocks` starts with the block of the first group's first key, and holds a block for each key of the pair.
     #[inline(always)]
     pub(super) unsafe fn write(self, blocks: *mut u128, pair: Pair, planes: Planes) {
         let words = self.words_of(planes);

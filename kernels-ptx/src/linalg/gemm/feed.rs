@@ -1,8 +1,8 @@
 //! Asynchronous copies of tiles of both factors into a ring of stages.
 //!
 //! A tile has `LINES` rows of A (or columns of B) and a depth that is four chunks of 16 bytes. Where the factor is
-//! contiguous along k, a line of the tile in memory runs along k and has four chunks, else it runs across and there are
-//! as many lines as the tile is deep.
+//! contiguous along k, a line of the tile in memory runs along k and has four chunks, else it runs across and the
+//! number of lines is the depth of the tile.
 //!
 //! # Safety
 //! As in [`gemm`](super); lines of both factors begin and end at multiples of 16 bytes, and a stage lies in the block's

@@ -30,7 +30,7 @@ use crate::dev::{
 pub const THREADS: u32 = 128;
 /// Depth of a tile.
 const DEPTH: u32 = 32;
-/// Tiles under way or in use.
+/// Tiles in flight or in use.
 const STAGES: u32 = 3;
 
 /// Shared memory of a block with tiles of `size x size`.

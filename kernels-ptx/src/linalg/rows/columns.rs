@@ -36,8 +36,9 @@ const SUMS: Region<f32> = Layout::new().array(THREADS);
 /// Shared memory of the backward pass.
 pub const BACKWARD_BYTES: u32 = SUMS.end().bytes();
 
-/// Elements of the axis whose terms, 64 of each thread, are added up before their sum joins that of the elements before, so
-/// that rounding errors do not grow with the length of the axis.
+/// Elements of the axis, 64 a thread, that are summed before they join the running sum.
+///
+/// Rounding errors then do not grow with the length of the axis.
 const TURN: u32 = 64 * PARTS;
 
 /// The column of a thread; a thread past the last column repeats it and is not live.

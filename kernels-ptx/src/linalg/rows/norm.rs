@@ -1,6 +1,7 @@
-//! Layer norm and RMS norm: a warp takes aligned rows that fit its registers; a warp or a block takes others in
-//! three passes, and in five if squares of its elements leave the range of f32. Grids as in [`softmax`](super::softmax). What
-//! is normalised may be a sum, which is written on the way; limited by memory, it saves one read of each element of a row that is held.
+//! Layer norm and RMS norm: a warp takes aligned rows that fit its registers; a warp or a block takes others in three
+//! passes, and in five if squares of its elements leave the range of f32. Grids as in [`softmax`](super::softmax).
+//! The input may be a sum of two tensors, which is written on the way; limited by memory, it saves one read of each
+//! element of a row that is held.
 //!
 //! # Safety
 //! Tensors hold `rows x len` elements, and `sum` overlaps no other, `gamma` and `beta` `len` or they are null, which stands for ones and zeros, `mean` and
@@ -27,7 +28,7 @@ struct Target<T> {
     status: *mut u64,
 }
 
-/// What the sums over a row say of its elements times a power of two.
+/// Statistics of a row's elements times a power of two.
 struct Statistics {
     shift: f32,
     residual: f32,
@@ -50,7 +51,7 @@ impl Statistics {
             residual.take::<G>(chunk, |sum| fold4(d, sum, |sum, d| sum + d));
             square.take::<G>(chunk, |sum| fold4(d, sum, |sum, d| fma(d, d, sum)));
         });
-        // The rounding of the mean shows as the mean of the residuals; what it adds to the square is taken off again.
+        // The rounding of the mean shows as the mean of the residuals; its contribution to the square is subtracted.
         let residual = if centred { residual.total::<G, 1>() / n } else { 0.0 };
         let spread = fma(-residual, residual, square.total::<G, 2>() / n);
         Self { shift, residual, spread: if spread < 0.0 { 0.0 } else { spread } } // NaN stays
@@ -96,7 +97,7 @@ unsafe fn normalise<G: Group, T: Real>(
         (scale, inverse) = scale_to_one::<G>(values, p.eps);
         scaled = true;
     };
-    // Beside a constant row, a scaled eps may be lost.
+    // In a constant row, a scaled eps may be lost.
     let constant = scaled && spread == 0.0;
     let root = if constant { sqrt(p.eps) } else { sqrt(fma(p.eps * scale, scale, spread)) };
     let unit = if constant { 0.0 } else { 1.0 / root };
@@ -146,7 +147,7 @@ unsafe fn streamed<G: Group, T: Real>(p: &NormParams, x: *const T, out: &Target<
     }
 }
 
-/// What is added up, and where the sum goes.
+/// The addends, and the destination of their sum.
 struct Addends<T> {
     x: *const T,
     r: *const T,
@@ -187,7 +188,7 @@ unsafe fn streamed_sum<G: Group, T: Real>(p: &NormParams, addends: &Addends<T>, 
     for (row, live) in group::rows::<G>(p.rows) {
         let addends = addends.from((row * p.len) as usize);
         Streamed { span, fetch: |chunk| addends.add(chunk, live) }.each(|_, _| ());
-        // A thread reads the elements again that it wrote; one without a row writes none and reads those of another.
+        // A thread rereads elements that it wrote itself; one without a row writes none, and reads the input instead.
         let x = if live { addends.sum.cast_const() } else { addends.x };
         let fetch = |chunk: Chunk| chunk.load(x);
         normalise::<G, T>(p, &Streamed { span, fetch }, row, live, out);

@@ -18,7 +18,7 @@ use crate::dev::{idx, math::fma, unroll::unroll};
 /// Threads of a block of the second kernel.
 pub const COLUMN_THREADS: u32 = 256;
 
-/// What the forward pass saved, and the second kernel's input.
+/// The saved tensors of the forward pass, and the second kernel's input.
 struct Saved {
     mean: *const f32,
     rstd: *const f32,
@@ -36,7 +36,7 @@ impl Saved {
     }
 }
 
-/// `(x - mean) rstd` by way of `d = x scale - shift`, with a power of two that brings d close to 1.
+/// `(x - mean) rstd` by way of `d = x scale - shift`; a power of two scales d close to 1.
 #[derive(Clone, Copy)]
 struct Line {
     scale: f32,

@@ -1,4 +1,4 @@
-//! The running sum of a softmax, and what it makes of an element.
+//! The running sum of a softmax, and its map of elements.
 
 use super::super::{
     group::{Chunk, Group, Warp},
@@ -112,7 +112,7 @@ impl State {
         Self { greatest: own.greatest, rest: G::sum::<2>(own.rest), ties: G::sum::<3>(own.ties) }
     }
 
-    /// How the row maps its elements; `any` says whether it has an element that is not left out.
+    /// The row's map of elements; `any` is whether the row has an element that is not left out.
     #[inline(always)]
     pub fn finish(self, kind: Kind, any: bool) -> Finish {
         let special = if any { f32::NAN } else { kind.excluded() };

@@ -80,7 +80,7 @@ impl Drop for Sampler {
     fn drop(&mut self) {
         // It fails for a process that ended by itself.
         let _gone = self.process.kill();
-        // It may be stuck in a call of the driver, so nobody waits for long.
+        // It may be stuck in a driver call, so the wait is short.
         let start = Instant::now();
         while matches!(self.process.try_wait(), Ok(None)) && start.elapsed() < PATIENCE {
             thread::sleep(Duration::from_millis(5));

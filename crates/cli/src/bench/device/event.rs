@@ -1,4 +1,4 @@
-//! What a process that measures tells the one that displays.
+//! Events from a measuring process to the process that displays them.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub(super) enum Event {
     Closed,
 }
 
-/// What is measured on.
+/// The machine of the measurements.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Machine {
     pub(super) status: String,

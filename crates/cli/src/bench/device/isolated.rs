@@ -12,7 +12,7 @@ use crate::{
     isolate::{Child, Heard, Limits},
 };
 
-/// Measures every line in a process of its own and reports what happens.
+/// Measures every line in a separate process and reports its events.
 pub(super) fn run(
     args: &BenchArgs,
     choice: Choice,
@@ -29,8 +29,9 @@ pub(super) fn run(
     tell(&Event::Closed)
 }
 
-/// Measures a line. If it was not measured and its process did not say why, returns the reason. `opened` says whether
-/// an earlier process opened the backend: if the first one cannot, this program reports it.
+/// Measures a line. Returns the reason if it was not measured and its process reported none.
+///
+/// `opened` is whether an earlier process opened the backend: if the first one cannot, this program reports it.
 fn one(
     args: &BenchArgs,
     choice: Choice,
@@ -54,7 +55,7 @@ fn one(
             Heard::Event(Event::Closed) => return Ok(None),
             Heard::Event(event) => {
                 let opens = matches!(event, Event::Opened(_));
-                // What is shared by all processes is told once.
+                // The opening is reported once for all processes.
                 if !(opens && *opened) {
                     tell(&event)?;
                 }

@@ -1,4 +1,4 @@
-//! `trefoil bench --backend NAME`: the main ops of one backend, beside a copy on the same device.
+//! `trefoil bench --backend NAME`: the main ops of one backend, compared with its copy.
 
 mod clocks;
 mod event;

@@ -27,7 +27,7 @@ pub(super) struct Results {
     pub(super) note: Option<String>,
     #[serde(skip)]
     pub(super) peer: Option<Peer>,
-    /// Name of the program whose times stand beside ours.
+    /// Name of the program whose times are shown next to ours.
     #[serde(rename = "peer")]
     peer_name: Option<String>,
     pub(super) copy_bytes_per_s: Option<f64>,

@@ -1,4 +1,4 @@
-//! `trefoil doctor --kernels`: what the driver makes of each kernel, checked against the budgets it was built with.
+//! `trefoil doctor --kernels`: each kernel as the driver compiles it, against its budgets.
 
 use std::{
     collections::BTreeMap,
@@ -33,7 +33,7 @@ struct Module {
     /// Why the module cannot be used.
     reason: Option<String>,
     milliseconds: f64,
-    /// What the driver's compiler said.
+    /// The log of the driver's compiler.
     log: String,
     kernels: Vec<Kernel>,
 }
@@ -49,7 +49,7 @@ struct Kernel {
     blocks: Option<u32>,
     min_blocks: u32,
     carveout: i32,
-    /// What is wrong with it.
+    /// Violated requirements, in words.
     findings: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ impl Kernel {
 }
 
 impl Compiled {
-    /// What is wrong, in a line; `None` for nothing.
+    /// Summarises the findings in a line; `None` without any.
     pub(super) fn wrong(&self) -> Option<String> {
         let unusable = self.modules.iter().filter(|module| module.reason.is_some()).count();
         let kernels = self.modules.iter().flat_map(|module| &module.kernels);

@@ -15,7 +15,7 @@ pub(super) struct Nccl {
 }
 
 impl Nccl {
-    /// What there is. The driver of this process has been asked for before.
+    /// Looks for NCCL. This process has queried the driver before.
     pub(super) fn find(settings: &Settings) -> Self {
         match runtime::nccl_facts(settings) {
             Ok(NcclInfo { version, origin, missing }) => Self {

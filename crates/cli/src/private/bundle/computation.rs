@@ -1,4 +1,4 @@
-//! What the keys of a folder compute: one gate, or a function of one gate or two, by the words of `gate.json`.
+//! The computation of a folder's keys, from `gate.json`: a gate, or a function of one or two.
 
 use anyhow::{Result, bail, ensure};
 use pfss::{
@@ -9,7 +9,7 @@ use runtime::AnyQueue;
 
 use super::{function::Function, gate_file::GateFile};
 
-/// What the keys of a folder compute.
+/// The computation of a folder's keys.
 #[derive(Debug)]
 pub(super) enum Computation {
     /// One gate, by its name.
@@ -19,7 +19,7 @@ pub(super) enum Computation {
 }
 
 impl Computation {
-    /// Its name, as `gate.json` says it.
+    /// Its name, as in `gate.json`.
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Gate(name, _) => name,
@@ -133,7 +133,7 @@ impl Computation {
 impl GateFile {
     const SUF: &str = "suf";
 
-    /// What is computed, checked.
+    /// Checks and returns the computation.
     pub(super) fn computation(&self) -> Result<Computation> {
         let Self { gate, bits, shift, range, word_bits, table, descriptor, .. } = self;
         if gate == Self::SUF {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub(super) struct Descriptor {
     /// Ring width of input and output words.
     bits: u32,
-    /// The greatest degree; that of the longest polynomial if not given.
+    /// The greatest degree; by default the degree of the longest polynomial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     degree: Option<u32>,
     /// Names of the output words.

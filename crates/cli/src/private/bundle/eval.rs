@@ -179,7 +179,9 @@ fn check_range(computation: &Computation, x: &[u64]) -> Result<()> {
     }
 }
 
-/// Both parties, each on a thread and a queue of its own. Nothing comes out unless both succeed.
+/// Runs both parties, each with its own thread and queue.
+///
+/// Returns results only if both succeed.
 fn side_by_side(
     queues: &[AnyQueue; 2],
     computation: &Computation,
@@ -200,7 +202,7 @@ fn side_by_side(
     });
     match (zero, one) {
         (Ok(zero), Ok(one)) => Ok([zero, one]),
-        // a lost channel is what the other's failure looks like from here
+        // a lost channel is how the other party's failure appears here
         (Err(PfssError::Channel(_)), Err(error)) | (Err(error), _) | (_, Err(error)) => Err(error.into()),
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn write(
     })
 }
 
-/// The digest of a party's folder with so many bundles.
+/// The digest of a party's folder with `bundles` bundles.
 fn folder_digest(folder: &Path, bundles: usize) -> Result<String, InferenceError> {
     let files = [GateFile::NAME, CERTIFICATE, PEER].into_iter().chain(BUNDLES.into_iter().take(bundles));
     digest(folder, files)
@@ -164,7 +164,7 @@ pub(super) fn is_used(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join(USED)).is_ok()
 }
 
-/// What the keys of a party's folder compute.
+/// Reads the computation of the keys in a party's folder.
 pub(super) fn read_gate(folder: &Path) -> Result<Computation, InferenceError> {
     let refused = |reason: String| refused(folder, format!("`{}`: {reason}", GateFile::NAME));
     let text = read_small(folder, GateFile::NAME, GateFile::MAX_BYTES)?;

@@ -63,7 +63,7 @@ impl Function {
         Ok(Some(Self { name, gates, inputs, fraction, function }))
     }
 
-    /// The gates that need keys: the descriptor's, and that of the shift if there is one.
+    /// The gates that need keys: the descriptor's, and the shift's if there is one.
     pub(super) fn gates(&self) -> Vec<&Gate> {
         [&self.gates.suf].into_iter().chain(self.gates.shift.gate()).collect()
     }

@@ -94,7 +94,7 @@ pub(crate) fn run(args: &GenArgs) -> Result<()> {
     Ok(())
 }
 
-/// What the command line asks for.
+/// The gate or function given on the command line.
 fn gate(args: &GenArgs) -> Result<(GateFile, Computation)> {
     if let Some(path) = &args.file {
         let text = files::read(path).with_context(|| format!("reading {}", path.display()))?;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::folder::{is_used, read_bundle, read_bundles, read_gate, read_peer};
 
-/// What is public about a bundle; none of it depends on the keys.
+/// The public facts about a bundle; none of them depends on the keys.
 #[derive(Debug, Serialize)]
 struct Facts {
     party: u8,
@@ -76,14 +76,16 @@ struct Total {
     sent_bytes: u64,
 }
 
-/// Shows what a bundle is for.
+/// Shows the purpose of a bundle.
 pub(crate) fn bundle(path: &Path) -> Result<Value> {
     let facts = Facts::of(&read_bundle(path)?);
     facts.print()?;
     Ok(serde_json::to_value(facts)?)
 }
 
-/// Shows what a party's folder is for. Used keys are gone; what they computed is still there.
+/// Shows the purpose of a party's folder.
+///
+/// Used keys are gone, but their computation is still recorded.
 pub(crate) fn folder(path: &Path) -> Result<Value> {
     let (computation, used, peer) = (read_gate(path)?, is_used(path), read_peer(path)?.to_string());
     let name = computation.name();

@@ -2,9 +2,9 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `gate.json` | what the keys compute: public |
+//! | `gate.json` | the computation of the keys: public |
 //! | `keys.pfk` | the party's bundle |
-//! | `shift.pfk` | that of the shift after a function's descriptor |
+//! | `shift.pfk` | the bundle of the shift after a function's descriptor |
 //! | `identity.der`, `identity.key` | this party's certificate and its secret key, for these keys alone |
 //! | `peer` | SHA-256 of the other party's certificate |
 //! | `used` | made before the first use |

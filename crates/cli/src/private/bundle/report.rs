@@ -1,4 +1,4 @@
-//! What an evaluation took, compared with what the formulas of its gates say.
+//! The cost of an evaluation, compared with the formulas of its gates.
 
 use std::io::{self, Write as _};
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::computation::Computation;
 use crate::output::Output;
 
-/// What an evaluation took. Bytes, rounds and AES blocks are those of each party.
+/// The cost of an evaluation. Bytes, rounds and AES blocks are counted for each party.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     gate: String,
@@ -24,7 +24,7 @@ pub(super) struct Report {
     aes_blocks: u64,
     seconds: f64,
     elements_per_second: f64,
-    /// Elements whose result is not that of the gate in the clear, if both parties ran here.
+    /// Elements whose result differs from the gate in the clear, if both parties ran here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) different: Option<usize>,
 }
@@ -53,7 +53,9 @@ impl Report {
         }
     }
 
-    /// Prints the report, writes it if asked to, and fails if the run was not what it should be.
+    /// Prints the report, and writes it to `json` if given.
+    ///
+    /// Fails if the bytes sent or the results are not the expected ones.
     pub(super) fn print(&self, json: Option<Output>) -> Result<()> {
         let mut out = io::stdout().lock();
         let Self { gate, bits, count, rounds, sent_bytes, predicted_bytes, .. } = self;

@@ -27,7 +27,7 @@ pub(super) fn of_party(count: usize, shares: &Shares) -> Vec<Vec<u64>> {
     bits.iter().enumerate().map(row).collect()
 }
 
-/// What the rows of both parties open to.
+/// Opens the rows of both parties.
 pub(super) fn open(computation: &Computation, [zero, one]: [&[Vec<u64>]; 2]) -> Vec<Vec<u64>> {
     let (ring, xor, words) = (computation.out_ring(), computation.xor_bits(), computation.names()[0].len());
     let value = |(at, (&a, &b)): (usize, (&u64, &u64))| if xor && at >= words { a ^ b } else { ring.add(a, b) };

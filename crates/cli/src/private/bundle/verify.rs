@@ -1,4 +1,4 @@
-//! What `trefoil pfss verify` checks of bundles and of the folders of `gen`.
+//! Checks of bundles and of the folders of `gen`, for `trefoil pfss verify`.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use pfss::KeyBundle;
 use super::folder::{PartyFolder, read_bundle};
 use crate::private::{advance, sound::Sound, steps_bar};
 
-/// Checks a bundle; says what it is for.
+/// Checks a bundle and returns its description.
 pub(crate) fn bundle(path: &Path) -> Result<String> {
     let bundle = read_bundle(path)?;
     let (kind, count, party) = (bundle.gate().kind(), bundle.count(), bundle.party());

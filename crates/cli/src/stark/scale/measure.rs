@@ -1,4 +1,4 @@
-//! What a rank computes, measured on one device, and what it sends, counted.
+//! The computation of a rank, measured on one device, and its sent bytes, counted.
 
 use std::{
     sync::Arc,
@@ -16,14 +16,14 @@ use super::{
     model::{RankWork, StageWork},
 };
 
-/// Runs the first rank of groups of so many ranks, each `rounds` times after one that counts for nothing.
+/// Runs the first rank of groups of the sizes `ranks`, each `rounds` times after a warm-up.
 pub(super) struct Measuring<'a> {
     pub(super) q: &'a AnyQueue,
     pub(super) config: PcsConfig,
     pub(super) trace: &'a Trace,
     pub(super) ranks: &'a [u32],
     pub(super) rounds: u32,
-    /// Log of how many times as many rows the work is for.
+    /// Log of the factor from measured rows to modelled rows.
     pub(super) log_more_rows: u32,
 }
 
@@ -66,7 +66,7 @@ impl Measuring<'_> {
         Ok(RankWork { ranks, stages: stages.collect() })
     }
 
-    /// Makes one proof and says what its stages took.
+    /// Makes one proof and returns the measurements of its stages.
     fn prove<S: Statement>(
         &self,
         prover: &mut StatementProver<'_, AnyQueue, S>,
@@ -90,14 +90,14 @@ impl Measuring<'_> {
         let made = self.trace.prove(prover, q, Some(&mut |stage| pass(Some(stage))));
         pass(None);
         match made {
-            // What mirrors bring is in no proof, which is found when it is put together.
+            // Data from mirrors makes no proof, which is found when the proof is put together.
             Err(ProveError::Prover(ProverError::Constraints)) if mirror.ranks() > 1 => Ok(passed),
             Err(error) => Err(error.into()),
             Ok(_) => Ok(passed),
         }
     }
 
-    /// What a stage takes for as many rows as are asked for.
+    /// The median work of a stage, scaled to the modelled rows.
     fn median(&self, rounds: &[&Passed]) -> StageWork {
         let mut times: Vec<Duration> = rounds.iter().map(|passed| passed.compute).collect();
         times.sort_unstable();
@@ -171,7 +171,8 @@ mod tests {
         let [modelled, counted] = [(8, 4), (12, 0)].map(|(log_rows, more)| works(log_rows, 24, &[4], more).remove(0));
         assert_eq!(names(&modelled), names(&counted));
         for (modelled, counted) in modelled.stages.iter().zip(&counted.stages) {
-            // Roots stay as they are and paths grow by four levels, which is little beside columns; layers of FRI and openings are small.
+            // Roots stay as they are and paths grow by four levels, little compared with columns; FRI layers and
+            // openings are small.
             let most = if counted.bytes_to_each > 1e5 { 0.01 } else { 0.6 };
             let off = (modelled.bytes_to_each - counted.bytes_to_each).abs() / counted.bytes_to_each;
             assert!(off < most, "{modelled:?} for {counted:?}");

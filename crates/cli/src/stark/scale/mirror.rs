@@ -12,7 +12,7 @@ use backend_api::{
 };
 use collective::Call;
 
-/// What a rank has exchanged with the others.
+/// The exchanges of a rank with the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Exchanged {
     /// Bytes that it sent to each other rank.
@@ -23,10 +23,10 @@ pub(super) struct Exchanged {
     pub(super) time: Duration,
 }
 
-/// The first rank of a group in which every other one brings what this one has.
+/// The first rank of a group in which every other rank contributes copies of its data.
 ///
-/// It computes what a rank of such a group computes, and sends as many bytes: one device is enough to time and count it. What comes of
-/// it is no proof. That exchanges take time here says nothing about links, so that time is kept apart.
+/// It computes and sends like a rank of a real group: one device is enough to time and count it. The result is no
+/// proof. The time of exchanges here is no measure of links, so it is kept apart.
 #[derive(Debug)]
 pub(super) struct Mirror {
     ranks: usize,
@@ -38,13 +38,15 @@ impl Mirror {
         Self { ranks, exchanged: Mutex::default() }
     }
 
-    /// What it has exchanged so far.
+    /// The exchanges so far.
     pub(super) fn exchanged(&self) -> Exchanged {
-        // What a panic left behind is whole.
+        // A panic leaves no partial update behind.
         *self.exchanged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a call with so many bytes to each other rank, and times it apart from the work before.
+    /// Counts a call that sends `bytes_to_each` to each other rank.
+    ///
+    /// It is timed apart from the work before.
     fn call<Q: Queue>(
         &self,
         q: &Q,
@@ -72,7 +74,7 @@ impl Ranks for Mirror {
         self.ranks
     }
 
-    /// There is nobody who waits.
+    /// Does nothing: no other rank waits.
     fn give_up(&self) {}
 
     fn sent_bytes(&self) -> Vec<u64> {
@@ -108,7 +110,7 @@ impl<Q: Queue> Collective<Q> for Mirror {
         self.call(q, part * size_of::<T>(), || q.copy(q.shorten(src), q.shorten_mut(dst)))
     }
 
-    /// From the first rank, what it has; from others, what there was.
+    /// Counts the bytes that the first rank sends; the buffer stays unchanged for any root.
     fn broadcast<T: Element>(
         &self,
         q: &Q,

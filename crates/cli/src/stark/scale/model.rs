@@ -24,11 +24,11 @@ pub(super) struct RankWork {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Link {
     pub(super) name: String,
-    /// Bytes per second that a device sends, to all others together, while it receives as many.
+    /// Bytes per second sent to all others together, while receiving at the same rate.
     pub(super) rate: f64,
 }
 
-/// What is assumed of the devices.
+/// Assumptions about the devices.
 ///
 /// A rank computes and exchanges by turns, as the prover does: nothing overlaps. An exchange takes as long as the bytes that a rank
 /// sends to all others take on its link, and as long as every exchange does, whatever it carries.

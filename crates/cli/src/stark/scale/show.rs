@@ -8,14 +8,14 @@ use comfy_table::{CellAlignment, Table, presets};
 use super::model::{Link, Model, RankWork};
 use crate::report::{self, Page, Section, Series, lines};
 
-/// Works and what is modelled from them; the first is one device's.
+/// Measured work and the model of its times; the first entry is one device's.
 pub(super) struct Shown<'a> {
     pub(super) works: &'a [RankWork],
     pub(super) links: &'a [Link],
     pub(super) model: Model,
 }
 
-/// What the numbers are of.
+/// Facts that describe the numbers.
 pub(super) fn facts(
     statement: String,
     device: String,
@@ -73,7 +73,7 @@ impl Shown<'_> {
         (head, rows.collect())
     }
 
-    /// Head and rows of what a rank computes and sends in each stage.
+    /// Head and rows of the table of compute and bytes by stage.
     fn stages(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let mut head = vec!["stage".to_owned()];
         for RankWork { ranks, .. } in self.works {

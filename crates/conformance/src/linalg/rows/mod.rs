@@ -47,8 +47,10 @@ fn download<T: Real>(q: &Conditioned, x: &Buf<T>) -> Result<Vec<f32>, Failure> {
     Ok(q.read(x.view())?.into_iter().map(Real::to_f32).collect())
 }
 
-/// Requires the Euclidean norm of `got - expected` to be at most `bound` times that of `expected`, or of a tenth in
-/// every element: a gradient that cancels to zero, as with one element in a row, has no relative error.
+/// Requires the norm of `got - expected` to be at most `bound` times the norm of `expected`.
+///
+/// Norms are Euclidean. The expected norm counts as at least a tenth per element: a gradient that cancels to zero, as
+/// with one element in a row, has no relative error.
 fn unless_near(what: &str, expected: &[f64], got: &[f32], bound: f64) -> Result<(), Failure> {
     let square = |x: f64| x * x;
     let size: f64 = expected.iter().map(|&e| square(e)).sum();

@@ -88,7 +88,7 @@ const SHAPES: [(&[usize], usize); 8] = [
     (&[6, 2, 2, 3], 0),
 ];
 
-/// Shapes whose sums have so many terms that a single chain of additions would show, of at most 2^16 elements.
+/// Shapes with sums long enough to expose a single chain of additions, up to 2^16 elements.
 const LONG: [(&[usize], usize); 4] = [(&[21_845, 3], 0), (&[936, 70], 0), (&[1, 65_536], 1), (&[1, 65_535], 1)];
 
 /// Shapes that are compared with the model in every element type: columns, rows of typical lengths, and rows that a
@@ -247,7 +247,7 @@ fn typed<T: Real>(q: &Conditioned, op: Op, rtol: f64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A row whose sum is added up in parts, the first of which has no element above -inf.
+/// Runs a row that is summed in parts; the first part contains only -inf.
 fn empty_parts<T: Real>(q: &Conditioned, op: Op, rtol: f64) -> Result<(), Failure> {
     const LEN: usize = 16_600;
     let mut x = values(14, LEN);
@@ -256,8 +256,9 @@ fn empty_parts<T: Real>(q: &Conditioned, op: Op, rtol: f64) -> Result<(), Failur
     Failure::unless_close(&want, &op.run::<T>(q, &[1, LEN], 1, &x, Mask::None)?, rtol, 1e-7)
 }
 
-/// Rows with the greatest and the least number of the type, and an element of -inf. The least number has the least finite
-/// logarithm, and its gradient passes through, where that of the element of -inf is 0.
+/// Runs rows with the greatest and the least number of the type, and an element of -inf.
+///
+/// The least number has the least finite logarithm, and its gradient passes through; the gradient of -inf is 0.
 fn finite<T: Real>(q: &Conditioned, op: Op, most: f32, rtol: f64) -> Result<(), Failure> {
     let rows = [4, 20, 33, 1101].map(|n| ([2, n], 1));
     for (shape, axis) in rows.into_iter().chain([([20, 7], 0), ([300, 70], 0)]) {

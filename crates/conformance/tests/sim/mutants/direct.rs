@@ -158,13 +158,13 @@ impl Schedule {
             let launch = self.strip_launch(q, ["circle_strip_evaluate", "circle_wide_strip_evaluate"])?;
             let launch = launch.input("source", words.as_ref()).output("columns", words);
             let launch = launch.input("twiddles", factors).value("params", &self.strips(0));
-            // SAFETY: as the file says.
+            // SAFETY: see the file head.
             unsafe { launch.launch() }?;
         }
         let name = if self.pairs() { "circle_tile_pair_evaluate" } else { "circle_tile_evaluate" };
         let launch = self.tile_launch(q, name)?.output("columns", words);
         let launch = launch.input("twiddles", factors).value("params", &self.tiles(0));
-        // SAFETY: as the file says.
+        // SAFETY: see the file head.
         Ok(unsafe { launch.launch() }?)
     }
 
@@ -180,14 +180,14 @@ impl Schedule {
         let name = if self.pairs() { "circle_tile_pair_interpolate" } else { "circle_tile_interpolate" };
         let launch = self.tile_launch(q, name)?.output("columns", words);
         let launch = launch.input("twiddles", factors).value("params", &params);
-        // SAFETY: as the file says.
+        // SAFETY: see the file head.
         unsafe { launch.launch() }?;
         if self.log_rows == 0 {
             return Ok(());
         }
         let launch = self.strip_launch(q, ["circle_strip_interpolate", "circle_wide_strip_interpolate"])?;
         let launch = launch.output("columns", words).input("twiddles", factors).value("params", &self.strips(scale));
-        // SAFETY: as the file says.
+        // SAFETY: see the file head.
         Ok(unsafe { launch.launch() }?)
     }
 }
@@ -221,7 +221,7 @@ impl Transform {
     }
 }
 
-/// Columns of twice as many points as coefficients, two to a block.
+/// Extends columns of coefficients to twice the points, two columns to a block.
 fn extend(q: &CudaQueue) -> Result<(), Failure> {
     let Schedule { log_size, columns, .. } = SHARED_BLOCK;
     let params = CircleExtendParams { log_coefficients: log_size - 1, log_size, columns };
@@ -241,12 +241,12 @@ fn extend(q: &CudaQueue) -> Result<(), Failure> {
     let launch = SHARED_BLOCK.tile_launch(q, "circle_tile_extend")?;
     let launch = launch.input("coefficients", source.view()).output("values", &values.view_mut());
     let launch = launch.input("twiddles", forward.view()).value("params", &tiles);
-    // SAFETY: as the file says; the source is whole columns of coefficients.
+    // SAFETY: see the file head; the source is whole columns of coefficients.
     unsafe { launch.launch() }?;
     Failure::unless_equal(&expected, &q.download(&values)?)
 }
 
-/// A column of values to those on twice as many points.
+/// Extends a column of values to twice the points.
 fn extend_values(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
     let Schedule { log_size, columns, log_rows, .. } = schedule;
     let params = CircleExtendParams { log_coefficients: log_size, log_size: log_size + 1, columns };
@@ -258,19 +258,19 @@ fn extend_values(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
     let launch = schedule.tile_launch(q, "circle_tile_interpolate")?;
     let launch =
         launch.output("columns", &column).input("twiddles", inverse.view()).value("params", &schedule.tiles(0));
-    // SAFETY: as the file says.
+    // SAFETY: see the file head.
     unsafe { launch.launch() }?;
     let down = schedule.strips(31 - log_size);
     let up = CircleStripParams { log_domain: params.log_size, log_size: params.log_size, scale: 0, ..down };
     let launch = schedule.strip_launch(q, ["circle_strip_lde", "circle_wide_strip_lde"])?;
     let launch = launch.output("columns", &column).output("values", &target);
     let launch = launch.input("inverse_twiddles", inverse.view()).input("twiddles", forward.view());
-    // SAFETY: as the file says; the values are as many columns of the larger domain.
+    // SAFETY: see the file head; the values hold the same number of columns of the larger domain.
     unsafe { launch.value("inverse", &down).value("params", &up).launch() }?;
     let launch = doubled.tile_launch(q, "circle_tile_evaluate")?;
     let launch = launch.output("columns", &target).input("twiddles", forward.view());
     let launch = launch.value("params", &doubled.tiles(0));
-    // SAFETY: as the file says.
+    // SAFETY: see the file head.
     unsafe { launch.launch() }?;
     let cpu = runtime::cpu().unwrap();
     let ([_, inverse], [forward, _]) = (factors(&cpu, log_size)?, factors(&cpu, params.log_size)?);
@@ -285,7 +285,9 @@ fn extend_values(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
     Failure::unless_equal(&expected, &q.download(&values)?)
 }
 
-/// The second half of twice as many points, from as many coefficients: the highest strips add up two parts.
+/// Evaluates the second half of a domain that has one point per coefficient.
+///
+/// The highest strips add up two parts.
 fn restrict(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
     let (log_block, log_domain) = (schedule.log_size, schedule.log_size + 1);
     let params = CircleRestrictParams { log_coefficients: log_domain, log_domain, log_block, block: 1, columns: 1 };
@@ -302,18 +304,18 @@ fn restrict(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
     let (source, mut values) = (q.upload(&coefficients)?, q.zeros::<M31>(expected.len())?);
     let mut weights = q.zeros::<Twiddle>(2)?;
     let launch = q.kernel("circle_restrict_weights")?.grid([1, 1, 1]).input("twiddles", forward.view());
-    // SAFETY: as the file says; a column has two parts.
+    // SAFETY: see the file head; a column has two parts.
     unsafe { launch.output("weights", &weights.view_mut()).value("params", &params).launch() }?;
     let (target, position) = (values.view_mut(), params.position());
     let strips = CircleStripParams { log_domain, log_source: log_domain, position, ..schedule.strips(0) };
     let launch = schedule.strip_launch(q, ["circle_strip_restrict", "circle_wide_strip_restrict"])?;
     let launch = launch.input("coefficients", source.view()).output("values", &target);
     let launch = launch.input("twiddles", forward.view()).input("weights", weights.view()).value("params", &strips);
-    // SAFETY: as the file says; the source is as many columns of both parts.
+    // SAFETY: see the file head; the source holds both parts of every column.
     unsafe { launch.launch() }?;
     let tiles = CircleTileParams { log_domain, position, ..schedule.tiles(0) };
     let launch = schedule.tile_launch(q, "circle_tile_evaluate")?.output("columns", &target);
-    // SAFETY: as the file says.
+    // SAFETY: see the file head.
     unsafe { launch.input("twiddles", forward.view()).value("params", &tiles).launch() }?;
     Failure::unless_equal(&expected, &q.download(&values)?)
 }

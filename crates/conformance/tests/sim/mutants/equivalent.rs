@@ -1,8 +1,8 @@
-//! Mutants that do what the kernel does.
+//! Mutants with the same behaviour as the unaltered kernel.
 
 use ptx::mutate::Fault;
 
-/// Faults that change nothing that a launch can show.
+/// Faults without an observable effect on any launch.
 #[derive(Debug)]
 pub(super) struct Equivalent {
     /// The kernel, or with a star at the end all whose names begin like that.

@@ -1,9 +1,11 @@
-//! Takes one barrier, fence, wait or bounds test at a time out of the PTX that ships, and holds the suite to noticing it.
+//! Mutants of the shipped PTX: each lacks a barrier, fence, wait or bounds test.
 //!
-//! A mutant is the shipped text of a kernel less one instruction, or less the condition of one. It runs the cases of the
-//! conformance suite that launch its kernel, the cheapest first and each in several orders of blocks and warps, on the
-//! simulated driver with every checker on, until one fails or the driver reports something. Every mutant is noticed but
-//! those of [`EQUIVALENT`], none of which lacks a barrier.
+//! The suite must notice them.
+//!
+//! A mutant is the shipped text of a kernel less one instruction, or less the condition of one. It runs the cases of
+//! the conformance suite that launch its kernel, the cheapest first and each in several orders of blocks and warps, on
+//! the simulated driver with every checker on, until one fails or the driver reports something. Every mutant is noticed
+//! except the ones in [`EQUIVALENT`]. No equivalent mutant lacks a barrier.
 
 mod direct;
 mod equivalent;
@@ -26,8 +28,7 @@ const FEW: usize = 2;
 /// Least share of mutants that are noticed, in percent.
 const NOTICED: usize = 95;
 
-/// Calls `each` with every mutation of `of_kernel`, its place among those of its kernel, and its number among those of its
-/// kind.
+/// Calls `each` with every mutation, its index in the kernel, and its number within its kind.
 fn for_each(of_kernel: &OfKernel, mut each: impl FnMut(&str, usize, &Mutation, usize)) {
     for (kernel, mutations) in of_kernel {
         let mut of_kind: BTreeMap<Fault, usize> = BTreeMap::new();

@@ -67,25 +67,29 @@ fn factor_specs() -> Vec<OpSpec> {
     conformance::factor::specs().into_iter().filter(is_single).collect()
 }
 
-/// The specifications of single ops: those of optimisers take many steps.
+/// The specifications of single ops.
+///
+/// Cases of whole optimizers are left out: they take many steps.
 fn optim_specs() -> Vec<OpSpec> {
     conformance::optim::specs().into_iter().filter(|spec| spec.op != "optim.optimizer").collect()
 }
 
-/// The specifications of single ops: those of plans launch kernels of other modules too.
+/// The specifications of single ops.
+///
+/// Cases of plans are left out: they launch kernels of other modules too.
 fn recurrent_specs() -> Vec<OpSpec> {
     let ops = ["gru_backward", "gru_forward", "rssm_loss", "rssm_rollout"];
     let of_op = |spec: &OpSpec| ops.iter().any(|op| spec.op.strip_prefix("recurrent.") == Some(op));
     conformance::recurrent::specs().into_iter().filter(of_op).collect()
 }
 
-/// The specifications of what the module `open` has.
+/// The specifications of the ops in module `open`.
 fn open_specs() -> Vec<OpSpec> {
     let opens = ["fri.open_columns", "fri.open_groups"];
     conformance::fri::specs().into_iter().filter(|spec| opens.contains(&spec.op)).collect()
 }
 
-/// The specifications of what the module `deep` has: the op set deep, folds and last layers.
+/// The specifications of the ops in module `deep`: the op set `deep`, folds and last layers.
 fn deep_specs() -> Vec<OpSpec> {
     let folds = conformance::fri::specs().into_iter().filter(|spec| ["fri.fold", "fri.last_layer"].contains(&spec.op));
     conformance::deep::specs().into_iter().chain(folds).collect()
@@ -132,7 +136,7 @@ impl Shipped {
 /// A queue with the kernels of `text`.
 pub(super) fn open(text: ModuleText, aes: AesKernel) -> CudaQueue {
     let kernels = KernelSource::Texts(vec![text]);
-    // Programs by the kernels that ship: what the driver compiles of a program is not in the modules.
+    // AIR programs are interpreted by a shipped kernel: code that the driver compiles is not in the modules.
     let air = AirKernel::Interpreted;
     CudaQueue::open(CudaConfig { kernels, aes, air, ..CudaConfig::default() }).unwrap()
 }

@@ -1,4 +1,4 @@
-//! What the suite holds a kernel to, the cheapest first.
+//! Trials of a kernel's mutants: cases of the suite and single launches, the cheapest first.
 
 use std::{
     cell::RefCell,
@@ -22,7 +22,9 @@ const MAX_ELEMENTS: u64 = 1 << 14;
 /// Turns of blocks and warps.
 const ORDERS: [&str; 3] = ["natural", "reverse", "seeded"];
 
-/// Warp instructions after which a mutant counts as hung: this many, plus this many times those of the unaltered kernel.
+/// Watchdog limit of a mutant, in warp instructions.
+///
+/// A constant, plus a multiple of the unaltered kernel's count.
 const PATIENCE: (u64, u64) = (100_000, 8);
 
 type Check = Box<dyn Fn(&CudaQueue) -> Result<(), Failure>>;
@@ -71,9 +73,9 @@ pub(super) struct Trials<'a> {
     whole: Module,
     /// The cheapest first.
     trials: Vec<Trial>,
-    /// The module cut down to some kernels, and the mutations of what is left.
+    /// The module reduced to sets of kernels, with the mutations of each reduced module.
     cut: BTreeMap<BTreeSet<String>, (Module, OfKernel)>,
-    /// What noticed the last fault of each kind in a kernel.
+    /// The trial that noticed the last fault of each kind in a kernel.
     last: RefCell<BTreeMap<(String, Fault), Noticed>>,
 }
 
@@ -108,7 +110,7 @@ impl<'a> Trials<'a> {
             let after = session.counters();
             trial.kernels = launched(&before, &after);
             trial.cost = after.kernels.warp_instructions - before.kernels.warp_instructions;
-            // ops that evaluate no key do the same whatever AES is asked for
+            // ops that evaluate no key behave the same with every AES kernel
             if trial.aes == AesKernel::default() || trial.kernels.iter().any(|name| name.ends_with(trial.aes.name())) {
                 trials.push(trial);
             }
@@ -161,7 +163,7 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// The mutations of those kernels of what is shipped that are altered.
+/// The mutations of the kernels in `module` that `shipped` alters.
 pub(super) fn altered(shipped: &Shipped, module: &Module) -> OfKernel {
     by_kernel(module).into_iter().filter(|(kernel, _)| shipped.alters(kernel)).collect()
 }

@@ -1,5 +1,7 @@
-//! PyTorch on one thread, in a process of its own, beside the lines of networks: wherever the `python3` of the search path has
-//! it. Elsewhere its times as they were recorded stand for it, and hold for that processor alone.
+//! PyTorch on one thread in a separate process, as a peer of the network benchmarks.
+//!
+//! It runs if the `python3` of the search path has PyTorch. Otherwise recorded times are used, which are valid for one
+//! processor only.
 
 mod recorded;
 
@@ -16,7 +18,7 @@ use crate::{Contender, Contest, Goal};
 /// The program that times PyTorch, line by line.
 const WORKER: &str = include_str!("worker.py");
 
-/// What PyTorch should not be faster than.
+/// The least rate of ours relative to PyTorch.
 const GOAL: f64 = 1.0;
 
 thread_local! {

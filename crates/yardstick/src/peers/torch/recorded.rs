@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::Contender;
 
-/// What the times were recorded on.
+/// The processor of the recorded times.
 const PROCESSOR: &str = "EPYC, family 26 model 2";
 
 /// Of PyTorch 2.15.0, one thread with AVX-512: picoseconds for a unit of a line, medians.
