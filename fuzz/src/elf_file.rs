@@ -19,7 +19,8 @@ pub fn check_input(bytes: &[u8]) {
     assert!(reader::check(&bytes[..end - 1]).is_err(), "the headers name {end} bytes");
 }
 
-/// One past the last byte of a header or a loaded segment. The fields are those of the ELF-64 object file format, figures 2 and 6.
+/// One past the last byte of a header or a loaded segment. Fields follow the ELF-64 object file format, figures 2 and
+/// 6.
 fn end(bytes: &[u8]) -> usize {
     let (table, count) = (number(bytes, 32, 8), number(bytes, 56, 2));
     let headers = (0..count).map(|index| table + index * PROGRAM_HEADER_BYTES);

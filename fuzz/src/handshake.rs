@@ -24,7 +24,7 @@ use crate::script::Script;
 /// Steps of a handshake; four are enough where nothing is changed.
 const MAX_STEPS: usize = 16;
 
-/// The two parties and a stranger, who knows both certificates and holds neither key.
+/// The two parties and a stranger, who has both certificates and neither key.
 static IDENTITIES: LazyLock<[Identity; 3]> =
     LazyLock::new(|| [0; 3].map(|_| Identity::generate().expect("an identity")));
 
@@ -94,7 +94,7 @@ fn accept(peer: Peer, input: &[u8]) -> Result<bool, TlsError> {
         }
         let answer = wire.answers();
         let read = other.read_tls(&mut &answer[..]).expect("a slice");
-        // A client that rejects the server says so in its next message.
+        // A client that rejects the server reports it in its next message.
         if other.process_new_packets().is_err() && read == 0 {
             break;
         }

@@ -16,7 +16,7 @@ pub fn check_input(bytes: &[u8]) {
     let spec = match text.parse::<Spec>() {
         Ok(spec) => spec,
         Err(error) => {
-            // What is rejected is an item of the text, or the pair of capability and release.
+            // The rejected item is an item of the text, or the pair of capability and release.
             assert!(text.contains(&error.item) || error.item.contains("driver="), "{error}");
             return;
         }

@@ -12,7 +12,7 @@ const MAX_PRODUCTS: usize = 1 << 16;
 /// Checks one input.
 pub fn check_input(data: &[u8]) {
     check(data);
-    // A hostile writer knows the digest, which has no key; with it the fuzzer gets to the checks after it.
+    // A hostile writer can compute the digest, which has no key; with it the fuzzer gets to the checks after it.
     if data.len() >= HEADER_BYTES {
         let mut sealed = data.to_vec();
         let mut hasher = blake3::Hasher::new();

@@ -100,7 +100,8 @@ fn values(bytes: &[u8]) -> Vec<bool> {
 }
 
 impl Honest {
-    /// The honest bytes, XORed with `input` after its first two bytes, which cut as many bytes off the end.
+    /// The honest bytes, XORed with `input` after its first two bytes, which are the number of bytes to cut off the
+    /// end.
     fn changed(&self, input: &[u8]) -> (Vec<u8>, Fault) {
         let (cut, mask) = input.split_at(input.len().min(2));
         let cut = cut.iter().rev().fold(0, |cut, &byte| cut << 8 | usize::from(byte));
@@ -185,7 +186,7 @@ struct Keys {
 }
 
 impl Keys {
-    /// Deals the same keys every time; those of an insecure dealer may be used again.
+    /// Deals the same keys every time; an insecure dealer's keys may be used again.
     fn deal(q: &CpuQueue, party: Party) -> Self {
         let mut dealer = Dealer::insecure_from_seed(7);
         let mut deal = |gate: Result<Gate, PfssError>| {
@@ -216,7 +217,7 @@ fn clipped_line() -> Gate {
     Gate::suf(SufProgram::new(SufDesc::new(spec).expect("a descriptor"), modes).expect("a program"))
 }
 
-/// A stream that records what is read from it.
+/// A stream that records the bytes read from it.
 struct Recorded {
     stream: UnixStream,
     read: Vec<u8>,

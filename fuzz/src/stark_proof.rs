@@ -30,7 +30,7 @@ pub fn check_input(bytes: &[u8]) {
         let seed: Proof = postcard::from_bytes(include_bytes!("../seeds/stark_proof/fibonacci")).expect("the seed");
         assert!(proof == seed, "a proof that stwo did not make is accepted");
     }
-    // Parameters of the proof's own choice say what it has to be like; none may be too much for the verifier.
+    // The proof states its own parameters; none may be too much for the verifier.
     check(proof.config, &proof);
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// What a time is of.
+/// The kind of work that a time measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Kind {
@@ -39,10 +39,10 @@ impl Kind {
 /// Seconds by name.
 pub(crate) type Times = BTreeMap<Kind, BTreeMap<String, f64>>;
 
-/// Times of the task under way.
+/// Times of the running task.
 static TIMES: Mutex<Times> = Mutex::new(Times::new());
 
-/// Adds `seconds` to those of `name`.
+/// Adds `seconds` to the time of `name`.
 pub(crate) fn note(kind: Kind, name: &str, seconds: f64) {
     let mut times = TIMES.lock().unwrap_or_else(PoisonError::into_inner);
     *times.entry(kind).or_default().entry(name.to_owned()).or_default() += seconds;

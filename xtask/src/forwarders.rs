@@ -11,7 +11,7 @@ use crate::tally::Tally;
 
 const CRATE: &str = "crates/cuda-loader";
 
-/// Writes the generated files, or compares them with what is there.
+/// Writes the generated files, or compares them with the committed ones.
 pub(crate) fn run(sh: &Shell, check: bool) -> Result<Tally> {
     let root = sh.current_dir();
     let list = fs::read_to_string(root.join(CRATE).join("functions.list")).context("cannot read functions.list")?;
@@ -131,7 +131,7 @@ impl Imports {
     }
 }
 
-/// What the type names of the bindings stand for.
+/// The meanings of the bindings' type names.
 #[derive(Default)]
 struct Names<'a> {
     aliases: BTreeMap<String, &'a Type>,

@@ -161,7 +161,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the command line asks for.
+/// The task of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Task<'a> {
     Help,
@@ -191,7 +191,7 @@ enum Task<'a> {
     },
     BundleGpu,
     Ci,
-    /// What the machine code of kernels costs; the one with a name, or all.
+    /// Cost of the kernels' machine code; the named kernel, or all.
     Sass(Option<&'a str>),
     BuildPtx {
         check: bool,

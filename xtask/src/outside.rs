@@ -1,5 +1,5 @@
-//! Crates in an empty folder that depend on libraries by path to their packages: nothing of the repository stands beside
-//! them, neither its configuration of cargo nor a CUDA toolkit.
+//! Crates in an empty folder that depend on libraries by path to their packages: isolated from the repository, with
+//! neither its configuration of cargo nor a CUDA toolkit.
 
 use std::{fmt::Write, fs, path::Path};
 
@@ -80,7 +80,7 @@ fn unpack(sh: &Shell, libraries: &[Package], to: &Path) -> Result<()> {
     sh.create_dir(to)?;
     for package in libraries {
         let archive = format!("target/package/{}.crate", versioned(package));
-        // Files of an archive all have one old date, by which cargo would take new sources for those of the last run.
+        // Files of an archive all have one old date, so cargo would mistake new sources for the last run's.
         cmd!(sh, "tar --extract --gzip --touch --file {archive} --directory {to}").quiet().run()?;
     }
     Ok(())

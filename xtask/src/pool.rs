@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-/// Runs `jobs` in their order, as many at a time as there are cores, and sums what they return, in the order they end.
+/// Runs `jobs` in order, one per core at a time, and sums their results in the order they end.
 pub(crate) fn on_every_core<T: Send, R: Default + AddAssign + Send>(
     jobs: impl IntoIterator<Item = T>,
     run: impl Fn(T) -> Result<R> + Sync,

@@ -12,7 +12,7 @@ use crate::{mpi, step::check, tally::Tally};
 /// How the program is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
-    /// As the tests are, with overflow checks: what the tests need is compiled once.
+    /// As the tests are, with overflow checks: shared dependencies are compiled once.
     Dev,
     /// As it ships.
     Release,

@@ -1,5 +1,5 @@
-//! What the task is waiting for, shown while nothing else is printed: one line that changes on a terminal, a line every ten
-//! seconds elsewhere.
+//! Progress display: the step that the task waits for, shown while nothing else is printed, as one line that changes
+//! on a terminal, or a line every ten seconds elsewhere.
 
 use std::{
     sync::{LazyLock, Mutex, MutexGuard, PoisonError},
@@ -15,13 +15,13 @@ const SILENCE: Duration = Duration::from_secs(10);
 /// How often a terminal is told.
 const TICK: Duration = Duration::from_millis(250);
 
-/// The steps under way, each with its beginning, and the time of the last line.
+/// The running steps, each with its beginning, and the time of the last line.
 struct Steps {
     under_way: Vec<(String, Instant)>,
     told: Instant,
 }
 
-/// `None` while nothing is under way and nobody tells.
+/// `None` while no step runs and no thread displays progress.
 static STEPS: Mutex<Option<Steps>> = Mutex::new(None);
 
 /// Hidden unless standard error is a terminal.
@@ -40,7 +40,7 @@ pub(crate) fn during<R>(title: &str, work: impl FnOnce() -> R) -> R {
     work()
 }
 
-/// A step under way, until it is dropped.
+/// A running step, until it is dropped.
 struct Step(String, Instant);
 
 impl Step {
@@ -63,7 +63,7 @@ impl Drop for Step {
         steps.under_way.retain(|(title, began)| (title, began) != (&self.0, &self.1));
         if steps.under_way.is_empty() {
             BAR.set_message("");
-            BAR.finish_and_clear(); // what is printed next begins at the start of a line
+            BAR.finish_and_clear(); // later output begins at the start of a line
         }
     }
 }
@@ -76,7 +76,7 @@ pub(crate) fn paused<R>(print: impl FnOnce() -> R) -> R {
     BAR.suspend(print)
 }
 
-/// Tells of the steps until none is under way.
+/// Displays the steps until none is running.
 fn tell() {
     loop {
         thread::sleep(TICK);

@@ -45,7 +45,7 @@ fn timed(title: &str, run: impl FnOnce() -> Result<(), String>) -> Tally {
     Tally::of(title, passed)
 }
 
-/// Says in one line that a step cannot run here, and counts it.
+/// Prints one line that a step cannot run here, and counts it.
 pub(crate) fn skip(title: &str, why: &str) -> Tally {
     println!("skipped: {title}: {why}");
     Tally::skipped(format!("{title}: {why}"))
@@ -56,7 +56,7 @@ pub(crate) fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| value == "true")
 }
 
-/// Says that a step cannot run because a tool is missing. Continuous integration has every tool: there it fails.
+/// Prints that a step cannot run because a tool is missing. Continuous integration has every tool: there it fails.
 pub(crate) fn missing_tool(title: &str, why: &str) -> Tally {
     if is_ci() {
         println!("FAILED: {title}: {why}");

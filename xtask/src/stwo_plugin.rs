@@ -1,4 +1,4 @@
-//! The plug-in for stwo's own prover: a workspace of its own, for a nightly compiler.
+//! The plug-in for stwo's own prover: a separate workspace, for a nightly compiler.
 
 use xshell::{Shell, cmd};
 

@@ -12,7 +12,7 @@ use crate::{
 /// The checkers of `compute-sanitizer`.
 const SANITIZERS: [&str; 4] = ["memcheck", "racecheck", "initcheck", "synccheck"];
 
-/// What the program exits with where there is no such backend.
+/// Exit code of the program if there is no such backend.
 const UNAVAILABLE: i32 = 3;
 
 /// Elements of the largest case under a sanitizer, which slows a kernel down a hundredfold.

@@ -1,4 +1,4 @@
-//! What the device of a queue is, for reports and for choices between paths.
+//! Properties of a queue's device, for reports and for choices between code paths.
 
 use core::fmt;
 
@@ -21,7 +21,7 @@ impl fmt::Display for BackendKind {
     }
 }
 
-/// What a queue's device is and can do. Facts only; fixed for the life of the queue.
+/// Properties and capabilities of a queue's device. Facts only; fixed for the life of the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caps {
     /// Kind of device.

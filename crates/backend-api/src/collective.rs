@@ -11,7 +11,7 @@ use crate::{BackendError, Element, Mut, Queue, Ref};
 ///
 /// Once a rank fails, every call of every rank fails, those that wait for it too: make another group then.
 pub trait Ranks: Send + Sync {
-    /// The number of this rank, below that of [`ranks`](Self::ranks).
+    /// The number of this rank, less than [`ranks`](Self::ranks).
     fn rank(&self) -> usize;
 
     /// How many ranks there are.
@@ -24,12 +24,12 @@ pub trait Ranks: Send + Sync {
     fn sent_bytes(&self) -> Vec<u64>;
 }
 
-/// The place of one queue in a group of ranks, each with a queue on a device of its own.
+/// Membership of one queue in a group of ranks, each with a queue on a separate device.
 ///
-/// A call is work on the queue like an op: what was submitted before is seen, and what is submitted after sees its results.
+/// A call is queued like an op: it sees the work submitted before it, and work submitted after it sees its results.
 pub trait Collective<Q: Queue>: Ranks {
-    /// Brings to every rank what each of the others has at its share of a buffer: rank `r` at `shares[r]`. Shares may be of
-    /// different lengths, and empty.
+    /// Sends each rank's share of a buffer to every other rank; rank `r` owns `shares[r]`. Shares may differ in
+    /// length and may be empty.
     ///
     /// # Errors
     /// [`CollectiveError::Shares`] if there is not one share for each rank; else see [`CollectiveError`].
@@ -40,15 +40,15 @@ pub trait Collective<Q: Queue>: Ranks {
         shares: &[Range<usize>],
     ) -> Result<(), CollectiveError>;
 
-    /// Cuts `src` into equal parts, one for each rank, and brings part `r` to rank `r`. What came from rank `r` is part `r` of
-    /// `dst`.
+    /// Cuts `src` into equal parts, one per rank, and sends part `r` to rank `r`. Part `r` of `dst` comes from rank
+    /// `r`.
     ///
     /// # Errors
     /// [`CollectiveError::Parts`] if the views are not of one length, a multiple of the number of ranks; else see
     /// [`CollectiveError`].
     fn all_to_all<T: Element>(&self, q: &Q, src: Ref<'_, Q, T>, dst: Mut<'_, Q, T>) -> Result<(), CollectiveError>;
 
-    /// Brings to every rank what rank `root` has at `range` of a buffer.
+    /// Copies `range` of a buffer from rank `root` to every rank.
     ///
     /// # Errors
     /// [`CollectiveError::Root`] if there is no such rank; else see [`CollectiveError`].
@@ -124,7 +124,7 @@ pub enum CollectiveError {
         /// The rank.
         rank: usize,
     },
-    /// A rank gave up after a failure of its own.
+    /// A rank gave up after a local failure.
     #[error("rank {rank} gave up")]
     GaveUp {
         /// The rank.
@@ -173,10 +173,10 @@ pub enum CollectiveError {
     Root {
         /// Ranks.
         ranks: usize,
-        /// The rank asked for.
+        /// The requested rank.
         got: usize,
     },
-    /// The library that moves what ranks bring each other failed.
+    /// The communication library failed.
     #[error("{call} failed with {name} ({code}): {text}")]
     Library {
         /// The function.
@@ -185,10 +185,10 @@ pub enum CollectiveError {
         code: i32,
         /// The name of the code.
         name: &'static str,
-        /// What the library says of it.
+        /// The library's description of the error.
         text: String,
     },
-    /// What carries the messages failed.
+    /// The transport of the messages failed.
     #[error("{0}")]
     Transport(String),
     /// The device of this rank failed.

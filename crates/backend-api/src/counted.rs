@@ -7,7 +7,7 @@ use crate::Queue;
 /// What was handed to the driver of a device. The host does its own work itself, so that its numbers stay zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Submissions {
-    /// Calls of the driver, each of which the other numbers count among others; not those that only say which device is meant.
+    /// Driver calls, including those that other fields count too; not calls that only select a device.
     pub calls: u64,
     /// Kernels that were launched, or recorded to be, each by a call.
     pub launches: u64,
@@ -15,9 +15,9 @@ pub struct Submissions {
     pub replays: u64,
     /// Copies and fills.
     pub copies: u64,
-    /// Blocks of device memory that were asked for.
+    /// Allocated device memory blocks.
     pub allocations: u64,
-    /// Calls that wait for work. Whoever waits with a time limit asks many times; that counts as one here and as many calls.
+    /// Waits for work. A wait with a time limit polls the driver: it counts as one wait, and every poll as a call.
     pub waits: u64,
 }
 
@@ -37,8 +37,8 @@ impl Sub for Submissions {
     }
 }
 
-/// A queue that counts what it hands to the driver of its device.
+/// A queue that counts its submissions to the device's driver.
 pub trait Counted: Queue {
-    /// What all queues of this device have handed over since it was opened. Does not wait.
+    /// Submissions of all queues of this device since it was opened. Does not wait.
     fn submissions(&self) -> Submissions;
 }

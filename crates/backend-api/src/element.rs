@@ -12,7 +12,7 @@ use crate::BackendError;
 /// proof.
 pub trait Element: NoUninit + Zeroable + CheckedBitPattern + Send + Sync {}
 
-/// Words of an element: as many as it has bytes, by four.
+/// Words of an element: its size in bytes, divided by four.
 ///
 /// Fails to compile for a type that is not made of words.
 #[must_use]

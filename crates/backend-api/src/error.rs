@@ -9,7 +9,7 @@ pub enum BackendError {
     /// A reservation would exceed the queue's byte budget. Nothing was allocated.
     #[error("budget exceeded: {need_bytes} bytes needed, {free_bytes} of {limit_bytes} bytes free")]
     BudgetExceeded {
-        /// Bytes asked for.
+        /// Requested bytes.
         need_bytes: u64,
         /// Bytes still free under the limit when the request was made.
         free_bytes: u64,
@@ -19,23 +19,23 @@ pub enum BackendError {
     /// The device or host allocator refused. Nothing was allocated.
     #[error("out of memory: {bytes} bytes refused by the allocator")]
     OutOfMemory {
-        /// Bytes asked for.
+        /// Requested bytes.
         bytes: u64,
     },
     /// A length in bytes does not fit the address space.
     #[error("length overflow: {len} elements of {element_bytes} bytes")]
     LengthOverflow {
-        /// Elements asked for.
+        /// Requested elements.
         len: usize,
         /// Size of one element in bytes.
         element_bytes: usize,
     },
-    /// A view was asked for outside its buffer.
+    /// A requested view is outside its buffer.
     #[error("range {start}..{end} is outside a buffer of {len} elements")]
     OutOfRange {
-        /// First element asked for.
+        /// First requested element.
         start: usize,
-        /// One past the last element asked for.
+        /// One past the last requested element.
         end: usize,
         /// Elements in the buffer.
         len: usize,
@@ -71,7 +71,7 @@ pub enum BackendError {
     Unsupported {
         /// Name of the op.
         op: &'static str,
-        /// What is missing.
+        /// The missing feature or the violated condition.
         why: &'static str,
     },
     /// The input makes the result undefined, which only the data on the device shows (a zero to invert, say).
@@ -81,7 +81,7 @@ pub enum BackendError {
         op: &'static str,
         /// First offending element.
         index: usize,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
     /// A call to the device's driver failed. The device is still usable.
@@ -89,11 +89,11 @@ pub enum BackendError {
     Driver {
         /// The driver function.
         call: &'static str,
-        /// What it returned.
+        /// Its return code.
         code: i32,
         /// The code's name.
         name: &'static str,
-        /// What the code means.
+        /// The meaning of the code.
         text: &'static str,
     },
     /// The device met an error that outlives the call: nothing it holds can be trusted and no later call can succeed.

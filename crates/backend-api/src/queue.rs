@@ -13,14 +13,14 @@ pub type Mut<'a, Q, T> = <<Q as Queue>::Buf<T> as Buffer<T>>::Mut<'a>;
 /// Work may run after the call returns; [`read`](Self::read), [`download`](Self::download) and
 /// [`finish`](Self::finish) wait. Every buffer holds a reservation in [`budget`](Self::budget).
 ///
-/// A backend may copy through host memory of its own, which it keeps and reuses. Secrets are copied with
+/// A backend may copy through internal host memory, which it keeps and reuses. Secrets are copied with
 /// [`write_secret`](Self::write_secret), [`read_secret`](Self::read_secret) and their siblings, which leave nothing there.
 /// The caller's own memory and device memory are the caller's to wipe.
 pub trait Queue: Sized {
     /// Device memory for `T`.
     type Buf<T: Element>: Buffer<T>;
 
-    /// What the device is and can do.
+    /// Properties and capabilities of the device.
     fn caps(&self) -> &Caps;
 
     /// The byte budget that every allocation of this queue draws on.
@@ -39,7 +39,7 @@ pub trait Queue: Sized {
     /// Fills a view with zero bytes, even if nothing will read them: this is how secrets are wiped.
     ///
     /// # Errors
-    /// [`BackendError::MixedBackend`] for a view of another device, and what the device reports.
+    /// [`BackendError::MixedBackend`] for a view of another device, and errors that the device reports.
     fn clear<T: Element>(&self, dst: Mut<'_, Self, T>) -> Result<(), BackendError>;
 
     /// Copies host elements into a view of equal length.

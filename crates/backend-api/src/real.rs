@@ -64,19 +64,19 @@ pub trait RealOp<Q> {
     /// Runs the op on f32.
     ///
     /// # Errors
-    /// What the op returns.
+    /// The error of the op.
     fn f32(q: &Q, op: Self::Op<'_, f32>) -> Result<(), BackendError>;
 
     /// Runs the op on f16.
     ///
     /// # Errors
-    /// What the op returns.
+    /// The error of the op.
     fn f16(q: &Q, op: Self::Op<'_, f16>) -> Result<(), BackendError>;
 
     /// Runs the op on bf16.
     ///
     /// # Errors
-    /// What the op returns.
+    /// The error of the op.
     fn bf16(q: &Q, op: Self::Op<'_, bf16>) -> Result<(), BackendError>;
 }
 

@@ -12,10 +12,10 @@ pub trait Record: Queue {
     ///
     /// `None` if the device cannot record this body, for example because it waits: the caller then runs it as usual. The
     /// graph keeps every buffer that it uses alive. A buffer that `body` allocates may share its memory with others that were dropped
-    /// before: after a replay it holds what the graph wrote to it, or anything.
+    /// before: after a replay it holds the data that the graph wrote to it, or arbitrary data.
     ///
     /// # Errors
-    /// What `body` fails with for reasons of its own, and a lost device.
+    /// Errors of `body` that are unrelated to recording, and a lost device.
     fn record<E: From<BackendError>>(
         &self,
         body: impl FnOnce(&Self) -> Result<(), E>,

@@ -18,10 +18,10 @@ pub trait Register: Queue {
     /// Shows `elements` to the device.
     ///
     /// # Errors
-    /// [`BackendError::OutOfMemory`] if the host cannot pin that much memory, and what the device reports.
+    /// [`BackendError::OutOfMemory`] if the host cannot pin that much memory, and errors that the device reports.
     fn register<T: Element>(&self, elements: Vec<T>) -> Result<Self::Registered<T>, BackendError>;
 
-    /// Copies as many elements as `dst` has, from element `first` of `host` on, and waits until they are there.
+    /// Copies `dst.len()` elements from element `first` of `host` on, and waits for the copy.
     ///
     /// # Errors
     /// [`BackendError::OutOfRange`] if `host` has fewer elements; nothing is copied then. [`BackendError::MixedBackend`] for memory

@@ -2,7 +2,7 @@
 
 use crate::{BackendError, Queue};
 
-/// A queue whose device says when work was done.
+/// A queue whose device measures when work was done.
 ///
 /// A mark comes after all work that its queue holds when the mark is made, and its time is when that work was done.
 /// This is the device's time; the host may be far ahead of it.
@@ -13,7 +13,7 @@ pub trait Timed: Queue {
     /// A mark after all work that the queue holds now. Does not wait.
     ///
     /// # Errors
-    /// [`BackendError::Unsupported`] on a queue that records, and what the device reports.
+    /// [`BackendError::Unsupported`] on a queue that records, and errors that the device reports.
     fn mark(&self) -> Result<Self::Mark, BackendError>;
 
     /// Nanoseconds from one mark to another, of any two queues of this device; negative if `to` was passed first. Waits

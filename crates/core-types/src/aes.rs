@@ -93,7 +93,7 @@ const fn double(a: u8) -> u8 {
 
 const SBOX: [u8; 256] = {
     let mut table = [0x63; 256];
-    // p runs through the powers of the generator 3 and q through those of its inverse
+    // p runs through the powers of the generator 3, q through the powers of its inverse
     let (mut p, mut q) = (1u8, 1u8);
     loop {
         p ^= double(p);

@@ -64,7 +64,7 @@ const fn place_of(at: u32, shifts: u32) -> u32 {
     (at.wrapping_add(4 * shifts * row) & 12) | row
 }
 
-/// The place whose byte is `rows` rows below that of place `at` in its column, after `shifts` ShiftRows.
+/// The place of the byte `rows` rows below the byte of place `at` in its column, after `shifts` ShiftRows.
 #[inline]
 const fn below(at: u32, rows: u32, shifts: u32) -> u32 {
     (at.wrapping_add(4 * shifts * rows) & 12) | (at.wrapping_add(rows) & 3)
@@ -90,7 +90,7 @@ pub fn each<P, T>([p0, p1, p2, p3, p4, p5, p6, p7]: [P; 8], of: impl Fn(P) -> T)
     [of(p0), of(p1), of(p2), of(p3), of(p4), of(p5), of(p6), of(p7)]
 }
 
-/// Each plane of `a` xor that of `b`.
+/// Plane-wise xor of `a` and `b`.
 #[inline]
 #[must_use]
 pub fn xor<P: Plane>(a: [P; 8], b: [P; 8]) -> [P; 8] {
@@ -128,7 +128,9 @@ pub fn encrypt<P: Places>(blocks: [P; 8], key: impl Fn(u32) -> [P; 8]) -> [P; 8]
     each(shifted, |plane| plane.moved(|at| place_of(at, ROUNDS)))
 }
 
-/// Plane j says, for bit b = 8 `place` + j of 128, whether b is at most the position of each owner; computed from the
+/// Compares bit indices with the owners' positions: the planes of one byte of a prefix mask.
+///
+/// Plane j holds, for bit b = 8 `place` + j of 128, whether b is at most the position of each owner; computed from the
 /// seven planes of the positions and the four of the place's number.
 #[inline]
 pub fn prefix<P: Plane>([p0, p1, p2, high @ ..]: [P; 7], place: [P; 4]) -> [P; 8] {
@@ -167,7 +169,7 @@ pub fn transposed(words: [u32; 8]) -> [u32; 8] {
     [w0, w1, w2, w3, w4, w5, w6, w7]
 }
 
-/// Swaps the higher half of each group of 2 `N` bits of `a` with the lower half of that of `b`.
+/// Swaps the higher half of each group of 2 `N` bits of `a` with the lower half of the group of `b`.
 #[inline]
 const fn swapped<const N: u32>(a: u32, b: u32) -> (u32, u32) {
     let low = match N {

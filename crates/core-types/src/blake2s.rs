@@ -4,7 +4,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-/// A digest: eight words, each of which stands for its four bytes with the lowest first.
+/// A digest: eight words, each holding four bytes in little-endian order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct Digest(pub [u32; 8]);

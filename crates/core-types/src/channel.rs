@@ -18,8 +18,10 @@ const WORD_BYTES: u64 = 4;
 const LOG_LOWER: u32 = 20;
 
 impl ChannelState {
-    /// Says `count` words, of which word `i` is `word(i)`: the digest becomes that of the old one and the words, and draws
-    /// start again. There are less than `2^61` words.
+    /// Absorbs `count` words, where word `i` is `word(i)`.
+    ///
+    /// The new digest is the hash of the old digest and the words, and draws start again. There are less than `2^61`
+    /// words.
     #[inline(always)]
     pub fn say(&mut self, count: u64, word: impl Fn(u64) -> u32) {
         let at = |i: u64| if i < count { word(i) } else { 0 };
@@ -29,7 +31,7 @@ impl ChannelState {
         // Words that the block and those before it hold.
         let mut held = 8;
         loop {
-            // Read before it is needed: the latency of memory passes beside the compression.
+            // Loaded ahead of use: the memory latency overlaps with the compression.
             let next = [
                 at(held),
                 at(held + 1),

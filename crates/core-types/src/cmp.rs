@@ -54,7 +54,7 @@ pub const fn cmp_leaves(bits: u32) -> u32 {
 
 /// Blocks of 128 leaves of a comparison key on `bits`-bit points, up to 64: 2^(bits - 7), and 1 for truth tables.
 ///
-/// Evaluating all of them takes twice as many AES blocks, less two.
+/// Evaluating all n blocks takes 2n - 2 AES blocks.
 #[inline]
 #[must_use]
 pub const fn cmp_blocks(bits: u32) -> u64 {
@@ -253,7 +253,7 @@ fn eval_window<const LEAF: u32, E: Encrypt>(
 ///
 /// From a node above the leaf blocks it goes [`down`](Self::down), and the walker keeps the node, by its
 /// [`level`](Self::level). After a block of leaves it goes [`on`](Self::on), to the level of the kept node from which the
-/// next block is reached; a level that is still that of the leaf blocks means the same node.
+/// next block is reached; if that is still the level of the leaf blocks, it is the same node.
 #[derive(Clone, Copy, Debug)]
 pub struct CmpTour {
     levels: u32,
@@ -371,8 +371,10 @@ fn last_leaves<const LEAF: u32, E: Encrypt>(pair: &Pair, cipher: &E, alpha: u64)
     corrections_in_blocks::<LEAF>(left_0 ^ left_1, right_0 ^ right_1, alpha)
 }
 
-/// The corrections of the left and right leaf block, from the XOR of the two parties' left blocks and that of their
-/// right blocks: the shares of every leaf then XOR to 0, except for leaf α, given by bit 7 and the seven bits below it.
+/// The corrections of the left and right leaf block.
+///
+/// Computed from the XOR of the two parties' left blocks and the XOR of their right blocks: the shares of every leaf
+/// then XOR to 0, except for leaf α, given by bit 7 and the seven bits below it.
 #[inline]
 #[must_use]
 pub const fn leaf_corrections(left_xor: u128, right_xor: u128, alpha: u64) -> [u128; 2] {

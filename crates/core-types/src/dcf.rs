@@ -31,7 +31,7 @@ pub type DcfWords = [u64; MAX_PAYLOAD_WORDS];
 /// The low bits of the hash input that convert the last node.
 pub const LAST: u32 = 2;
 
-/// What a node with control bit `control` adds to one sum: its expanded word and, if the bit is set, the correction.
+/// The contribution of a node to one sum: its expanded word plus, if `control` is set, the correction.
 #[inline]
 #[must_use]
 pub const fn corrected_value(control: u32, expanded: u64, correction: u64) -> u64 {
@@ -45,11 +45,11 @@ pub const fn share_of(party: u32, sum: u64, width: Ring) -> u64 {
     width.reduce(negate_if(party, sum))
 }
 
-/// The correction of one payload word at a level, and what the parties' values on the path add up to after it.
+/// The correction of one payload word at a level, and the sum of the parties' values on the path after it.
 ///
-/// `lost` is the word of the second party's node less that of the first party's on the side that α leaves; `kept` is
-/// the same on the other side. Points that leave the path here should receive `gained`: β if they lie below α. `held`
-/// is what the values on the path add up to before the level, and `control` is the second party's control bit.
+/// `lost` is the word of the second party's node less the word of the first party's, on the side that α leaves;
+/// `kept` is the same on the other side. Points that leave the path here should receive `gained`: β if they lie below
+/// α. `held` is the sum of the values on the path before the level, and `control` is the second party's control bit.
 #[inline]
 #[must_use]
 pub const fn value_correction(lost: u64, kept: u64, gained: u64, held: u64, control: u32) -> (u64, u64) {
@@ -149,8 +149,8 @@ impl Path {
 ///
 /// `hashed` computes the hash, under cipher 0 for children and cipher j for value block j - 1 ([`DcfCiphers::hash`]).
 /// `payload` is the number of words and their ring. The key's sections are `correction(level)` and
-/// `values(level, block)`, the two words of a value block, where a second word past the last may be anything; the
-/// values at level `bits` are those of the last node.
+/// `values(level, block)`, the two words of a value block, where a second word past the last may be anything; level
+/// `bits` holds the values of the last node.
 ///
 /// Each y_j, modulo 2^bits, lies at most 2^width below y_0; width = bits asks nothing of the points. Shares at other
 /// points mean nothing. With [`Window::depth`] d and b value blocks, m points take (1 + b) (2 d + m (bits - d)) + b m
@@ -214,7 +214,7 @@ pub struct DcfDealer<'a> {
     pair: Pair,
     beta: &'a [u64],
     width: Ring,
-    /// What the parties' values on the path add up to so far.
+    /// Sum of the parties' values on the path so far.
     held: DcfWords,
 }
 

@@ -5,7 +5,7 @@ use crate::{float::ln, params::correction::Scalar};
 /// Features that are not always zero.
 pub const USED: usize = 26;
 
-/// What a ring comes to; all zeros if it is empty.
+/// Statistics of a ring of values; all zeros if it is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Statistics {
     /// The mean.
@@ -18,7 +18,7 @@ pub struct Statistics {
     pub greatest: f32,
 }
 
-/// The sums of the last sixteen losses and of the sixteen before, as soon as there are so many.
+/// The sums of the last 16 losses and of the 16 before; `None` with fewer than 32 losses.
 pub type Trend = Option<[f64; 2]>;
 
 /// x, or `least` if it is below or NaN.
@@ -27,7 +27,7 @@ const fn at_least(x: f64, least: f64) -> f64 {
     if x > least { x } else { least }
 }
 
-/// The logarithm to base 10, -10 for what is below 10^-10 or NaN.
+/// The logarithm to base 10; -10 for values below 10^-10 and NaN.
 #[inline(always)]
 fn magnitude(x: f32) -> f32 {
     at_least(f64::from(ln(x)) * core::f64::consts::LOG10_E, -10.0) as f32

@@ -55,7 +55,7 @@ pub const fn huber(x: f32, delta: f32) -> f32 {
 
 /// The natural logarithm, within 1 ulp: -inf at zeros, NaN below them.
 ///
-/// FreeBSD's `logf`: x = 2^k (1 + f) with 1 + f between the root of 1/2 and that of 2, and an odd polynomial in s = f / (2 + f).
+/// FreeBSD's `logf`: x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2), and an odd polynomial in s = f / (2 + f).
 #[inline(always)]
 #[must_use]
 pub const fn ln(x: f32) -> f32 {

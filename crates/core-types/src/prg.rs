@@ -59,7 +59,7 @@ pub(crate) mod tests {
     }
 
     impl Mix {
-        /// One that has nothing to do with those of other salts.
+        /// A cipher that is unrelated to the ciphers of other salts.
         pub(crate) fn salted(salt: u128) -> Self {
             Self { salt, blocks: Cell::new(0) }
         }

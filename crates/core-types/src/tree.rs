@@ -100,8 +100,9 @@ impl fmt::Debug for Node {
     }
 }
 
-/// The correction word of a level where α goes in direction `a`, from the XOR of the two parties' left children and
-/// that of their right children.
+/// The correction word of a level where α goes in direction `a`.
+///
+/// Computed from the XOR of the two parties' left children and the XOR of their right children.
 ///
 /// The parties then have equal seeds and control bits on the branch that α leaves, and unequal control bits on the
 /// other.

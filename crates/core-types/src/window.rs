@@ -4,7 +4,7 @@
 //! block before: their upper n - w bits take at most two values. An evaluation walks down to both blocks once, and from
 //! there walks only the lower levels to each point. The steps are the same for every first point.
 
-/// Two neighbouring blocks of 2^w points, for points of n bits: that of a first point, and the one before.
+/// Two neighbouring blocks of 2^w points of n bits: the block of a first point, and the one before.
 ///
 /// A width w = n stands for the whole ring, whose points share only the root.
 ///
@@ -47,7 +47,7 @@ impl Window {
         first.wrapping_sub(((block & 1) as u64) << (self.width & 63))
     }
 
-    /// The block in which `y` lies: 0 for that of `first`, 1 for the one before.
+    /// The block that contains `y`: 0 for the block of `first`, 1 for the one before.
     #[inline]
     #[must_use]
     pub const fn block(self, first: u64, y: u64) -> u32 {

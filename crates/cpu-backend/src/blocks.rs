@@ -28,7 +28,7 @@ pub(crate) struct Blocks {
 #[derive(Default)]
 struct Kept {
     bytes: usize,
-    /// Each is a `Vec` of as many elements of the type.
+    /// Each block is a `Vec` of the key's element type and length.
     by_kind: HashMap<(TypeId, usize), Vec<Box<dyn Any + Send>>>,
 }
 
@@ -45,7 +45,7 @@ impl Blocks {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the budget has room for `bytes` besides what is in use.
+    /// Whether the budget has room for `bytes` in addition to live allocations.
     fn has_room_for(&self, bytes: usize) -> bool {
         self.budget.live_bytes().saturating_add(bytes as u64) <= self.budget.limit_bytes()
     }

@@ -24,12 +24,12 @@ pub struct CpuBuf<T> {
     reserved: Option<Reservation>,
 }
 
-/// Elements more than asked for, so that some element begins on a line.
+/// Extra elements, so that some element begins on a line.
 fn slack(element_bytes: usize) -> usize {
     ALIGN_BYTES.div_ceil(element_bytes.max(1))
 }
 
-/// Bytes of `len` elements and the slack, unless there cannot be so many.
+/// Bytes of `len` elements and the slack; `None` if they exceed the address space.
 pub(crate) fn padded_bytes(len: usize, element_bytes: usize) -> Option<usize> {
     let bytes = len.checked_add(slack(element_bytes))?.checked_mul(element_bytes)?;
     (bytes <= isize::MAX as usize).then_some(bytes)

@@ -8,7 +8,7 @@ use crate::simd::{Kernel, floats::Floats};
 /// Rows of B ahead of the one in use whose panel is fetched into the cache.
 const AHEAD: usize = 8;
 
-/// What a product is added to.
+/// The addend of a product.
 #[derive(Clone, Copy)]
 pub(crate) enum Start<'a> {
     /// The same row for all rows of C.
@@ -41,7 +41,7 @@ impl<L: Floats> Kernel<L> for Product<'_> {
     #[inline(always)]
     fn run(mut self, l: L) {
         let mut j = 0;
-        // As many sums as fit the registers beside a row of the panel: 24 of 32 with AVX-512, 12 of 16 with AVX2.
+        // The most sums that fit the registers next to a row of the panel: 24 of 32 with AVX-512, 12 of 16 with AVX2.
         if L::N == 16 {
             while j + 3 * L::N <= self.n {
                 self.panel::<L, 3, false>(l, j);
@@ -150,7 +150,7 @@ mod tests {
         (0..count).map(|_| next()).collect()
     }
 
-    /// Columns around every number of vectors, rows around every tile, strides beyond what is used.
+    /// Columns around every number of vectors, rows around every tile, strides longer than rows.
     #[test]
     fn products_are_close_to_their_definition_and_rows_do_not_depend_on_each_other() {
         for simd in levels() {

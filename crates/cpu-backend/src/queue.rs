@@ -33,7 +33,7 @@ pub enum CpuError {
     /// The operating system refused the worker threads.
     #[error("could not start {threads} worker threads: {reason}")]
     Threads {
-        /// Threads asked for.
+        /// Requested threads.
         threads: usize,
         /// The pool builder's reason.
         reason: String,

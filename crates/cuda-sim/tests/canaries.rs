@@ -35,7 +35,7 @@ const THREADS: u32 = 64;
 /// Not all threads of the second warp have a word, so they part at the guards.
 const WORDS: u32 = 52;
 
-/// The words that a canary makes of `words` words 0, 1, 2, ..., one thread for each, and as many zeros.
+/// The result of a canary on `words` words 0, 1, 2, ..., one thread for each, and the same number of zeros.
 fn run_on(text: &str, kernel: &str, words: u32, schedule: Schedule) -> Result<Vec<u32>, FaultKind> {
     let program = Program::load(text).unwrap();
     let memory = Memory::new(&[1 << 20]);

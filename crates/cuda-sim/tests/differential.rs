@@ -7,7 +7,7 @@ use device_trials::{Arrangement, FAMILIES, PROGRAMS, Work};
 const INPUTS: usize = 160;
 const THREADS: u32 = 128;
 
-/// What the device makes of `work`, one piece per thread.
+/// The device's results for `work`, one piece per thread.
 fn on_device(program: &Program, kernel: &str, work: &[Work], options: &Options) -> Vec<u64> {
     let memory = Memory::new(&[16 << 20]);
     let upload = |bytes: Vec<u8>| {

@@ -29,7 +29,7 @@ fn twice_as_wide(ty: &str) -> &str {
     }
 }
 
-/// A vector of as many registers as `.v2` or `.v4` asks for.
+/// A vector of the number of registers in `.v2` or `.v4`.
 fn lanes(parts: &[&str], ty: &str) -> String {
     let list = |count| (0..count).map(|index| register(ty, index)).collect::<Vec<_>>().join(", ");
     if parts.contains(&"v4") {

@@ -10,11 +10,11 @@ pub struct ParseError {
     pub line: u32,
     /// Column in bytes, from 1.
     pub column: u32,
-    /// What is wrong there.
+    /// The error there.
     pub kind: ParseErrorKind,
 }
 
-/// What is wrong at the place a [`ParseError`] names.
+/// The kind of error at the place that a [`ParseError`] names.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
@@ -30,7 +30,7 @@ pub enum ParseErrorKind {
     /// A number outside the range of the thing it counts.
     #[error("{what} out of range: `{got}`")]
     Range {
-        /// What the number stands for.
+        /// The meaning of the number.
         what: &'static str,
         /// The number as written.
         got: String,

@@ -2,7 +2,7 @@
 
 use crate::{ParseError, ParseErrorKind};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     /// A name or opcode, inner dots and `::` included: `ld.shared::cluster.b32`, `%tid.x`, `$L__BB0_1`.

@@ -1,4 +1,4 @@
-//! What a shipped kernel must not contain.
+//! Lints of shipped kernels.
 
 use std::{collections::HashSet, fmt};
 
@@ -113,7 +113,7 @@ pub fn check(module: &Module, table: &Table) -> Vec<Finding> {
     findings
 }
 
-/// What a mistake is in: the thing declared, or the function around its line.
+/// The location of a mistake: the thing declared, or the function around its line.
 fn place(module: &Module, mistake: &Mistake) -> String {
     if let Reason::Declaration { name, .. } = &mistake.reason {
         return name.clone();

@@ -7,7 +7,7 @@ use crate::{
     uniform::Collective,
 };
 
-/// What a mutation takes away.
+/// The part that a mutation removes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fault {
     /// A barrier of the block or of some warps.
@@ -27,7 +27,7 @@ pub enum Fault {
 /// One single fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mutation {
-    /// What it takes away.
+    /// The removed part.
     pub fault: Fault,
     /// Name of the function.
     pub function: String,
@@ -42,7 +42,7 @@ pub struct Mutation {
     change: Change,
 }
 
-/// What a mutation does to its instruction.
+/// The change that a mutation makes to its instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Remove,
@@ -118,7 +118,7 @@ struct Guards<'body> {
     definitions: Vec<Vec<usize>>,
 }
 
-/// What a predicate is computed from.
+/// The origin of a predicate's value.
 #[derive(Default)]
 struct Origin {
     index: bool,

@@ -1,13 +1,13 @@
-//! What the kernel build states about each kernel, for the lints to check the text against.
+//! Declarations of the kernel build about each kernel, which the lints check the text against.
 
-/// What the kernel build declares about the kernels of a module.
+/// Declarations of the kernel build about the kernels of a module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     /// One entry per kernel.
     pub kernels: Vec<KernelSpec>,
 }
 
-/// What the kernel build declares about one kernel.
+/// Declarations of the kernel build about one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelSpec {
     /// Name of the entry.

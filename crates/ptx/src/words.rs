@@ -45,7 +45,7 @@ fn makes_word(instruction: &Instruction, words: &HashSet<Reg>) -> bool {
     let sources = instruction.operands.get(1..).unwrap_or_default();
     match instruction.opcode.text() {
         "cvt.u64.u8" | "cvt.u64.u16" | "cvt.u64.u32" => true,
-        // What is narrower than its register is extended by zeros.
+        // A value narrower than its register is extended by zeros.
         load if load.starts_with("ld.") => {
             [".u8", ".u16", ".u32", ".b8", ".b16", ".b32"].iter().any(|narrow| load.ends_with(narrow))
         }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{pool::on_every_core, step::skip, tally::Tally};
 
-/// What the assembler says, each with its architecture.
+/// The assembler's output, each item with its architecture.
 #[derive(Default)]
 struct Assembled {
     usages: Vec<(&'static str, Usage)>,

@@ -64,7 +64,7 @@ impl Budgets {
         !missing.is_empty()
     }
 
-    /// What is wrong with `usage` on `architecture`, one line each.
+    /// Violations by `usage` on `architecture`, one line each.
     pub(super) fn violations(&self, architecture: &str, usage: &Usage) -> Vec<String> {
         let Usage { kernel, registers, spill_bytes, stack_bytes } = usage;
         let mut found = Vec::new();

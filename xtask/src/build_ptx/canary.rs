@@ -1,4 +1,4 @@
-//! The kernels that show what the flags are for, with all of them and with one left out.
+//! The canary kernels, which show the effect of the flags: built with all of them and with one left out.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::tally::Tally;
 
-/// What a text is built without.
+/// The omission that a text is built with.
 enum Without {
     Nothing,
     Flag(&'static str),

@@ -19,12 +19,12 @@ pub(super) struct Compiler {
     pub(super) version: String,
 }
 
-/// What a machine without a compiler is told.
+/// Message on a machine without a compiler.
 pub(super) const NONE_FOUND: &str = "no compiler for nvptx64: set TREFOIL_PTX_CARGO and TREFOIL_PTX_RUSTC, or install rustup's nightly \
      with rust-src, or run ci/install-kernel-compiler";
 
 /// The flags without which today's compilers break barriers and shuffles, or lose the address space of shared memory;
-/// `kernels-ptx/README.md` says which does what.
+/// `kernels-ptx/README.md` documents the effect of each.
 pub(super) const FLAGS: [&str; 3] = [
     "-Zmir-enable-passes=-JumpThreading",
     "-Cllvm-args=-simplifycfg-max-small-block-size=0",

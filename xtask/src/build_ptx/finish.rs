@@ -51,7 +51,7 @@ fn part(
     Ok(Finished { module, ptx, manifest })
 }
 
-/// The record of every kernel, none of which the module holds afterwards.
+/// Removes the records of all kernels from the module, and returns them.
 fn take_records(tree: &mut ast::Module) -> Result<Vec<Record>> {
     let is_record = |variable: &mut ast::Variable| variable.name.starts_with(table::PREFIX);
     let variables: Vec<_> = tree.globals.extract_if(.., is_record).collect();

@@ -39,7 +39,7 @@ pub(super) fn run(root: &Path, kernels: &[Kernel], check: bool) -> Result<Tally>
     keep(root, FILE, &text, check)
 }
 
-/// `text` with `table` as that of the op set.
+/// `text` with `table` as the table of the op set.
 fn listed(text: &str, op_set: &str, table: &str) -> Result<String> {
     let begin = begin(op_set);
     let (before, rest) = text.split_once(&begin).with_context(|| format!("{FILE} has no line {begin}"))?;

@@ -1,4 +1,4 @@
-//! The file beside each PTX module that tells the host what it holds.
+//! The manifest next to each PTX module, which describes its kernels to the host.
 
 use anyhow::{Context, Result, ensure};
 use ptx::{KernelSpec, Table, ast};
@@ -37,7 +37,7 @@ pub(super) struct Kernel {
     pub(super) barriers: u32,
 }
 
-/// One parameter: what the source calls it, and where it lies, in bytes of the parameter block.
+/// One parameter: its name in the source, and where it lies, in bytes of the parameter block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Param {
@@ -105,7 +105,7 @@ impl Manifest {
         })
     }
 
-    /// As [`new`](Self::new), of all kernels of `tree`, of which `record` says how each is launched.
+    /// As [`new`](Self::new), of all kernels of `tree`; `record` states how each is launched.
     pub(super) fn of_all(
         module: &str,
         compiler: &str,
@@ -142,12 +142,12 @@ impl Manifest {
         Ok(())
     }
 
-    /// The parameters that `tree`, the PTX that the manifest is beside, declares otherwise.
+    /// The parameters that `tree`, the PTX of this manifest, declares differently.
     pub(super) fn parameter_mismatches(&self, tree: &ast::Module) -> Vec<String> {
         self.kernels.iter().flat_map(|kernel| kernel.parameter_mismatches(tree)).collect()
     }
 
-    /// What the lints hold the kernels to.
+    /// The kernel declarations that the lints check.
     pub(super) fn table(&self) -> Table {
         table(self.kernels.iter().map(|kernel| (&*kernel.name, kernel.block, kernel.min_blocks, kernel.barriers)))
     }

@@ -1,5 +1,5 @@
-//! `cargo xtask build-ptx`: compiles `kernels-ptx`, writes or checks `kernels-ptx/ptx/`, and holds what is there to the
-//! lints and budgets.
+//! `cargo xtask build-ptx`: compiles `kernels-ptx`, writes or checks `kernels-ptx/ptx/`, and runs the lints and budget
+//! checks on it.
 
 mod assemble;
 mod budgets;
@@ -154,7 +154,7 @@ fn verify(root: &Path, check: bool) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The manifest of a module, and what the lints find in it, or the manifest says otherwise.
+/// The manifest of a module, and the findings of the lints and of the comparison with the manifest.
 fn lint(root: &Path, module: Module) -> Result<(Manifest, Vec<String>)> {
     let read = |extension: &str| {
         let path = module.file(root, extension);

@@ -1,6 +1,6 @@
-//! The text that `cuda-backend` makes of a program of every step: held to the lints, and assembled.
+//! The text that `cuda-backend` generates for a program of every step: linted and assembled.
 //!
-//! A test of that crate writes the files and holds them to what it makes.
+//! A test of that crate writes the files and compares them with its output.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Assembling the shipped PTX, and what `ptxas -v` says of registers, spills and stack.
+//! Assembly of the shipped PTX, and the registers, spills and stack that `ptxas -v` reports.
 
 use std::{
     env,
@@ -12,11 +12,11 @@ use walkdir::WalkDir;
 /// The architectures that the one text must assemble for.
 pub(super) const ARCHITECTURES: [&str; 4] = ["sm_80", "sm_86", "sm_89", "sm_90"];
 
-/// What a machine without the assembler is told.
+/// Message on a machine without the assembler.
 pub(super) const NONE_FOUND: &str = "ptxas is neither below target/ptxas (ci/install-ptxas fetches it) nor on the path: kernels were not assembled, \
      registers and spills not checked";
 
-/// What the assembler needs for one kernel.
+/// The assembler's resource usage of one kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) kernel: String,
@@ -39,7 +39,7 @@ pub(super) fn find(root: &Path, tool: &str) -> Option<PathBuf> {
     fetched.or_else(on_path)
 }
 
-/// The version of the assembler: the last word of what it says of itself.
+/// The version of the assembler: the last word of its version output.
 pub(super) fn version(ptxas: &Path) -> Result<String> {
     let output = Command::new(ptxas).arg("--version").output();
     let output = output.with_context(|| format!("cannot start {}", ptxas.display()))?;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use syn::{FnArg, Item, ItemFn, Pat, Type};
 
-/// What a kernel does with an argument.
+/// The kernel's use of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
@@ -71,11 +71,11 @@ fn parameter(argument: &FnArg) -> Result<Parameter> {
     Ok(Parameter { name, kind, r#type })
 }
 
-/// The name of a type without its path; of an array, that of its elements.
+/// The name of a type without its path; for an array, the name of its element type.
 fn type_name(r#type: &Type) -> Result<String> {
     match r#type {
         Type::Path(path) => Ok(path.path.segments.last().context("a type without a name")?.ident.to_string()),
-        Type::Group(group) => type_name(&group.elem), // what a macro was given as a type
+        Type::Group(group) => type_name(&group.elem), // a type passed to a macro
         Type::Paren(inner) => type_name(&inner.elem),
         Type::Array(array) => type_name(&array.elem), // memory of arrays is memory of their elements
         _ => bail!("the type is neither a name nor a pointer to one"),

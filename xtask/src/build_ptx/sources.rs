@@ -1,4 +1,4 @@
-//! What the committed PTX was made of: a digest that tells without a build whether another one would print the same.
+//! The sources of the committed PTX: a digest that shows without a build whether another one would print the same.
 
 use std::{
     fs,

@@ -3,10 +3,10 @@
 use anyhow::{Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-/// What the symbol of a record begins with; the kernel's name follows.
+/// Prefix of the symbol of a record; the kernel's name follows.
 pub(super) const PREFIX: &str = "KERNEL_RECORD_";
 
-/// What a kernel declares of itself; the layout of `kernels_ptx::table::KernelRecord`.
+/// The declaration of a kernel; the layout of `kernels_ptx::table::KernelRecord`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) name: String,
@@ -16,7 +16,7 @@ pub(super) struct Record {
     pub(super) barriers: u32,
 }
 
-/// Dynamic shared memory of a block, in bytes: a number, or `{"up_to": most}` where the launch says how many.
+/// Dynamic shared memory of a block, in bytes: a number, or `{"up_to": most}` if the launch sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum DynamicShared {

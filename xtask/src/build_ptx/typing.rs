@@ -23,7 +23,7 @@ const OLDEST: u32 = 75;
 /// The architecture for whole texts.
 const NEWEST: &str = "sm_90";
 
-/// Lines that the assembler gets at once, and what it is expected to do.
+/// Lines that the assembler gets at once, and its expected verdict.
 struct Batch<'corpus> {
     group: &'corpus Group<'corpus>,
     lines: Vec<Line<'corpus>>,
@@ -51,7 +51,7 @@ pub(super) fn run(root: &Path) -> Result<Tally> {
     })
 }
 
-/// What assembles together, what is refused together, and what ends a run by itself.
+/// Batches: lines assembled together, lines refused together, and lines that end a run by themselves.
 fn batches<'corpus>(group: &'corpus Group<'corpus>) -> Vec<Batch<'corpus>> {
     let together = |line: &&Line<'_>| group.place != Place::Text && line.verdict != Verdict::Fatal;
     let of = |verdict| group.lines.iter().filter(together).filter(move |line| line.verdict == verdict).copied();
@@ -61,7 +61,7 @@ fn batches<'corpus>(group: &'corpus Group<'corpus>) -> Vec<Batch<'corpus>> {
     lists.map(|lines| Batch { group, lines }).collect()
 }
 
-/// What the assembler says that the file does not.
+/// Differences between the assembler's verdicts and the file.
 fn check(assembler: &Path, file: &PathBuf, corpus: &Corpus<'_>, batch: &Batch<'_>) -> Result<Vec<String>> {
     let (text, before) = corpus.module(batch.group, &batch.lines);
     fs::write(file, text)?;

@@ -1,4 +1,4 @@
-//! Which sites of which libraries are tried: an order that the seed determines, and a share for each library.
+//! The choice of sites and libraries to try: an order that the seed determines, and a share for each library.
 
 use sha2::{Digest as _, Sha256};
 

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::tidy::source::{File, read};
 
-/// Libraries without mutants: the suite that tests others, what it is compared with, fuzz targets, generated code, and MPI, which few
-/// machines have.
+/// Libraries without mutants: the suite that tests others, its comparison program, fuzz targets, generated code, and
+/// MPI, which few machines have.
 const EXCLUDED: [&str; 7] =
     ["conformance", "yardstick", "device-trials", "trefoil-fuzz", "cuda-loader", "collective-mpi", "trefoil"];
 

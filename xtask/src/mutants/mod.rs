@@ -84,7 +84,7 @@ impl Options {
     }
 }
 
-/// What the threads of a pool return.
+/// The results of the threads of a pool.
 struct All<T>(Vec<T>);
 
 impl<T> Default for All<T> {

@@ -158,7 +158,7 @@ impl Around {
     }
 }
 
-/// Mutants at the places of errors; without one those on the same lines, and without one those of the same files.
+/// Mutants at the places of errors; without one, mutants on the same lines; without one, mutants of the same files.
 fn rejected(faults: &[Fault], files: &BTreeMap<String, Rewritten>) -> BTreeSet<u32> {
     for around in [Around::Exactly, Around::Lines, Around::File] {
         let mut ids = BTreeSet::new();

@@ -24,8 +24,8 @@ pub(super) struct Rewritten {
 
 /// Rewrites `text` with the mutants `chosen`.
 ///
-/// A mutated operator stands in a branch of its own, next to a branch with the original: both have the same type, evaluate
-/// their operands once, and may move them.
+/// A mutated operator stands in a separate branch, next to a branch with the original: both have the same type,
+/// evaluate their operands once, and may move them.
 pub(super) fn rewrite(text: &str, chosen: &[Chosen]) -> Rewritten {
     let mut sorted: Vec<&Chosen> = chosen.iter().collect();
     sorted.sort_by_key(|chosen| (chosen.site.whole.start, Reverse(chosen.site.whole.end), chosen.site.rank()));

@@ -1,4 +1,4 @@
-//! `cargo xtask nightly`: what is too slow for continuous integration of every change, each part runnable by hand.
+//! `cargo xtask nightly`: checks too slow for continuous integration of every change, each part runnable by hand.
 
 mod advisories;
 mod miri;

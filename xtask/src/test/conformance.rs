@@ -1,5 +1,5 @@
-//! What the `trefoil` program does by itself on the processor and the simulated device: the conformance suite, and the bundle
-//! for GPU machines.
+//! Self-contained runs of the `trefoil` program on the processor and the simulated device: the conformance suite, and
+//! the bundle for GPU machines.
 
 use std::{collections::BTreeSet, time::Instant};
 
@@ -56,7 +56,7 @@ const MORE: [Job; 6] = [
     sim("conformance on sim, late streams, 132 multiprocessors", "schedule=lazy;cc=9.0;sms=132;driver=13.0", PLAIN),
 ];
 
-/// What is left out of the usual extent, for a table.
+/// The parts that the usual extent leaves out, for a table.
 pub(super) const LEFT_OUT: &str = "the suite forked and out of memory, on the simulated device also recorded and between guard words; one more \
                                    order of blocks and streams under every checker, 132 multiprocessors, and the bundle for GPU machines";
 
@@ -82,7 +82,7 @@ pub(super) fn run_on(sh: &Shell, backends: &BTreeSet<&str>) -> Result<Tally> {
     on_every_core(jobs, |(job, sh)| job.run(&sh))
 }
 
-/// As many at a time as there are cores, what takes longest first: a process has one simulated driver.
+/// Runs one job per core at a time, longest first: a process has one simulated driver.
 pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     let mut tally = PROGRAM.build(sh);
     if !tally.failed.is_empty() {

@@ -1,4 +1,4 @@
-//! The workspace's tests: as many test programs at a time as there are cores, then the examples of the documentation.
+//! The workspace's tests: one test program per core at a time, then the examples of the documentation.
 
 use std::{collections::BTreeSet, time::Instant};
 
@@ -33,8 +33,8 @@ pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
 /// The test programs and examples of the packages in `folders`, without the tests that only `--all` runs, and those with MPI only
 /// `with_ranks`.
 ///
-/// Everything is built: a build of some packages would unify other features and compile dependencies again, and what the change
-/// does not reach is fresh in a folder that built the workspace before.
+/// Everything is built: a build of some packages would unify other features and compile dependencies again, while
+/// unaffected packages are fresh in a folder that built the workspace before.
 pub(super) fn run_folders(sh: &Shell, folders: &BTreeSet<&str>, with_ranks: bool) -> Result<Tally> {
     const TITLE: &str = "tests of what depends on the change";
     eprintln!("== {TITLE}");

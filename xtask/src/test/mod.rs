@@ -56,7 +56,7 @@ const PROGRAM: Program = Program::Dev;
 struct Tier {
     name: &'static str,
     run: fn(&Shell, Extent) -> Result<Tally>,
-    /// What the usual extent leaves out for time.
+    /// The parts that the usual extent leaves out for time.
     left_out: Option<&'static str>,
     /// Whether it runs concurrently with the main lane. It must not build into `target/debug`, which cargo locks.
     concurrent: bool,
@@ -154,7 +154,7 @@ pub(crate) fn tier_names() -> impl Iterator<Item = &'static str> {
     TIERS.iter().map(|tier| tier.name)
 }
 
-/// Runs every tier and prints a table of what each ran, what it could not run, and what it left out.
+/// Runs every tier and prints a table of tests run, unavailable and left out.
 ///
 /// Two lanes run concurrently: tiers that use the workspace's test programs, and tiers that build elsewhere.
 pub(crate) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {

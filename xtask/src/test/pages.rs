@@ -31,7 +31,7 @@ const COMMANDS: [(&str, &str); 8] = [
     ("bench --quick --backend sim circle.interpolate", "--html"),
 ];
 
-/// What is found of a page.
+/// Measurements of a page.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Measured {
@@ -43,7 +43,7 @@ struct Measured {
 }
 
 impl Measured {
-    /// What is wrong with the page.
+    /// Faults of the page.
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if self.texts < 10 {
@@ -97,7 +97,7 @@ fn measured(sh: &Shell, folder: &Path, page: &str, width: u32) -> Result<Measure
     );
     let file = folder.join("framed.html");
     fs::write(&file, framed)?;
-    // With a profile of its own, without the shared memory that containers have little of, and for at most a minute.
+    // With a separate profile, without the shared memory that containers have little of, and for at most a minute.
     let profile = format!("--user-data-dir={}", folder.join("profile").display());
     let options =
         ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--dump-dom", &profile];

@@ -8,7 +8,7 @@ use crate::{mpi, step::missing_tool, tally::Tally};
 
 const TITLE: &str = "ranks by MPI: 1, 2 and 4 processes";
 
-/// What is skipped where there is no MPI.
+/// The tests skipped if there is no MPI.
 pub(super) fn skipped(sh: &Shell) -> Tally {
     if mpi::is_there(sh) {
         return Tally::default();

@@ -8,10 +8,10 @@ use crate::{
     tally::Tally,
 };
 
-/// What is made of a machine without PyTorch.
+/// Handling of a machine without PyTorch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PyTorch {
-    /// It is said and counted.
+    /// It is printed and counted.
     Optional,
     /// It is a failure.
     Required,

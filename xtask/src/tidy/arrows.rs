@@ -7,7 +7,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 
 use super::Finding;
 
-/// What a crate of the workspace may depend on.
+/// The permitted dependencies of a crate of the workspace.
 struct Arrow {
     package: &'static str,
     /// Normal and build dependencies inside the workspace.
@@ -37,7 +37,7 @@ const PROGRAM: &[&str] = &[
     "yardstick",
 ];
 
-/// What the suite of conformance tests may see.
+/// The libraries visible to the suite of conformance tests.
 const LIBRARIES: &[&str] = &[
     "core-types",
     "backend-api",

@@ -40,7 +40,8 @@ const TOGETHER: &[(&str, &[&str])] = &[
             "gates::walk",
         ],
     ),
-    // An error says which shapes and shards do not fit each other, and domains, shapes and shards are made with such errors.
+    // Errors name the shapes and shards that do not fit each other, and constructors of domains, shapes and shards
+    // return them.
     ("crates/stark-fft", &["domain", "error", "shape", "shard"]),
 ];
 
@@ -48,18 +49,19 @@ const TOGETHER: &[(&str, &[&str])] = &[
 const FILES_ALONE: &[&str] = &[
     // `mem` holds both the pools that a device is made with and the blocks that are taken from a device.
     "crates/cuda-backend",
-    // The error of the crate names that of `batch`, which stands on all others; `gates` holds rules as well as what uses them.
+    // The error of the crate names the error of `batch`, which stands on all others; `gates` holds rules and their
+    // users.
     "crates/pfss",
 ];
 
-/// A module that has a file of its own.
+/// A module in a separate file.
 struct Module<'f> {
     file: &'f File,
-    /// What it defines.
+    /// The items it defines.
     items: BTreeSet<String>,
-    /// What it imports or hands on: the full path by the local name.
+    /// Its imports and re-exports: the full path by the local name.
     imports: HashMap<String, String>,
-    /// Lines and paths of what it hands on.
+    /// Lines and paths of its re-exports.
     handed_on: BTreeSet<(usize, String)>,
 }
 
@@ -68,10 +70,10 @@ type Modules<'f> = BTreeMap<Vec<String>, Module<'f>>;
 
 /// One thing that a file needs.
 struct Need<'m> {
-    /// The module whose file says so.
+    /// The module whose file has the line.
     from: &'m [String],
     line: usize,
-    /// What it says.
+    /// The path named there.
     named: String,
 }
 
@@ -180,7 +182,7 @@ fn read(file: &File) -> Option<Module<'_>> {
     Some(Module { file, items, imports, handed_on })
 }
 
-/// What `module` needs: other modules, each with the line and the path where it says so.
+/// The needs of `module`: other modules, each with the line and the path that names it.
 fn needs_of<'m>(modules: &'m Modules<'_>, path: &[String], module: &Module<'_>) -> Vec<(&'m [String], usize, String)> {
     let mut needs = Vec::new();
     let Some(ast) = &module.file.ast else { return needs };
@@ -225,7 +227,7 @@ fn defined_in<'m>(modules: &'m Modules<'_>, at: &[String], named: &str, chain: u
             }
         }
     }
-    // A module by itself: what is taken from it is named where it is used.
+    // A module by itself: items taken from it are named where they are used.
     None
 }
 

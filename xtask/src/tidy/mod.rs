@@ -1,4 +1,4 @@
-//! Repository rules that no compiler lint states. `docs/architecture.md` says why each one stands.
+//! Repository rules that no compiler lint states. `docs/architecture.md` gives the reason for each.
 
 mod arrows;
 mod circles;
@@ -25,7 +25,7 @@ pub(crate) struct Finding {
     pub(crate) path: String,
     /// Line, from 1.
     pub(crate) line: usize,
-    /// What is wrong, and what to do where that is not plain.
+    /// The problem, and its remedy if that is not plain.
     pub(crate) message: String,
 }
 

@@ -52,7 +52,7 @@ const DOMAINS: &[&str] = &[
 
 /// Where `unsafe` may stand: bit-pattern implementations of the shared types, the vectors, transforms and products
 /// of the CPU backend, what calls the CUDA driver or stands in for it, the C interface, the requests to valgrind, the call of a peer that has no safe one,
-/// a function of a trait of stwo, and tests that watch what the allocator hands out and takes back.
+/// a function of a trait of stwo, and tests that watch the memory that the allocator hands out and takes back.
 const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/core-types/src/", &[UnsafeKind::Impl]),
     ("crates/core-types/src/field/wide.rs", &[UnsafeKind::Block]),
@@ -96,7 +96,7 @@ const ENVIRONMENT: &[&str] = &[
     "std::env::*",
 ];
 
-/// What a domain leaves to its caller, outside its tests.
+/// The effects that a domain leaves to its caller, outside its tests.
 const IMPURE_PATHS: &[(&str, &str)] = &[
     ("std::time::Instant", "reads the clock"),
     ("std::time::SystemTime", "reads the clock"),
@@ -107,7 +107,7 @@ const IMPURE_PATHS: &[(&str, &str)] = &[
     ("std::io::stderr", "prints"),
 ];
 
-/// Where a domain makes memory that has to begin as zeros. Elsewhere an op overwrites what it takes, and `alloc` does.
+/// Where a domain allocates memory that has to begin as zeros. Elsewhere an op overwrites its memory, and `alloc` does.
 const ZEROS_HOMES: &[&str] =
     &["crates/nn-ops/src/optim/arena.rs", "crates/stark-prover/src/answers.rs", "crates/stark-prover/src/memory.rs"];
 

@@ -136,7 +136,7 @@ impl Visitor<'_> {
         self.starts.pop();
     }
 
-    /// Runs `visit` inside an item that, if `states`, says what its `unsafe fn`s require.
+    /// Runs `visit` inside an item that, if `states`, documents the requirements of its `unsafe fn`s.
     fn under_contract(&mut self, states: bool, visit: impl FnOnce(&mut Self)) {
         let outer = self.contract_above;
         self.contract_above |= states;

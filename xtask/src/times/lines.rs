@@ -6,7 +6,7 @@ use xshell::{Shell, cmd};
 use super::table::LARGEST;
 use crate::{progress, step::missing_tool, tally::Tally};
 
-/// What is counted: a package and its target.
+/// The targets to count: a package and its target.
 const TARGETS: [(&str, &[&str]); 6] = [
     ("trefoil-cli", &["--bin", "trefoil"]),
     ("conformance", &["--lib"]),

@@ -18,7 +18,7 @@ pub(crate) use self::{
 };
 use crate::tally::Tally;
 
-/// What the task measures, besides the recorded times that it always prints.
+/// The measurements of the task, besides the recorded times that it always prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
     /// A fresh release build of the program.

@@ -1,10 +1,10 @@
-//! One call of rustc: what it compiled, and the time it took.
+//! One call of rustc: the unit it compiled, and the time it took.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// What a call of rustc produces.
+/// The product of a call of rustc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Kind {
@@ -75,7 +75,7 @@ impl Unit {
         }
     }
 
-    /// What the table is sorted by: CPU seconds, or wall time without them.
+    /// The key that the table is sorted by: CPU seconds, or wall time without them.
     pub(super) fn cost(&self) -> f64 {
         self.cpu.unwrap_or(self.wall)
     }

@@ -20,7 +20,7 @@ use super::{
 /// Path of the log; selects this mode if it is set.
 pub(crate) const LOG: &str = "TREFOIL_TIMES_LOG";
 
-/// What a process exits with if a signal ended its rustc, as a panic of rustc does.
+/// Exit code of a process if a signal ended its rustc, as a panic of rustc does.
 const KILLED: u8 = 101;
 
 /// Runs rustc, whose path cargo passes first, and appends a line to the log.

@@ -58,8 +58,8 @@ macro_rules! op_sets {
             /// Device steps of sampling outside the domain and of DEEP quotients.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
-            /// [`BackendError::Unsupported`] for sizes out of range and for lists that name what is not there. Nothing is written
-            /// then.
+            /// [`BackendError::Unsupported`] for sizes out of range and for lists that refer to missing entries.
+            /// Nothing is written then.
             deep::DeepOps: Queue {
                 deep_points(DeepPoints),
                 deep_lines(DeepLines),
@@ -84,8 +84,8 @@ macro_rules! op_sets {
             /// Device steps of traces, constraints and look-ups.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
-            /// [`BackendError::Unsupported`] for sizes out of range and for programs that name what is not there. Nothing is written
-            /// then.
+            /// [`BackendError::Unsupported`] for sizes out of range and for programs that refer to missing operands.
+            /// Nothing is written then.
             air::AirOps: Queue {
                 air_columns(AirColumns),
                 air_evaluate(AirEvaluate),
@@ -317,7 +317,7 @@ macro_rules! define {
                 #[doc = concat!("Runs a [`", stringify!($record), "`](super::", stringify!($module), "::", stringify!($record), ").")]
                 ///
                 /// # Errors
-                /// What the record refuses, and what the device reports.
+                /// Errors of the record's `check`, and errors that the device reports.
                 fn $method $(<$t: Real>)? (
                     &self,
                     op: super::$module::$record<'_, Self $(, $t)?>,

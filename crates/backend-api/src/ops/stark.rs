@@ -1,10 +1,11 @@
-//! What a proof takes.
+//! The op sets of a STARK prover.
 
 use super::{air::AirOps, channel::ChannelOps, circle::CircleOps, deep::DeepOps, fri::FriOps, merkle::MerkleOps};
 use crate::{Fork, Register};
 
-/// Every op set that a STARK proof takes, and what brings coefficients from the host beside the work: memory that the device was shown,
-/// and a second queue.
+/// All op sets of a STARK prover, plus a second queue and registered host memory.
+///
+/// The last two load coefficients from the host while other work runs.
 pub trait StarkOps: AirOps + ChannelOps + CircleOps + DeepOps + FriOps + MerkleOps + Fork + Register {}
 
 impl<Q: AirOps + ChannelOps + CircleOps + DeepOps + FriOps + MerkleOps + Fork + Register> StarkOps for Q {}

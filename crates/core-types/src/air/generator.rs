@@ -2,7 +2,7 @@
 
 use super::BaseValue;
 
-/// A row of a trace that is being made: what it is made from is read, and its columns are written.
+/// A row of a trace during trace generation: its inputs are read, its columns are written.
 ///
 /// Inputs and columns come in order, once each: the `k`-th call of [`mask`](Self::mask) reads input `k`, the `k`-th call of
 /// [`write`](Self::write) writes column `k` of the component in the trace.
@@ -25,9 +25,9 @@ pub trait NewRow {
     /// The exclusive or of two values, integers below P, modulo P.
     fn xor(&mut self, a: Self::F, b: Self::F) -> Self::F;
 
-    /// Adds one to the counter with the number `key`, if there are so many.
+    /// Adds one to counter `key`, if that counter exists.
     ///
-    /// Counters are the columns of tables: those of each component that is counted, in their order, column by column and row by row.
+    /// Counters are the columns of tables: each counted component in order, column by column and row by row.
     fn count(&mut self, key: Self::F);
 
     /// The next input, at the row at hand.
@@ -48,10 +48,12 @@ pub struct Gather {
     pub keys: usize,
 }
 
-/// Makes the trace of a component, row by row, from columns of inputs: the counterpart of an [`Air`](super::Air).
+/// Generates the trace of a component, row by row, from columns of inputs.
 ///
-/// Every row is made by the same steps, so that they can run wherever the trace is needed. What a row takes from the one before
-/// it is an input.
+/// The counterpart of an [`Air`](super::Air).
+///
+/// The same steps generate every row, so that they can run wherever the trace is needed. A value that a row takes
+/// from the row before is an input.
 pub trait Generator {
     /// Log of the number of rows, at least 1.
     fn log_rows(&self) -> u32;

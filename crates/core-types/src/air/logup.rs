@@ -1,8 +1,8 @@
-//! Look-ups by sums of fractions (LogUp): values are used and yielded, and what is used as often as it is yielded sums to
+//! Lookups by sums of fractions (LogUp): values are used and yielded; a value used as often as it is yielded sums to
 //! zero.
 //!
-//! The constraints are those of stwo's constraint framework, and exist here alone: a prover makes the columns and a verifier
-//! checks them through the same [`LogUp`].
+//! The constraints match stwo's constraint framework, and are defined only here: a prover computes the columns and a
+//! verifier checks them through the same [`LogUp`].
 
 use super::{ExtensionValue, Fraction, Row};
 

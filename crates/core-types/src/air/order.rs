@@ -45,8 +45,10 @@ pub const fn neighbour(position: u32, log_size: u32, log_rows: u32, offset: i32)
     bit_reversed(natural_position(row, rows), log_size)
 }
 
-/// The stored position in a domain of `2^to` points whose point is reached from, or leads to, that of `position` in a domain
-/// of `2^from` points by doubling: where a query of one height meets a column of another.
+/// The stored position in a domain of `2^to` points that corresponds to `position` among `2^from` points.
+///
+/// One of the two points is reached from the other by doubling: this is where a query of one height meets a column of
+/// another.
 #[inline]
 #[must_use]
 pub const fn lifted(position: u32, from: u32, to: u32) -> u32 {

@@ -11,7 +11,7 @@ impl Tree {
     pub const PREPROCESSED: Self = Self(0);
     /// The trace.
     pub const TRACE: Self = Self(1);
-    /// Columns that depend on challenges drawn after the trace was committed, those of look-ups among them.
+    /// Columns that depend on challenges drawn after the trace was committed, such as lookup columns.
     pub const INTERACTION: Self = Self(2);
 }
 
@@ -23,7 +23,7 @@ impl Tree {
 pub trait Row {
     /// Values of columns.
     type F: BaseValue;
-    /// Values of challenges and of what is computed from them.
+    /// Values of challenges, and values computed from them.
     type E: ExtensionValue<Self::F>;
 
     /// The next column of `tree`, at the rows with these offsets from the one at hand. Rows wrap around.

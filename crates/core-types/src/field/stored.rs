@@ -1,4 +1,4 @@
-//! The serde form of field elements, that of stwo: canonical words in nested pairs. What is not canonical is refused.
+//! Serde form of field elements, as in stwo: canonical words in nested pairs. Other words are rejected.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 

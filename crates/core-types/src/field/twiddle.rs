@@ -11,8 +11,8 @@ use super::{
 
 /// A factor used in many products, stored as the doubled word `2 t`. Invariant: the word is even and below `2 P`.
 ///
-/// Doubling moves a product's quotient by 2^31 into its high 32 bits ([`M31::times_twiddle`]). It is a type of its own
-/// so that a doubled word never reaches code that expects a plain one.
+/// Doubling moves a product's quotient by 2^31 into its high 32 bits ([`M31::times_twiddle`]). A separate type keeps
+/// doubled words out of code that expects plain ones.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Twiddle(u32);

@@ -1,7 +1,8 @@
 //! Products of two words in 64 bits.
 //!
-//! On the device each is written as its instruction. LLVM widens a word where it is loaded; in the block that multiplies it no longer
-//! knows that the high half is zero, and multiplies 64 by 64 bits, which takes two to four instructions more.
+//! On the device each is written as its instruction. LLVM widens a word where it is loaded; the block that multiplies
+//! it no longer sees that the high half is zero, and multiplies 64 by 64 bits, which takes two to four instructions
+//! more.
 
 /// `a * b` as halves, lowest first.
 #[inline(always)]
@@ -32,7 +33,7 @@ pub(super) const fn widening_mul(a: u32, b: u32) -> (u32, u32) {
     computed(a, b)
 }
 
-/// `a * b + sum`, which the caller knows to be below 2^64.
+/// `a * b + sum`; the caller guarantees a result below 2^64.
 ///
 /// ```
 /// use core_types::field::widening_mul_add;

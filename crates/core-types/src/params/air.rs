@@ -55,9 +55,9 @@ impl Instruction {
     }
 }
 
-/// What a step does. `b` stands for a value of the base field, `e` for one of the secure field.
+/// Operation of a step. `b` stands for a value of the base field, `e` for one of the secure field.
 ///
-/// The last two take values as integers below P. They make traces; constraints are polynomials and have none.
+/// The last two take values as integers below P. They serve trace generation only: constraints are polynomials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Opcode {
@@ -202,13 +202,13 @@ impl LogUpColumnsParams {
 
 sizes!(LogUpColumnsParams { log_rows, columns });
 
-/// What becomes of the outputs of a program that makes a trace.
+/// Outputs of a trace generation program: columns, then counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct AirColumnsParams {
     /// The first outputs are columns.
     pub columns: u32,
-    /// The others are counted: numbers of counters, of which there are so many.
+    /// Number of counters; each further output is the number of a counter to increment.
     pub counters: u32,
 }
 
@@ -260,7 +260,7 @@ pub struct SecurePowersParams {
 
 sizes!(SecurePowersParams { count, descending });
 
-/// Addition of values of one height to those of a greater one.
+/// Addition of values of one height to values of a greater height.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct SecureAddLiftedParams {

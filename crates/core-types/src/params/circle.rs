@@ -178,8 +178,8 @@ pub struct CircleSmallParams {
     pub log_domain: u32,
     /// Log of the words of a column; 1 or 2.
     pub log_size: u32,
-    /// Log of the words of a source column, of which those that are missing are zero; more than `log_size` where its parts of
-    /// `2^log_size` words are added up.
+    /// Log of the words of a source column. Missing words are zero. If it is more than `log_size`, the source's parts
+    /// of `2^log_size` words are added up.
     pub log_source: u32,
     /// Number of columns.
     pub columns: u32,

@@ -12,13 +12,13 @@ pub const LOSSES: u64 = 256;
 /// Norms of gradients that it keeps.
 pub const NORMS: u64 = 64;
 
-/// Numbers beside them, see [`Scalar`].
+/// Scalars of a record, see [`Scalar`].
 pub const SCALARS: u64 = 12;
 
 /// Features of a training.
 pub const FEATURES: u64 = 64;
 
-/// What the numbers beside the rings of a training's record are.
+/// The scalars of a training's record, stored next to its rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Scalar {
@@ -54,7 +54,7 @@ pub const MOST_SIMILAR: u64 = 32;
 /// What stands for the place of a state where there is none.
 pub const NO_STATE: u32 = u32::MAX;
 
-/// Norms below this one count as those of a state that is like no other.
+/// States with a norm below this one are similar to no other state.
 pub const LEAST_NORM: f32 = 1e-8;
 
 /// Steps over which the weight of a residual falls by the factor of decay.
@@ -102,7 +102,7 @@ pub struct SimilarParams {
 
 sizes!(SimilarParams { capacity, width, queries, count });
 
-/// What the residuals of similar states and a linear model come to.
+/// Sizes and decay of the estimates of residuals, from similar states and a linear model.
 #[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
 #[repr(C)]
 pub struct EstimateParams {
@@ -116,7 +116,7 @@ pub struct EstimateParams {
     pub count: u64,
     /// Features that the linear model sees, the first ones: at most `width`.
     pub coefficients: u64,
-    /// What the weight of a residual falls by in [`DECAY_STEPS`] steps.
+    /// Factor that the weight of a residual falls by in [`DECAY_STEPS`] steps.
     pub decay: f32,
     /// Zero.
     pub reserved: u32,
@@ -152,7 +152,7 @@ impl Default for CorrectionParams {
 }
 
 impl CorrectionParams {
-    /// What is wrong with a factor, if something is.
+    /// The reason why the factors are invalid, or `None`.
     #[must_use]
     pub fn fault(&self) -> Option<&'static str> {
         if self.history.is_nan() || self.model.is_nan() {
@@ -184,7 +184,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring of `capacity` places, of which there is one at least.
+    /// A ring of `capacity` places; at least one.
     #[inline(always)]
     #[must_use]
     pub fn new(capacity: u64, stored: u64) -> Self {

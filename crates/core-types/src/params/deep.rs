@@ -28,7 +28,7 @@ pub struct SampleAt {
 
 list_sizes!(SampleAt);
 
-/// A term of the quotients: what a column is claimed to be at a point.
+/// A term of the quotients: the claimed value of a column at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct DeepTerm {

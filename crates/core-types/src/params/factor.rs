@@ -31,7 +31,7 @@ pub struct MatrixParams {
 
 sizes!(MatrixParams { rows, cols });
 
-/// A matrix of random signs: element `i` in row-major order has that of bit 31 of Philox word `i` at site 0, step 0.
+/// A matrix of random signs: element `i`, row-major, has the sign bit 31 of Philox word `i` at site 0, step 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct SketchParams {
@@ -103,8 +103,10 @@ impl Sizes for ScaleParams {
     }
 }
 
-/// The exponent e for which `2^-e` brings a matrix near 1, where `peak` is the pattern of its greatest magnitude: this
-/// is then in [0.5, 1), unless e would leave -100..=100, so that the power and its inverse stay normal in f32.
+/// The exponent e for which `2^-e` scales a matrix to near 1.
+///
+/// `peak` is the bit pattern of the greatest magnitude, which is then in [0.5, 1), unless e would leave -100..=100, so
+/// that the power and its inverse stay normal in f32.
 #[inline]
 #[must_use]
 pub const fn scale_exponent(peak: u32) -> i32 {
@@ -128,15 +130,16 @@ pub const fn power_of_two(exponent: i32) -> f64 {
     f64::from_bits(((1023 + exponent) as u64) << 52)
 }
 
-/// Whether the greatest magnitude of a matrix, whose pattern `peak` is, is that of a number.
+/// Whether a matrix is finite, from the bit pattern `peak` of its greatest magnitude.
 #[inline]
 #[must_use]
 pub const fn is_finite(peak: u32) -> bool {
     peak < 0x7f80_0000
 }
 
-/// The least pivot that does not count as zero, of a Cholesky decomposition of `side` columns one of which had the
-/// square `diagonal`: below it is only rounding of f32 in what the matrix was made of.
+/// The least pivot that does not count as zero, in a Cholesky decomposition of `side` columns.
+///
+/// `diagonal` is the square of one of the columns. Smaller pivots are only f32 rounding of the matrix's source.
 #[inline]
 #[must_use]
 pub fn least_pivot(side: u64, diagonal: f64) -> f64 {

@@ -60,7 +60,7 @@ sizes!(FriLastLayerParams { log_size, log_bound });
 pub struct OpenColumnsParams {
     /// Log of the number of positions that queries are of, at most 30.
     pub log_from: u32,
-    /// Log of the number of leaves of the tree, at least that of every column, at most 30.
+    /// Log of the number of leaves of the tree, at least the log length of every column, at most 30.
     pub log_leaves: u32,
     /// Number of queries.
     pub queries: u32,
@@ -85,7 +85,7 @@ impl OpenColumnsParams {
 pub struct OpenGroupsParams {
     /// Log of the number of values, at most 30.
     pub log_size: u32,
-    /// Log of the number of positions that queries are of, `log_size..=30`; the values are those of the positions shifted to
+    /// Log of the number of queried positions, `log_size..=30`. A query reads the value at its position shifted to
     /// the right by the difference.
     pub log_from: u32,
     /// Log of the values of a group, at most `log_size`.

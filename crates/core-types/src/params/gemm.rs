@@ -83,7 +83,7 @@ sizes!(GemmParams { batch, m, n, k, activation });
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct GemmShare {
-    /// Index of the first result; those of axes along which C has a stride of 0 are not counted.
+    /// Index of the first result; results along axes where C has a stride of 0 are not counted.
     pub first_result: u32,
     /// Length of a part of k; a multiple of 32, unless there is one part.
     pub part: u32,

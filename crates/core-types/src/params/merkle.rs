@@ -8,13 +8,13 @@ use super::sizes::sizes;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct MerkleLeavesParams {
-    /// Log of the number of leaves, at least that of every column, at most 30.
+    /// Log of the number of leaves, at least the log length of every column, at most 30.
     pub log_leaves: u32,
 }
 
 sizes!(MerkleLeavesParams { log_leaves });
 
-/// Some columns of a tree, at the height of the largest of them: what a launch adds to the messages.
+/// A stage of the leaf hash: some columns of a tree, at the height of the largest, absorbed by one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct MerkleStageParams {
@@ -64,7 +64,7 @@ impl MerkleTreeParams {
     }
 }
 
-/// The digests beside the paths from some leaves to the root.
+/// Authentication paths of some leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct MerklePathsParams {
@@ -72,11 +72,11 @@ pub struct MerklePathsParams {
     pub log_leaves: u32,
     /// Log of the number of positions that queries are of, at most 30.
     pub log_from: u32,
-    /// Level of the first digest beside a path, 0 for the leaves, at most `log_leaves`.
+    /// Level of the first sibling digest, 0 for the leaves, at most `log_leaves`.
     pub first_level: u32,
     /// Number of queries.
     pub queries: u32,
-    /// 0 if the leaf of a position is that of its point doubled, 1 if it is the position shifted to the right.
+    /// 0 if the leaf of a position is found by doubling its point, 1 if by shifting the position to the right.
     pub folded: u32,
 }
 

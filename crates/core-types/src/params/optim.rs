@@ -31,7 +31,7 @@ pub struct ScheduleParams {
     pub rate: f64,
     /// The rate at the end of a fall.
     pub least: f64,
-    /// What the rate is multiplied by after every period of [`Anneal::Steps`].
+    /// Factor of the rate after every period of [`Anneal::Steps`].
     pub factor: f64,
     /// Steps over which the rate rises in a straight line: step t of them has `t / warmup` of it.
     pub warmup: u64,
@@ -44,7 +44,7 @@ pub struct ScheduleParams {
 }
 
 impl ScheduleParams {
-    /// The rate of a step, the first of which is 1.
+    /// The rate of a step; steps count from 1.
     #[inline]
     #[must_use]
     pub fn rate(&self, step: u64) -> f64 {
@@ -95,7 +95,7 @@ fn power(base: f64, exponent: u64) -> f64 {
     result
 }
 
-/// What a step needs to know beside the gradients: how the record on the device goes from one step to the next.
+/// Parameters of a step other than the gradients: the transition of the record on the device.
 #[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
 #[repr(C)]
 pub struct AdvanceParams {
@@ -109,9 +109,9 @@ pub struct AdvanceParams {
     pub decay: f64,
     /// The norm that gradients are held to; infinite for any.
     pub clip: f64,
-    /// What the loss scale is multiplied by after `interval` steps in a row with finite gradients.
+    /// Factor of the loss scale after `interval` steps in a row with finite gradients.
     pub growth: f32,
-    /// What it is multiplied by when gradients are not finite.
+    /// Factor of the loss scale when gradients are not finite.
     pub backoff: f32,
     /// See `growth`; with 0 the loss scale stays as it is.
     pub interval: u32,
@@ -133,19 +133,19 @@ pub struct StepState {
     pub norm: f64,
     /// Rate of the last step.
     pub rate: f64,
-    /// What the next loss is multiplied by, so that small gradients are not lost in 16 bits.
+    /// Factor of the next loss, so that small gradients are not lost in 16 bits.
     pub loss_scale: f32,
     /// Steps in a row with finite gradients since the loss scale last changed.
     pub sound: u32,
     /// 1 if the last step is left out.
     pub skip: u32,
-    /// What gradients of the last step are multiplied by.
+    /// Factor of the gradients of the last step.
     pub gradient: f32,
     /// Part of each weight that the last step takes away.
     pub fade: f32,
-    /// What the direction of the last step is multiplied by: the rate, with the correction of the first moment.
+    /// Factor of the direction of the last step: the rate, with the correction of the first moment.
     pub size: f32,
-    /// What the root of the second moment is multiplied by in the last step: its correction.
+    /// Factor of the root of the second moment in the last step: its correction.
     pub root: f32,
     /// Keeps the record a multiple of eight bytes; zero.
     pub reserved: u32,
@@ -182,7 +182,7 @@ impl StepState {
 impl AdvanceParams {
     /// The record of the step after `state`, where `squares` is the sum of the squares of all gradients, if it was measured.
     ///
-    /// Gradients are divided by the loss scale. Those of a greater norm than the limit are multiplied by
+    /// Gradients are divided by the loss scale. If their norm is greater than the limit, they are multiplied by
     /// `clip / (norm + 10^-6)`, as PyTorch does. If the sum is not finite, the step is left out and the loss scale lowered.
     #[inline]
     #[must_use]
@@ -231,7 +231,7 @@ fn held(scale: f32, before: f32) -> f32 {
 #[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
 #[repr(C)]
 pub struct SgdParams {
-    /// The first so many elements decay.
+    /// The first `decayed` elements decay.
     pub decayed: u64,
     /// Share of the running sum of gradients that is kept.
     pub momentum: f32,
@@ -253,13 +253,13 @@ sizes!(SgdParams { decayed });
 #[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
 #[repr(C)]
 pub struct AdamParams {
-    /// The first so many elements decay.
+    /// The first `decayed` elements decay.
     pub decayed: u64,
     /// `1 - beta1`.
     pub rest1: f32,
     /// `1 - beta2`.
     pub rest2: f32,
-    /// What is added to the root of the second moment.
+    /// Added to the root of the second moment.
     pub eps: f32,
     /// Part of each weight that is added to its gradient.
     pub coupled: f32,
@@ -299,7 +299,7 @@ impl AdamParams {
     }
 }
 
-/// The record of steps says nothing of the data's sizes.
+/// The record of steps does not depend on the data's sizes.
 impl Sizes for StepState {
     fn each_size(&self, _: &'static str, _: &mut impl FnMut(&'static str, &dyn Debug)) {}
 }
@@ -369,7 +369,7 @@ mod tests {
         reserved: 0,
     };
 
-    /// The loss scale, what it was in a row, the steps taken and left out, after gradients that were finite or not.
+    /// Loss scale, run length, steps taken and steps left out, after gradients that were finite or not.
     #[test]
     fn the_loss_scale_follows_its_table() {
         let table: [(bool, f32, u32, u64, u64); 12] = [

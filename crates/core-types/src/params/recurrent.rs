@@ -45,7 +45,7 @@ impl GruInputs {
         matches!(self, Self::Constant | Self::MemberConstants)
     }
 
-    /// Whether each member has inputs of its own.
+    /// Whether each member has separate inputs.
     #[inline]
     #[must_use]
     pub const fn is_per_member(self) -> bool {
@@ -57,7 +57,7 @@ impl GruInputs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(C)]
 pub struct GruParams {
-    /// Units of the ensemble, each with weights of its own.
+    /// Units of the ensemble, each with separate weights.
     pub members: u64,
     /// Independent rows.
     pub batch: u64,
@@ -97,11 +97,12 @@ impl GruParams {
     }
 }
 
-/// Matrices of states that a forward pass saves for the backward pass: z, r, c, the state before the step, and what the reset
-/// makes of it (`r h`, or `h U_c + bu` where it comes after the product).
+/// Matrices that a forward pass saves for the backward pass.
+///
+/// They are z, r, c, the state before the step, and `r h`, or `h U_c + bu` with the reset after the product.
 pub const GRU_SAVED: u64 = 5;
 
-/// What a rollout feeds back to the features of the next step.
+/// Feedback of a rollout to the features of the next step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
 #[repr(u32)]
 pub enum Feedback {
@@ -112,7 +113,7 @@ pub enum Feedback {
     EnsembleMean,
     /// Nothing: all features are given, for each step or once for all.
     None,
-    /// The state as it is read, of which a linear map makes all features.
+    /// The state as it is read; a linear map computes all features from it.
     State,
 }
 
@@ -125,7 +126,7 @@ impl Feedback {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
 #[repr(u32)]
 pub enum Stochastic {
-    /// The softmax of as many states as it has elements, element i of state `floor(i hidden / stochastic)`.
+    /// The softmax of `stochastic` states; element i takes state `floor(i hidden / stochastic)`.
     #[default]
     StridedSoftmax,
     /// A copy of h.
@@ -157,7 +158,7 @@ pub struct RolloutParams {
     pub part: Stochastic,
     /// How losses are read.
     pub head: LossHead,
-    /// What is fed back.
+    /// The feedback.
     pub feedback: Feedback,
     /// Added to the variance of a state that is normalised before it is read; greater than 0 then.
     pub eps: f32,
@@ -165,9 +166,10 @@ pub struct RolloutParams {
     pub mask: StateMask,
 }
 
-/// Seeded dropout of states before they are read: element j of row b of member e after step t is kept if word
-/// `((e steps + t) batch + b) hidden + j` of the Philox sequence of seed, site and step is at least `threshold`. Without steps, the mask is
-/// that of one.
+/// Seeded dropout of states before they are read.
+///
+/// Element j of row b of member e after step t is kept if word `((e steps + t) batch + b) hidden + j` of the Philox
+/// sequence of seed, site and step is at least `threshold`. Without steps, the mask is the mask of one step.
 #[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
 #[repr(C)]
 pub struct StateMask {
@@ -204,7 +206,7 @@ impl StateMask {
 }
 
 impl RolloutParams {
-    /// The index of the first state of a row after step `step`, among those of all members, steps and rows.
+    /// The index of the first state of a row after step `step`, in an array of all members, steps and rows.
     #[inline]
     #[must_use]
     pub const fn state_index(&self, member: u64, step: u64, row: u64) -> u64 {
@@ -224,7 +226,7 @@ impl Sizes for RolloutParams {
     }
 }
 
-/// What the error of a predicted loss is.
+/// Definition of the error of a predicted loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
 #[repr(u32)]
 pub enum LossError {
@@ -253,9 +255,9 @@ pub struct RssmLossParams {
     pub head: LossHead,
     /// What an error is.
     pub error: LossError,
-    /// Factor of the gradients, such as one over the number of rows.
+    /// The definition of an error.
     pub scale: f32,
-    /// 1 if each member has losses of its own to predict, 0 if all have the same.
+    /// 1 if each member has separate target losses, 0 if all have the same.
     pub own_targets: u32,
     /// Zero.
     pub reserved: u32,

@@ -7,16 +7,16 @@ use super::sizes::{list_sizes, sizes};
 /// Stands for no row.
 pub const NO_ROW: u32 = u32::MAX;
 
-/// Stands for the row of the public constant 1, of which party 0 has the share 1 and party 1 the share 0.
+/// Stands for the row of the public constant 1; party 0 has the share 1, party 1 the share 0.
 pub const ONE_ROW: u32 = u32::MAX - 1;
 
 /// A comparison of public words: 1 where `(x + shift) mod 2^bits` is below `bound`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct Threshold {
-    /// What is added to the word.
+    /// Added to the word.
     pub shift: u64,
-    /// What the sum is compared with.
+    /// Compared with the sum.
     pub bound: u64,
     /// Width of the comparison, 1 to 64; zero stands for no comparison.
     pub bits: u32,
@@ -54,7 +54,7 @@ list_sizes!(BitTerm);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct WordParams {
-    /// What is added to the public words x before they are shifted.
+    /// Added to the public words x before they are shifted.
     pub offset: u64,
     /// Elements in a row.
     pub count: u32,
@@ -68,7 +68,7 @@ pub struct WordParams {
     pub width: u32,
     /// Rows of padded words.
     pub padded_rows: u32,
-    /// Rows of words without padding, whose numbers continue those of the padded ones.
+    /// Rows of words without padding; their numbers continue the numbers of the padded rows.
     pub rows: u32,
     /// Rows of opened bits.
     pub opened_rows: u32,
@@ -80,10 +80,12 @@ pub struct WordParams {
 
 sizes!(WordParams { count, party, bits, shift, width, padded_rows, rows, opened_rows });
 
-/// One word of a sum of words: `constant X^power s`, where X is the variable of [`WordParams`] and the share s is that of row
-/// `value`, or, if there is an opened bit w, `w [value] + (1 - 2w) [product]`.
+/// One word of a sum of words: `constant X^power s`, for a share s.
 ///
-/// With an opened bit `w = b ^ c`, a row `[v]` and a row `[c v]`, s is a share of `b v`: what a secret bit selects.
+/// X is the variable of [`WordParams`]. The share s is row `value` or, if there is an opened bit w,
+/// `w [value] + (1 - 2w) [product]`.
+///
+/// With an opened bit `w = b ^ c`, a row `[v]` and a row `[c v]`, s is a share of `b v`: a selection by a secret bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct WordTerm {

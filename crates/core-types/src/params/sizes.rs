@@ -4,7 +4,7 @@ use core::fmt::Debug;
 
 /// Parameters that show their sizes and kinds, and no key, seed, point, factor or constant: those may be secrets.
 pub trait Sizes {
-    /// Shows every size with its name to `see`; a number alone goes by `name`, that of its field.
+    /// Passes every size and its name to `see`; a bare number takes `name`, the name of its field.
     fn each_size(&self, name: &'static str, see: &mut impl FnMut(&'static str, &dyn Debug));
 }
 
@@ -29,7 +29,7 @@ macro_rules! sizes {
 
 pub(super) use sizes;
 
-/// Lists of a record, of which their length is shown.
+/// Lists of a record; their length is shown.
 macro_rules! list_sizes {
     ($item:ident) => {
         impl $crate::params::Sizes for [$item] {

@@ -147,7 +147,7 @@ impl Reduction {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(C)]
 pub struct ReduceParams {
-    /// What is wanted of the axis.
+    /// The reduction of the axis.
     pub reduction: Reduction,
     /// Keeps the lengths in place; zero.
     pub reserved: u32,

@@ -55,8 +55,9 @@ impl<L: Words> Kernel<L> for Sums<'_> {
     }
 }
 
-/// Writes the quotients, plus `previous`, to `targets`. What is known of each denominator, its norms and the product of all
-/// norms before it in its lane, is noted in `notes`.
+/// Writes the quotients, plus `previous`, to `targets`.
+///
+/// `notes` keeps, for each denominator, its norms and the product of all norms before it in its lane.
 #[inline(always)]
 fn divide<L: Words>(
     l: L,
@@ -116,13 +117,13 @@ fn load<L: Words>(l: L, planes: [&[M31]; 4], at: usize) -> [L::V; 4] {
     let mut v = [l.splat(0); 4];
     for c in 0..4 {
         let words = &planes[c][at..at + L::WIDTH];
-        // SAFETY: as many words as a vector has; an element is a word.
+        // SAFETY: `words` holds one vector of words; an element is a word.
         v[c] = unsafe { l.load(words.as_ptr().cast()) };
     }
     v
 }
 
-/// [`divide`] from position `first` on, one at a time; what a zero divides counts as zero.
+/// [`divide`] from position `first` on, one at a time; a division by zero gives zero.
 fn divide_singly(
     numerators: [&[M31]; 4],
     denominators: [&[M31]; 4],
@@ -179,7 +180,7 @@ impl LastColumn {
     /// The sums of pairs `from..to` of each run.
     ///
     /// # Safety
-    /// The planes live, and nobody writes these pairs meanwhile.
+    /// The planes live, and no other thread writes these pairs meanwhile.
     pub(super) unsafe fn sums(&self, from: usize, to: usize) -> [QM31; RUNS] {
         let mut sums = [[0u64; 4]; RUNS];
         for at in from..to {
@@ -197,7 +198,7 @@ impl LastColumn {
     /// Replaces pairs `from..to` of each run by the sums up to them, beginning with `sums`, less `mean` for each row.
     ///
     /// # Safety
-    /// The planes live, and nobody else reads or writes these pairs meanwhile.
+    /// The planes live, and no other thread reads or writes these pairs meanwhile.
     pub(super) unsafe fn add_up(&self, from: usize, to: usize, sums: &[QM31; RUNS], mean: QM31) {
         let mut sums = sums.map(QM31::coordinates);
         let mean = mean.coordinates();

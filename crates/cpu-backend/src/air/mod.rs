@@ -198,7 +198,7 @@ impl CpuQueue {
         let job = (JOB / runs).min(pairs);
         let mut parts = vec![[QM31::ZERO; logup::RUNS]; pairs / job];
         self.for_chunks(&mut parts, 1, |i, part| {
-            // SAFETY: the column is borrowed for the whole op, and nobody writes it here.
+            // SAFETY: the column is borrowed for the whole op, and no task writes it here.
             part[0] = unsafe { column.sums(i * job, (i + 1) * job) };
         });
         // What comes before each part of each run.

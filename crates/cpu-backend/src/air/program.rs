@@ -1,7 +1,7 @@
 //! Programs made ready for tiles: registers become planes of a tile, each written once while anyone reads it.
 //!
 //! Copies, constants, challenges and masks of the row at hand cost nothing: a register then stands for a plane that is
-//! there already. Sums and products of the secure field with the base field become those of coordinates.
+//! there already. Sums and products of the secure field with the base field are lowered to coordinate operations.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ pub(super) enum Step {
     Mul { target: usize, left: Plane, right: Plane },
     /// Products of the secure field, by coordinates.
     MulSecure { target: [usize; 4], left: [Plane; 4], right: [Plane; 4] },
-    /// Bits of integers: those of a mask, after a shift to the right.
+    /// Bits of integers: shifted to the right, then masked.
     Bits { target: usize, source: Plane, shift: u32, mask: u32 },
     /// Exclusive ors of integers.
     Xor { target: usize, left: Plane, right: Plane },
@@ -58,7 +58,7 @@ pub(super) enum Outputs<'a> {
     Sum(&'a [QM31]),
     /// Each is written, four planes of coordinates.
     Write,
-    /// Each is a value of the base field: so many are written, a plane each, and the others counted.
+    /// Values of the base field: this many are written, a plane each, and the others are counted.
     Table(usize),
 }
 
@@ -74,7 +74,7 @@ pub(super) struct TileProgram {
     pub(super) offsets: Vec<i32>,
 }
 
-/// What a program is made of, checked.
+/// The checked parts of a program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source<'a> {
     pub(super) instructions: &'a [Instruction],
@@ -120,7 +120,7 @@ impl TileProgram {
 /// A program in the making.
 struct Maker {
     steps: Vec<Step>,
-    /// For each plane of the tile, how many registers and terms stand for it; one more for what is fixed.
+    /// Registers and terms that stand for each plane of the tile, plus one for a fixed plane.
     readers: Vec<usize>,
     free: Vec<usize>,
     fixed: HashMap<M31, usize>,
@@ -131,7 +131,7 @@ struct Maker {
 }
 
 impl Maker {
-    /// The place of an offset among those of the program.
+    /// The place of an offset in the program's list of offsets, added if missing.
     fn offset(&mut self, offset: i32) -> usize {
         self.offsets.iter().position(|&known| known == offset).unwrap_or_else(|| {
             self.offsets.push(offset);
@@ -143,14 +143,14 @@ impl Maker {
         if let Some(&plane) = self.fixed.get(&word) {
             return Plane::Tile(plane);
         }
-        // A plane of its own: it is filled before the first step, so no step may have written it before.
+        // A fresh plane: it is filled before the first step, so no step may have written it before.
         let plane = self.readers.len();
         self.readers.push(1);
         self.fixed.insert(word, plane);
         Plane::Tile(plane)
     }
 
-    /// A plane that nobody reads.
+    /// A plane without readers.
     fn plane(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| {
             self.readers.push(0);
@@ -330,7 +330,7 @@ impl Maker {
         }
     }
 
-    /// Adds four terms, if so many wait.
+    /// Adds four terms if four are pending.
     fn accumulate(&mut self) {
         if let &[a, b, c, d] = &self.terms[..] {
             self.steps.push(Step::Accumulate([a, b, c, d]));

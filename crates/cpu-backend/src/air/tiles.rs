@@ -215,7 +215,7 @@ fn accumulate<L: StoredSums>(l: L, tile: &Tile<'_>, terms: [Term; 4], sums: *mut
         }
     }
     for_vectors!(L, tile.len, at, {
-        // SAFETY: planes hold whole vectors up to `len`, sums as many numbers for each coordinate.
+        // SAFETY: planes hold whole vectors up to `len`, and so do the sums of each coordinate.
         unsafe {
             let mut words = [l.splat(0); 4];
             for k in 0..4 {
@@ -260,7 +260,7 @@ fn add_sums<L: StoredSums>(l: L, sums: *const u64, factors: *const u32, output: 
     let whole = output.len() / L::WIDTH * L::WIDTH;
     let target = output.as_mut_ptr().cast::<u32>();
     for_vectors!(L, whole, at, {
-        // SAFETY: sums and factors are those of a tile, and the output has whole vectors up to `whole`.
+        // SAFETY: sums and factors cover the tile, and the output has whole vectors up to `whole`.
         unsafe {
             let sum = l.canonical(l.load_sums(sums.add(at)));
             let term = l.mul(sum, l.doubled(l.load(factors.add(at))));
@@ -272,7 +272,7 @@ fn add_sums<L: StoredSums>(l: L, sums: *const u64, factors: *const u32, output: 
         // SAFETY: a vector has at most sixteen words, and tiles have a whole vector from here on.
         unsafe { l.store(words.as_mut_ptr(), l.canonical(l.load_sums(sums.add(whole)))) };
         for (k, value) in output[whole..].iter_mut().enumerate() {
-            // SAFETY: the factors are those of a tile.
+            // SAFETY: the factors cover the tile.
             let factor = unsafe { *factors.add(whole + k) };
             *value += M31::from_u32(words[k]) * M31::from_u32(factor);
         }

@@ -15,7 +15,7 @@ use crate::{
     simd::{Kernel, bits::Bits, dispatch},
 };
 
-/// Nonces that a thread takes at once, a power of two below that of the lower words.
+/// Nonces that a thread takes at once; a power of two below the number of lower words.
 const CHUNK: u64 = 1 << 12;
 
 /// Most lanes that there are.

@@ -1,8 +1,8 @@
-//! What is said and drawn, one after the other on the calling thread: each step needs the digest before it.
+//! Absorbing and drawing, in order on the calling thread: each step needs the digest before it.
 
 use core_types::{field::QM31, params::channel::ChannelState};
 
-/// Says `words`, then draws.
+/// Absorbs `words`, then draws.
 pub(super) fn mix(words: &[u32], channel: &mut ChannelState, drawn: &mut [QM31]) {
     channel.say(words.len() as u64, |i| words[i as usize]);
     draw(channel, drawn);

@@ -30,12 +30,13 @@ impl Shuffled for Avx2 {}
 #[cfg(target_arch = "x86_64")]
 impl Shuffled for Avx512 {}
 
-/// The lowest bits of a word's place name its coordinate. Split step 0 brings the lowest to the vector bit, step 1 the next.
+/// The lowest bits of a word's place name its coordinate. Split step 0 moves the lowest to the vector bit, step 1 the
+/// next.
 impl<L: Shuffled> Coordinates for L {
     #[inline(always)]
     unsafe fn load_coordinates(self, source: *const QM31) -> [L::V; 4] {
         let words = source.cast::<u32>();
-        // SAFETY: an element is four words; the caller vouches for as many as four vectors have.
+        // SAFETY: an element is four words; the caller vouches for four vectors of them.
         let [v0, v1, v2, v3] = unsafe {
             [
                 self.load(words),
@@ -54,7 +55,7 @@ impl<L: Shuffled> Coordinates for L {
         let ((even0, even1), (odd0, odd1)) = (self.merge::<1>(x0, x2), self.merge::<1>(x1, x3));
         let ((v0, v1), (v2, v3)) = (self.merge::<0>(even0, odd0), self.merge::<0>(even1, odd1));
         let words = target.cast::<u32>();
-        // SAFETY: an element is four words; the caller vouches for as many as four vectors have.
+        // SAFETY: an element is four words; the caller vouches for four vectors of them.
         unsafe {
             self.store(words, v0);
             self.store(words.add(L::WIDTH), v1);
@@ -67,7 +68,7 @@ impl<L: Shuffled> Coordinates for L {
 impl Coordinates for Portable {
     #[inline(always)]
     unsafe fn load_coordinates(self, source: *const QM31) -> [Self::V; 4] {
-        // SAFETY: an element is four words; the caller vouches for as many elements as a vector has.
+        // SAFETY: an element is four words; the caller vouches for one element per lane.
         let elements = unsafe { source.cast::<[[u32; 4]; Self::WIDTH]>().read_unaligned() };
         array::from_fn(|k| array::from_fn(|i| elements[i][k]))
     }
@@ -75,7 +76,7 @@ impl Coordinates for Portable {
     #[inline(always)]
     unsafe fn store_coordinates(self, target: *mut QM31, coordinates: [Self::V; 4]) {
         let elements: [[u32; 4]; Self::WIDTH] = array::from_fn(|i| array::from_fn(|k| coordinates[k][i]));
-        // SAFETY: an element is four words; the caller vouches for as many elements as a vector has.
+        // SAFETY: an element is four words; the caller vouches for one element per lane.
         unsafe { target.cast::<[[u32; 4]; Self::WIDTH]>().write_unaligned(elements) };
     }
 }

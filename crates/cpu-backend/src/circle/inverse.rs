@@ -16,8 +16,9 @@ pub(super) const CHUNK: usize = 1 << 13;
 /// Running products: none waits for another's multiplication.
 const CHAINS: usize = 4;
 
-/// Writes the inverses of `elements`, at most one chunk, and says whether every element has one; if not, what it wrote
-/// means nothing.
+/// Inverts `elements`, at most one chunk, and returns whether every element has an inverse.
+///
+/// If not, the inverses written are unspecified.
 pub(crate) fn invert_m31(simd: Simd, elements: &[M31], inverses: &mut [M31]) -> bool {
     dispatch(simd, Inversion { elements, inverses })
 }

@@ -48,8 +48,9 @@ enum Direction {
 }
 
 impl CpuQueue {
-    /// Both directions between coefficients and the values on `2^log_size` positions of a domain, of whose factors there are as many
-    /// as an op with that domain has checked.
+    /// Transforms between coefficients and the values on `2^log_size` positions of a domain, in either direction.
+    ///
+    /// The op has checked the number of twiddles of the domain.
     fn circle_transform(&self, log_size: u32, factors: &[Twiddle], columns: &mut [M31], direction: Direction) {
         if log_size < log_block(self.simd().log_width()) {
             let log_domain = log_domain(factors);
@@ -72,8 +73,8 @@ impl CpuQueue {
     /// Transforms columns of at least one block by `steps`.
     ///
     /// # Safety
-    /// `factors` are those of a domain that has `2^log_size` points from the direction's position on, and `columns` a multiple of
-    /// `2^log_size` elements.
+    /// `factors` are the twiddles of a domain that has `2^log_size` points from the direction's position on, and
+    /// `columns` a multiple of `2^log_size` elements.
     unsafe fn transform_columns(
         &self,
         steps: impl Steps,
@@ -88,7 +89,7 @@ impl CpuQueue {
         };
         let count = columns.len() >> log_size;
         let base = Shared(columns.as_mut_ptr().cast::<u32>());
-        // SAFETY: the view holds half as many factors as the domain has points, doubled words in a transparent type.
+        // SAFETY: the view holds one factor per two points of the domain, doubled words in a transparent type.
         let factors = Shared(unsafe { Factors::new(factors.as_ptr().cast(), log_domain(factors)) });
         let region = |column: usize| {
             // SAFETY: column < count, so its 2^log_size words lie in the view.

@@ -1,4 +1,4 @@
-//! Weighted sums of the parts of columns of coefficients, of which a block of a domain is the transform.
+//! Weighted sums of the parts of columns of coefficients; their transform is a block of a domain.
 
 use core_types::{
     field::{M31, Twiddle},

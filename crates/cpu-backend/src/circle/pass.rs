@@ -112,7 +112,7 @@ impl<L: Words> Group<L> {
     /// All layers between 1 and the domain's last; `position` inside the domain.
     #[inline(always)]
     unsafe fn load<const R: usize>(l: L, factors: Factors, layer: u32, position: usize) -> Self {
-        // SAFETY: R / 2 entries of the first layer, half as many of each next, serve these positions.
+        // SAFETY: R / 2 entries of the first layer, and half the previous number of each next, serve these positions.
         unsafe {
             let first = factors.at(layer, position);
             let mut group = Self { low: [l.splat(*first); 4], middle: [l.splat(0); 2], high: [l.splat(0)] };
@@ -271,7 +271,7 @@ pub(super) struct Rows<Ptr> {
     pub(super) stride: usize,
 }
 
-/// What a pass covers: rows `0..2^log_rows`, of which row `r` holds positions from `position + (r << layer)` on.
+/// The range of a pass: rows `0..2^log_rows`; row `r` holds positions from `position + (r << layer)` on.
 #[derive(Clone, Copy)]
 pub(super) struct Pass {
     /// Words of each row, a multiple of the vector width.

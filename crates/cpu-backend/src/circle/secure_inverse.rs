@@ -15,8 +15,9 @@ use crate::{
 /// Elements of one chunk, inverted at once. A chunk and its inverses stay in the second-level cache.
 pub(super) const CHUNK: usize = 1 << 12;
 
-/// Writes the inverses of `elements`, at most one chunk, and says whether every element has one; if not, what it wrote
-/// means nothing.
+/// Inverts `elements`, at most one chunk, and returns whether every element has an inverse.
+///
+/// If not, the inverses written are unspecified.
 pub(super) fn invert_qm31(simd: Simd, elements: &[QM31], inverses: &mut [QM31]) -> bool {
     dispatch(simd, Inversion { elements, inverses })
 }

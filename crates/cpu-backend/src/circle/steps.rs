@@ -186,7 +186,7 @@ unsafe fn tile<L: Words, const INVERSE: bool>(l: L, tile: Tile) {
     let log_rows = tile.log_len - log_block(L::LOG);
     let mut source = tile.source;
     let mut remaining = log_rows;
-    // SAFETY: blocks and rows are those of the tile.
+    // SAFETY: blocks and rows belong to the tile.
     unsafe {
         if INVERSE {
             blocks::<L, INVERSE>(l, tile, source, if remaining == 0 { tile.scale } else { 0 });
@@ -250,7 +250,7 @@ unsafe fn tile_pass<L: Words, const INVERSE: bool>(
     };
     let (source, target) =
         (Rows { first: source, stride: 1 << layer }, Rows { first: tile.target, stride: 1 << layer });
-    // SAFETY: the rows are those of the tile.
+    // SAFETY: the rows belong to the tile.
     unsafe { radix_of_depth::<L, INVERSE>(l, depth, pass, source, target) };
 }
 

@@ -70,7 +70,7 @@ fn the_model_of_sixteen_lanes_transforms_as_the_scalar_layers_do() {
         let input = elements(1 << log_size, 1);
         let (mut expected, mut got) = (input.clone(), input.clone());
         scalar::interpolate(&mut expected, log_size, &inverse, log_size);
-        // SAFETY: lengths are those of the tree.
+        // SAFETY: lengths match the twiddle tree.
         unsafe { q.transform_columns(Model, log_size, &inverse, &mut got, Direction::Interpolate) };
         assert!(expected == got, "interpolate, log size {log_size}");
         // SAFETY: as above.

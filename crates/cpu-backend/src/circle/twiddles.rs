@@ -1,8 +1,8 @@
 //! Twiddle factors of canonic domains.
 //!
 //! Entry `h` of a layer is the x-coordinate of that layer's first point plus the steps of the set bits of `h`, and the step of a
-//! bit is the same in every layer. So every entry comes from one sum of two points: that of its lowest bits, which all share,
-//! and that of the others.
+//! bit is the same in every layer. So every entry is a sum of two points: one from its lowest bits, shared by all
+//! layers, and one from the other bits.
 
 use core::ops::Range;
 
@@ -23,7 +23,7 @@ const LOG_LOW: u32 = 10;
 /// Entries of a job.
 const GRAIN: usize = 1 << 16;
 
-/// Sums of points that come to those of all entries.
+/// Partial sums of points; every entry is the sum of two of them.
 struct Points {
     log_size: u32,
     /// The first point of each layer.
@@ -95,7 +95,7 @@ fn sums(bits: Range<u32>, step: impl Fn(u32) -> CirclePoint<M31>) -> Vec<CircleP
 /// The x-coordinates of sums of a point with others.
 struct Xs<'a> {
     base: CirclePoint<M31>,
-    /// The coordinates of the others, as many as there are sums.
+    /// The coordinates of the other points, one per sum.
     steps: [&'a [M31]; 2],
     xs: &'a mut [M31],
 }

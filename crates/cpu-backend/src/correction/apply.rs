@@ -8,7 +8,7 @@ use crate::{
     simd::{Kernel, dispatch},
 };
 
-/// `y` corrected, from the predictions or, without them, from what it holds. Lengths are equal.
+/// `y` corrected, from the predictions or, without them, in place. Lengths are equal.
 struct Apply<'a> {
     params: &'a CorrectionParams,
     predictions: Option<&'a [f32]>,

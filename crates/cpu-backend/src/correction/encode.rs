@@ -1,4 +1,4 @@
-//! Codes of trainings: their features, a product, and what is above zero of it, for a block of rows that stays in the cache.
+//! Codes of trainings: features, a product and its positive part, for a block of rows that stays in the cache.
 
 use backend_api::{
     BackendError,

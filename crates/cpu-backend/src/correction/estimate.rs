@@ -1,4 +1,4 @@
-//! What residuals of similar states and a linear model come to.
+//! Estimates from the residuals of similar states and from a linear model.
 
 use backend_api::ops::correction::EstimateResiduals;
 use core_types::params::correction::DECAY_STEPS;

@@ -19,7 +19,7 @@ const ROWS: usize = 64;
 /// The features of some trainings.
 pub(super) struct Features<'r, 'f> {
     pub(super) records: TrainingRecords<'r, CpuQueue>,
-    /// `[rows, 64]`, as many rows as there are records.
+    /// `[rows, 64]`, one row per record.
     pub(super) features: &'f mut [f32],
 }
 
@@ -86,7 +86,7 @@ fn each(values: &[f32], mut term: impl FnMut(usize, f32)) {
     }
 }
 
-/// What a ring comes to into which `recorded` values went.
+/// Statistics of a ring that has received `recorded` values.
 #[inline(always)]
 fn statistics(ring: &[f32], recorded: u64) -> Statistics {
     let values = &ring[..usize::try_from(recorded).unwrap_or(usize::MAX).min(ring.len())];

@@ -5,7 +5,7 @@ use core_types::{
     params::deep::{DeepBatch, DeepTerm},
 };
 
-/// What the lines are made of.
+/// The inputs of the lines.
 pub(super) struct Claims<'a> {
     pub(super) terms: &'a [DeepTerm],
     pub(super) batches: &'a [DeepBatch],

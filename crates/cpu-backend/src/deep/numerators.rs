@@ -22,7 +22,7 @@ pub(super) const TILE: usize = 1 << 12;
 /// Columns that are read side by side: few enough streams for prefetchers, many enough that sums are seldom stored.
 const TOGETHER: usize = 16;
 
-/// What the sums are made of.
+/// The inputs of the sums.
 pub(super) struct Sums<'a> {
     pub(super) columns: &'a [ColumnAt],
     pub(super) terms: &'a [DeepTerm],

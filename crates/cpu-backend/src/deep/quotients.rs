@@ -30,7 +30,7 @@ struct Point {
     parts: Vec<Part>,
 }
 
-/// What the quotients are made of.
+/// The inputs of the quotients.
 pub(super) struct Quotients<'a> {
     log_size: u32,
     tiles: Tiles,
@@ -38,7 +38,7 @@ pub(super) struct Quotients<'a> {
     numerators: &'a [M31],
 }
 
-/// What a task works on.
+/// Scratch memory of a task.
 pub(super) struct Scratch {
     x: [M31; TILE],
     y: [M31; TILE],

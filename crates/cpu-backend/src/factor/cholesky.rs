@@ -33,7 +33,7 @@ fn rows(matrix: &mut [f64], side: usize, pivot: usize, other: usize) -> (&[f64],
     }
 }
 
-/// Replaces G by the upper triangular R with `R^T R = G`, with rows of zeros for what is left out.
+/// Replaces G by the upper triangular R with `R^T R = G`, with rows of zeros for columns left out.
 pub(super) struct Factor<'a> {
     pub(super) side: usize,
     pub(super) matrix: &'a mut [f64],
@@ -65,10 +65,10 @@ impl<L> Kernel<L> for Factor<'_> {
     }
 }
 
-/// Replaces G by `scale R^-1`, with columns of zeros for what is left out.
+/// Replaces G by `scale R^-1`, with columns of zeros for columns left out.
 ///
-/// Rows above the pivot hold R^-1 as far as it is known, but for the length of its columns: what is subtracted from
-/// rows of G is subtracted from those of the unit matrix too.
+/// Rows above the pivot hold the part of R^-1 computed so far, up to the length of its columns: every subtraction
+/// from rows of G is applied to rows of the unit matrix too.
 pub(super) struct Inverse<'a> {
     pub(super) side: usize,
     pub(super) matrix: &'a mut [f64],

@@ -1,4 +1,4 @@
-//! What is done to whole columns: completion to an orthonormal set, signs, factors.
+//! Ops on whole columns: completion to an orthonormal set, signs, factors.
 
 use backend_api::{BackendError, Buffer, Queue, ops::factor::ScaleColumns};
 use core_types::params::factor::{MatrixParams, ScaleParams};
@@ -71,7 +71,8 @@ impl<L> Kernel<L> for Negate<'_> {
     }
 }
 
-/// Makes column `j` of a unit vector, that of the row with the least part in the columns before, less what these have of it.
+/// Replaces column `j` by the unit vector of the row with the least part in the columns before, less its projection
+/// on them.
 struct Complete<'a> {
     cols: usize,
     j: usize,
@@ -129,7 +130,7 @@ impl<L> Kernel<L> for Complete<'_> {
 }
 
 impl CpuQueue {
-    /// Makes the entry of largest magnitude of each column of U positive, and negates columns of V with those of U.
+    /// Makes the entry of largest magnitude of each column of U positive; negates columns of U and V together.
     pub(super) fn orient(&self, cols: usize, u: &mut [f32], v: &mut [f32]) -> Result<(), BackendError> {
         if cols == 0 {
             return Ok(());

@@ -9,7 +9,7 @@ use crate::{
     simd::{Kernel, dispatch},
 };
 
-/// Doubles that sums are spread over; rows are as many, or a multiple.
+/// Lanes of partial sums; row lengths are a multiple of this.
 const LANES: usize = 8;
 
 /// Rotates the rows, which have `pitch` elements, until each two are orthogonal.

@@ -9,7 +9,7 @@ use crate::{
     simd::{Kernel, dispatch},
 };
 
-/// Rows of a block: with 48 columns, it and what is made of it stay in the L2 cache.
+/// Rows of a block: with 48 columns, the block and its results stay in the L2 cache.
 const BLOCK: usize = 256;
 /// Most partial sums of a Gram matrix.
 const MOST_PARTS: usize = 64;

@@ -83,7 +83,7 @@ impl<'a> Folds<'a> {
     }
 }
 
-/// What the pairs of a fold are.
+/// The pairs of a fold.
 struct Layer<'a> {
     log_domain: u32,
     /// The layer of the canonic domain whose factors the fold takes: 0 on the circle.
@@ -120,7 +120,7 @@ impl<L: Words> Kernel<L> for Fold<'_, '_, '_> {
             }
             return;
         }
-        // The factors of layer 0 are made from those of layer 1, which come first.
+        // The factors of layer 0 are computed from the factors of layer 1, which come first.
         let layer_start = (1usize << (log_domain - 1)) - (1usize << (log_domain - layer.max(1)));
         let factors = &inverse_twiddles[layer_start..];
         let alpha = alpha.coordinates().map(|word| l.splat(word.word()));
@@ -139,7 +139,7 @@ impl<L: Words> Kernel<L> for Fold<'_, '_, '_> {
             let (mut sums, mut differences) = ([t; 4], [t; 4]);
             for k in 0..4 {
                 let pairs = &from[k][2 * at..];
-                // Split step 0 brings what stands at even places and what stands at odd ones together.
+                // Split step 0 separates the values at even places (left) from the values at odd ones (right).
                 let (left, right) = l.split::<0>(l.take(pairs), l.take(&pairs[L::WIDTH..]));
                 sums[k] = l.add(left, right);
                 differences[k] = l.mul(l.sub(left, right), t);

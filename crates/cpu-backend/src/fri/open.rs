@@ -1,4 +1,4 @@
-//! Gathers of what is opened at the queries: a few thousand words, on the calling thread.
+//! Gathers of the values opened at the queries: a few thousand words, on the calling thread.
 
 use backend_api::ops::fri::{OpenColumns, OpenGroups};
 use core_types::field::QM31;

@@ -14,7 +14,7 @@ use crate::simd::{
     blocks::{AesBlocks, TOGETHER},
 };
 
-/// Nodes above the leaf blocks on the way to one of them: as many as there are levels.
+/// Nodes above the leaf blocks on the way to one of them: one per level.
 const KEPT: usize = (CMP_ALL_BITS - CMP_TABLE_BITS - 1) as usize;
 
 /// Evaluates the keys from `first` on that `rows`, one per block of points, have words for.

@@ -1,4 +1,4 @@
-//! What a kernel is given: the batch as a whole and the keys that it owns.
+//! Inputs of a kernel: the batch as a whole and the keys that it owns.
 
 use backend_api::ops::fss::{CmpAllShape, CmpGenShape, CmpShape, DcfGenShape, DcfShape, GROUP};
 use core_types::{
@@ -21,7 +21,7 @@ impl At<'_> {
         self.x_hat[e].wrapping_sub(self.offsets[j])
     }
 
-    /// Point `j` of a group of keys, the first of which is `start`; any words past the last key.
+    /// Point `j` of the group of keys from `start` on; any words past the last key.
     #[inline(always)]
     pub(super) fn group(&self, j: usize, start: usize) -> [u64; GROUP] {
         group_words(self.x_hat, start).map(|x| x.wrapping_sub(self.offsets[j]))

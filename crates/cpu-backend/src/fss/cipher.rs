@@ -37,7 +37,7 @@ impl<L: AesBlocks> RoundKeys<L> {
     }
 }
 
-/// A step passing through a cipher: what enters the first middle round, and what the last round adds.
+/// A step passing through a cipher: the input of the first middle round, and the words the last round adds.
 #[derive(Clone, Copy)]
 pub(super) struct Passage<L: AesBlocks> {
     entered: Step<L>,

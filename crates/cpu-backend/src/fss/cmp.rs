@@ -76,7 +76,7 @@ impl<L: AesBlocks> Walk<L> {
     fn level(walks: &mut [Self], l: L, keys: &RoundKeys<L>, place: u32, points: usize, rows: [&[u128]; 2]) {
         let [words, coming] = rows;
         let step_keys = TOGETHER * L::N;
-        // one walk's passage is under way while the next one's is filled
+        // one walk's passage is in flight while the next one's is filled
         let mut passages = [Passage::idle(l); 2];
         for i in 0..TOGETHER {
             walks[0].enter(l, keys, i, place, words, &mut passages[0]);
@@ -185,7 +185,7 @@ fn parities(blocks: &[u128; GROUP]) -> u32 {
 }
 
 impl Eval<'_, '_> {
-    /// Walks the levels `levels` of the steps from key `start` on, each of which has `points` walks.
+    /// Walks the levels `levels` of the steps from key `start` on, `points` walks per step.
     #[inline(always)]
     fn descend<L: AesBlocks>(
         &self,
@@ -286,7 +286,7 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Evaluates every key at every point; `S` steps hold [`WALKS`] walks, and `K` steps those of [`POINTS`] points.
+    /// Evaluates every key at every point; `S` steps hold [`WALKS`] walks, and `K` steps hold [`POINTS`] points.
     #[inline(always)]
     fn tiles<L: AesBlocks, const S: usize, const K: usize>(&mut self, l: L) {
         let round_keys = RoundKeys::new(l, &self.batch.params.key);

@@ -148,7 +148,7 @@ impl<L: AesBlocks> Blocks<L> {
 }
 
 impl Eval<'_, '_> {
-    /// Walks the levels `levels` of the steps from key `start` on, each of which has `points` walks.
+    /// Walks the levels `levels` of the steps from key `start` on, `points` walks per step.
     #[inline(always)]
     fn descend<L: AesBlocks>(
         &self,
@@ -273,7 +273,7 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Evaluates every key at every point; `S` steps hold [`WALKS`] walks, and `K` steps those of [`POINTS`] points.
+    /// Evaluates every key at every point; `S` steps hold [`WALKS`] walks, and `K` steps hold [`POINTS`] points.
     #[inline(always)]
     fn tiles<L: AesBlocks, const S: usize, const K: usize>(&mut self, l: L) {
         let ciphers = Ciphers::new(l, &self.batch.params.keys);
@@ -323,7 +323,7 @@ pub(super) struct Gen<'a, 'b> {
 }
 
 impl Gen<'_, '_> {
-    /// Makes the keys of one step, the first of which is column `at`.
+    /// Generates the keys of one step; the first is column `at`.
     #[inline(always)]
     fn step<L: AesBlocks>(&mut self, l: L, ciphers: &Ciphers<L>, at: usize) {
         let (params, shape, roots) = (self.secrets.params, self.secrets.shape, self.secrets.roots);

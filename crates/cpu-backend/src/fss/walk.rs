@@ -55,7 +55,7 @@ impl<L: AesBlocks> Nodes<L> {
         nodes
     }
 
-    /// The roots of `party` in `labels`, of which the step's keys begin the slice.
+    /// The roots of `party` in `labels`; the slice begins with the step's keys.
     #[inline(always)]
     pub(super) fn roots(l: L, labels: &[Label], party: u32) -> Self {
         let roots: &[u128] = bytemuck::cast_slice(labels);
@@ -91,7 +91,7 @@ impl<L: AesBlocks> Nodes<L> {
     /// The correction of children in `direction`, 0 or 1, where `control` is set.
     #[inline(always)]
     pub(super) fn correction(l: L, control: L::V, direction: L::V, word: L::V) -> L::V {
-        // bit 0 corrects the control bit of a left child, bit 1 that of a right one
+        // bit 0 corrects the control bit of a left child, bit 1 the control bit of a right one
         l.and(control, l.xor(word, l.and(direction, l.differ(word))))
     }
 
@@ -145,7 +145,7 @@ impl<L: AesBlocks> Points<L> {
         points
     }
 
-    /// Where bit `place` differs from that of `other`, spread over each block.
+    /// Where bit `place` differs from the same bit of `other`, spread over each block.
     #[inline(always)]
     pub(super) fn differ(&self, l: L, other: &Self, place: u32) -> Step<L> {
         let mut masks = self.words;

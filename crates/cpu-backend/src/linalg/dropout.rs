@@ -4,7 +4,7 @@ use core_types::{params::elementwise::DropoutParams, philox};
 
 use crate::simd::{Kernel, floats::Floats};
 
-/// Counters whose words are made before they are used: so many that the first ones have left the store buffer by then.
+/// Counters whose words are computed ahead of use: enough for the first words to have left the store buffer by then.
 const BLOCKS: usize = 128;
 /// Words of those counters.
 const WORDS: usize = 4 * BLOCKS;

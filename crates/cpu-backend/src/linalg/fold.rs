@@ -15,9 +15,9 @@ use crate::{
 
 /// What becomes of the elements along an axis.
 pub(crate) trait Fold: Sync {
-    /// What is kept of the elements seen.
+    /// State of a fold of some elements.
     type Kept: Copy + Send + Sync;
-    /// What is kept of elements that are folded side by side.
+    /// State of elements that are folded in parallel lanes.
     type Lanes<L: Floats>: Copy;
     /// Of no elements.
     const NONE: Self::Kept;
@@ -29,7 +29,7 @@ pub(crate) trait Fold: Sync {
     fn along<L: Floats>(l: L, lanes: Self::Lanes<L>, row: &[f32]) -> Self::Lanes<L>;
     /// Of all lanes.
     fn joined<L: Floats>(l: L, lanes: Self::Lanes<L>) -> Self::Kept;
-    /// Adds `R` rows, element i to what is kept at i; all are as long.
+    /// Adds `R` rows, element i to the state at i; all lengths are equal.
     fn across<L: Floats, const R: usize>(l: L, kept: &mut [Self::Kept], rows: [&[f32]; R]);
 }
 
@@ -112,7 +112,7 @@ impl Fold for Sum {
     }
 }
 
-/// What is kept of all, halves first; their number is a power of two.
+/// Joins all states, halves first; their number is a power of two.
 #[inline(always)]
 fn halved<F: Fold>(mut kept: &mut [F::Kept]) -> F::Kept {
     while kept.len() > 1 {

@@ -20,7 +20,7 @@ use crate::{
     simd::{Kernel, dispatch, floats::Floats},
 };
 
-/// What the rows should be.
+/// Targets of the rows.
 #[derive(Clone, Copy)]
 enum Targets<'a> {
     /// The number of a class for each row.
@@ -130,7 +130,7 @@ fn exponentials<L: Floats>(l: L, x: &[f32], next: &[f32], e: &mut [f32]) -> (f32
     (max, exp_and_sum(l, x, next, max, e))
 }
 
-/// `e *= share factor`, in this order: what the first makes zero stays zero.
+/// `e *= share factor`, in this order: elements that the first makes zero stay zero.
 #[inline(always)]
 fn scale<L: Floats>(l: L, e: &mut [f32], share: f32, factor: f32) {
     let (share, factor) = (l.splat(share), l.splat(factor));

@@ -31,8 +31,8 @@ const NOTHING: [u32; STRIP] = [0; STRIP];
 
 /// `2^k` leaves that follow each other, at most [`TILE`] and all of them if there are fewer.
 ///
-/// The chaining value of a row has as many words as there are planes. As long as all columns so far are smaller than the tree,
-/// there are as few rows as the largest of them has values for the tile, though never less than a vector holds.
+/// The chaining value of a row has one word per plane. While all columns so far are smaller than the tree, the tile
+/// has one row per value of the largest of them, and at least one vector of rows.
 pub(super) struct Tile<'a> {
     /// The buffer of the columns.
     pub(super) words: &'a [u32],
@@ -136,7 +136,7 @@ fn lift(part: &[u32], rows: usize, first: usize, out: &mut [u32]) {
     }
 }
 
-/// Writes the first words of the planes as digests, of which there are as many as leaves, or a vector of lifted ones.
+/// Writes the first words of the planes as digests: one per leaf, or a vector of lifted ones.
 #[inline(always)]
 fn store<L: Bits>(l: L, planes: &[[u32; TILE]; 8], leaves: &mut [Digest]) {
     let mut few = [Digest::default(); WIDEST];

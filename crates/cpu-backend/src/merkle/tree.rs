@@ -19,7 +19,7 @@ const LEVELS: u32 = LOG_SUBTREE - 4;
 const WIDEST: usize = 16;
 
 impl CpuQueue {
-    /// Writes all levels above the first of `levels`, each of which has half the nodes of that below it.
+    /// Writes all levels above the first of `levels`; each level has half the nodes of the level below.
     pub(super) fn merkle_levels(&self, mut levels: &mut [&mut [Digest]]) {
         while let Some(log_leaves) = levels.len().checked_sub(1).filter(|&above| above > 0) {
             let log_subtrees = (log_leaves as u32).saturating_sub(LOG_SUBTREE);
@@ -35,7 +35,7 @@ impl CpuQueue {
     }
 }
 
-/// Nodes above the first of some levels, each of which has half as many as that below it.
+/// Nodes above the first of some levels; each level has half the nodes of the level below.
 struct Subtree<'a> {
     levels: Vec<&'a mut [Digest]>,
 }

@@ -1,4 +1,4 @@
-//! Steps over elements: every optimiser is a loop over blocks of f32, with gradients widened and the copy rounded beside it.
+//! Optimiser steps: loops over blocks of f32 that widen gradients and round the copy on the way.
 
 use backend_api::Real;
 use core_types::params::optim::{AdamParams, SgdParams, StepState};
@@ -10,12 +10,12 @@ use crate::{
     simd::{Kernel, Simd, dispatch, floats::Floats},
 };
 
-/// An optimiser with `N` numbers beside each weight.
+/// An optimiser with `N` values of state per weight.
 pub(super) trait Step<const N: usize>: Sync {
-    /// What it reads.
+    /// The record that the step reads.
     fn state(&self) -> &StepState;
 
-    /// The first so many elements decay.
+    /// The number of leading elements that decay.
     fn decayed(&self) -> u64;
 
     /// The step of equally long slices, whose elements all decay if `decays` is 1, and do not if it is 0.

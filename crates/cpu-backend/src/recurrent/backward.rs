@@ -87,7 +87,7 @@ struct Unit<'a> {
     p: &'a GruParams,
     /// The transpose of U.
     turned: &'a [f32],
-    /// Gradients of what the reset makes of the state.
+    /// Gradients of the state after the reset.
     reset: Vec<f32>,
 }
 
@@ -149,7 +149,7 @@ impl<L: Floats, const AFTER: bool> Kernel<L> for Candidate<'_, AFTER> {
     }
 }
 
-/// The gradients of the sums of r, and of the state through the reset, from those of `r h`.
+/// The gradients of the sums of r, and of the state through the reset, from the gradients of `r h`.
 struct Reset<'a> {
     hidden: usize,
     saved: Saved<'a>,

@@ -1,4 +1,4 @@
-//! The rows of tasks among those of all members and steps.
+//! Rows of tasks in arrays of all members and steps.
 
 use core_types::params::recurrent::GruParams;
 

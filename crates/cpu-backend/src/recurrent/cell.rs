@@ -22,7 +22,7 @@ pub(super) struct Weights<'a> {
 }
 
 impl<'a> Weights<'a> {
-    /// Those of `member` among the weights of all members.
+    /// The weights of `member`, as slices of the weights of all members.
     pub(super) fn of(p: &GruParams, member: usize, [w, u, b]: [&'a [f32]; 3], bu: Option<&'a [f32]>) -> Self {
         let (input, hidden) = (p.input as usize, p.hidden as usize);
         let of = |all: &'a [f32], len| &all[member * len..][..len];
@@ -32,9 +32,9 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// What a step leaves besides the new state.
+/// Results of a step other than the new state.
 pub(super) struct Cell {
-    /// z, r and c of each row; before a step, what the input adds to them.
+    /// z, r and c of each row; before a step, the contribution of the input to them.
     pub(super) gates: Vec<f32>,
     /// `r h` of each row, or `h U_c + bu`.
     pub(super) reset: Vec<f32>,
@@ -50,7 +50,7 @@ impl Cell {
         Self { gates: vec![0.0; 3 * rows * hidden], reset: vec![0.0; rows * hidden] }
     }
 
-    /// Steps the state `h` of as many rows as it holds, from the gates' share of the input.
+    /// Steps the state `h` of all its rows, from the gates' share of the input.
     pub(super) fn step(&mut self, simd: Simd, weights: &Weights<'_>, h: &mut [f32]) {
         let hidden = weights.hidden;
         let (rows, b_row) = (h.len() / hidden, 3 * hidden);
@@ -82,13 +82,13 @@ pub(super) fn project(simd: Simd, weights: &Weights<'_>, first: usize, x: &[f32]
     );
 }
 
-/// A vector of the first elements of `s`, of which there may be fewer.
+/// A vector of the first elements of `s`, zero-filled if there are fewer.
 #[inline(always)]
 pub(super) fn load<L: Floats>(l: L, s: &[f32]) -> L::V {
     if s.len() >= L::N { l.load(s) } else { l.load_partial(s, 0.0) }
 }
 
-/// Writes as many elements of `v` as `s` has.
+/// Writes the first `s.len()` elements of `v`, at most all.
 #[inline(always)]
 pub(super) fn store<L: Floats>(l: L, s: &mut [f32], v: L::V) {
     if s.len() >= L::N {
@@ -98,7 +98,7 @@ pub(super) fn store<L: Floats>(l: L, s: &mut [f32], v: L::V) {
     }
 }
 
-/// z and r from their sums, and what the reset makes of the state; if `AFTER`, the candidate's sum as well.
+/// z and r from their sums, and the product of the reset; if `AFTER`, the candidate's sum as well.
 struct Gates<'a, const AFTER: bool> {
     hidden: usize,
     h: &'a [f32],

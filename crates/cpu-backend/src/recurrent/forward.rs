@@ -16,9 +16,9 @@ struct Task<'a> {
     first: usize,
     /// The state, where the last one is to be.
     h: &'a mut [f32],
-    /// The states after each step; none if nobody asked.
+    /// The states after each step; empty if not requested.
     states: Vec<&'a mut [f32]>,
-    /// Each matrix that is saved, for each step; none if nobody asked.
+    /// Each saved matrix, for each step; empty if not requested.
     saved: Vec<&'a mut [f32]>,
 }
 

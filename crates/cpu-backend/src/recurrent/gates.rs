@@ -1,5 +1,6 @@
-//! The functions of gates, by one exponential of a number that is not positive: cheaper than those of activations, since results lie
-//! within -1 and 1 and their errors count beside 1.
+//! Gate functions, from one exponential of a number that is not positive.
+//!
+//! They are cheaper than the activations: results lie within -1 and 1, and their errors count relative to 1.
 
 use crate::{
     linalg::vmath::{EXP_SCALE, exp_scaled},

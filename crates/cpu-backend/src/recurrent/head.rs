@@ -10,7 +10,7 @@ use crate::{
     simd::{Kernel, floats::Floats},
 };
 
-/// What a combined state is made of.
+/// The composition of a combined state.
 #[derive(Clone, Copy)]
 pub(super) struct Form {
     pub(super) hidden: u64,
@@ -59,7 +59,7 @@ pub(super) fn read<L: Floats>(l: L, head: LossHead, dot: f32) -> f32 {
     }
 }
 
-/// What is done to states before they are read.
+/// Transformations of states before they are read.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) params: &'a RolloutParams,

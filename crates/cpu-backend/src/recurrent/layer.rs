@@ -8,7 +8,7 @@ use crate::{
     par::CHUNK,
 };
 
-/// Those of a layer that are not f32, widened, one after another.
+/// Widened copies of the weights of a layer that are not f32.
 pub(super) struct Widened([Option<CpuBuf<f32>>; 4]);
 
 impl Widened {

@@ -22,7 +22,7 @@ struct Lane<'a> {
     /// The place of the rows.
     member: usize,
     row: usize,
-    /// The states as they are read after each step; none if nobody asked.
+    /// The states as they are read after each step; empty if not requested.
     states: Vec<&'a mut [f32]>,
     /// The first state and the first losses of the rows.
     h0: &'a [f32],
@@ -33,7 +33,7 @@ struct Lane<'a> {
     entropy: &'a mut [f32],
 }
 
-/// A lane under way.
+/// A lane in progress.
 struct Running<'t, 'a> {
     lane: &'t mut Lane<'a>,
     cell: Cell,
@@ -172,7 +172,7 @@ impl<'t, 'a> Running<'t, 'a> {
         Self { lane, cell: Cell::new(rows, hidden), constant, fed, losses, x: Vec::new() }
     }
 
-    /// Takes in the features of step `step`, unless they are those of the step before but for what was fed back.
+    /// Takes in the features of step `step`, unless they equal the previous step's apart from the value fed back.
     fn see(&mut self, simd: Simd, features: &Features<'_>, step: usize) {
         let Lane { weights, member, row, combined, .. } = &*self.lane;
         let (p, rows, input) = (&features.params.gru, self.fed.len(), weights.input);
@@ -203,7 +203,7 @@ impl<'t, 'a> Running<'t, 'a> {
     }
 }
 
-/// The gates' share of all features: that of the first, which is kept apart, beside the rest.
+/// The gates' share of all features: the share of the first, which is kept apart, added to the rest.
 struct Feed<'a> {
     constant: &'a [f32],
     weights: &'a [f32],

@@ -1,4 +1,4 @@
-//! What the processor has, and which of it a queue uses.
+//! The processor's SIMD features, and the ones a queue uses.
 
 use core::{fmt, str::FromStr};
 

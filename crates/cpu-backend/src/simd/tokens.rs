@@ -9,7 +9,7 @@ use super::{AesPath, SimdLevel};
 
 /// A computation over the lanes `L`, written once for all of them: `impl<L: Floats> Kernel<L> for ..`.
 pub(crate) trait Kernel<L> {
-    /// What it returns.
+    /// Its result.
     type Out;
     /// Runs it; implementations are `#[inline(always)]`.
     fn run(self, lanes: L) -> Self::Out;
@@ -72,7 +72,7 @@ tokens! {
 
 #[cfg(target_arch = "x86_64")]
 impl Avx512Bf16 {
-    /// What it proves besides.
+    /// The AVX-512 token, which this one implies.
     #[inline(always)]
     pub(crate) fn avx512(self) -> Avx512 {
         Avx512(())

@@ -1,4 +1,4 @@
-//! What the compiler of a driver refuses in a text that the executor could run: versions, targets and sizes.
+//! Checks of a driver's compiler beyond the executor's: rejects texts by version, target and size.
 
 use std::collections::BTreeSet;
 
@@ -91,7 +91,7 @@ fn static_shared(module: &Module, entry: &Function) -> u64 {
     bytes
 }
 
-/// Bytes of a variable; no more than so many that sums of them stay far from overflow.
+/// Bytes of a variable, capped so that sums of them stay far from overflow.
 fn bytes_of(variable: &Variable) -> u64 {
     variable.bytes().min(1 << 40)
 }

@@ -1,4 +1,4 @@
-//! What the driver has seen, for tests to read.
+//! Counters and reports of the driver, for tests to read.
 
 use std::collections::BTreeMap;
 
@@ -122,18 +122,18 @@ pub enum Report {
     Address {
         /// The call.
         call: &'static str,
-        /// What is wrong with the address.
+        /// The problem with the address.
         reason: String,
     },
-    /// What ranks of NCCL did that does not go together.
+    /// Calls of NCCL ranks that do not match.
     #[error("NCCL: {0}")]
     Nccl(String),
-    /// What a context still held when it was destroyed.
+    /// Objects that a context still held when it was destroyed.
     #[error("{0}")]
     Leak(Leak),
 }
 
-/// What a context still held when its last user released it.
+/// Objects that a context still held when its last user released it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 #[error(
     "context of device {device} released with {} allocations of {bytes} bytes, {pinned} pinned blocks, {streams} \

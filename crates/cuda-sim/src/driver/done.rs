@@ -1,4 +1,4 @@
-//! What becomes of a task once it is done: its result, and what it is checked against.
+//! Completion of tasks: their results, and the checks against earlier work.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -34,7 +34,7 @@ impl Driver {
                 }
             }
             Err((code, reason)) => {
-                // An error of work that nobody waits for loses the context whatever its kind.
+                // A failure of asynchronous work loses the context, whatever the kind of error.
                 if let Some(context) = self.contexts.get_mut(&task.context) {
                     context.lost.get_or_insert(code);
                 }
@@ -49,7 +49,7 @@ impl Driver {
         }
     }
 
-    /// Checks what a task has touched against the work before it, and remembers it.
+    /// Checks the accesses of a task against the work before it, and records them.
     fn remember(&mut self, task: &Task, accesses: Accesses) {
         let work: Arc<str> = task.work.to_string().into();
         let (line, number) = task.who;

@@ -31,7 +31,7 @@ thread_local! {
 /// How long threads wait for other ranks while nothing happens anywhere.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// What a call needs before it starts.
+/// Preconditions of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Needs {
     /// An initialised driver.
@@ -45,7 +45,7 @@ pub(super) enum Needs {
     Contexts,
 }
 
-/// A call that is under way: the driver's state, unlocked while work runs.
+/// A call in progress: the driver's state, unlocked while work runs.
 pub(super) struct Entry {
     guard: Option<MutexGuard<'static, Option<Driver>>>,
     /// The function.
@@ -149,7 +149,8 @@ impl Entry {
         Ok(self.driver().contexts[&context].device)
     }
 
-    /// Does the work that `goal` needs, with the driver unlocked meanwhile, and notes that the host knows of it.
+    /// Does the work that `goal` needs, with the driver unlocked meanwhile, and records that the host has waited for
+    /// it.
     ///
     /// # Errors
     /// The code that lost the current context.
@@ -210,7 +211,7 @@ impl Entry {
         }
     }
 
-    /// Does what the schedule does by itself once work has been enqueued.
+    /// Runs the work that the schedule starts as soon as it has been enqueued.
     pub(super) fn settle(&mut self) {
         match self.driver().spec.schedule {
             StreamSchedule::Lazy => {}
@@ -256,7 +257,8 @@ impl Entry {
             && !lost
             && is_lost(driver, carry.source_context)
         {
-            // What a lost context has is not brought, and whoever waits for it waits on, unless it has been aborted.
+            // Data of a lost context is not moved; its receivers keep waiting, unless the communicator has been
+            // aborted.
             let waits = driver.comms.contains_key(&carry.comm);
             if let Some(leave) = driver.queue.get_mut(carry.leave).filter(|_| waits) {
                 leave.unmet += 1;
@@ -283,7 +285,7 @@ impl Entry {
             }
             outcome
         };
-        // A new session may have replaced the driver meanwhile; its queue then knows no such task.
+        // A new session may have replaced the driver meanwhile; its queue then has no such task.
         self.driver().complete(id, outcome);
         PROGRESS.notify_all();
     }

@@ -29,7 +29,7 @@ enum Place {
     Function(String),
 }
 
-/// What a fault does.
+/// Effect of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     /// The call answers this code at once.

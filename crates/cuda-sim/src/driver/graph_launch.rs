@@ -121,7 +121,7 @@ impl Driver {
         Ok(if leaves.is_empty() { vec![head] } else { leaves.iter().map(|leaf| points[leaf].clone()).collect() })
     }
 
-    /// A joint on `line` after all of `ends`, one of which is the last of that line.
+    /// A joint on `line` after all of `ends`; one of them is the last point of that line.
     fn join(&mut self, launch: &Launch, line: Id, ends: &[Point]) -> Point {
         let mut clock = Clock::default();
         ends.iter().for_each(|end| clock.join(&end.clock));

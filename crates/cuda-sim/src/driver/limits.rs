@@ -1,4 +1,4 @@
-//! What a virtual device can do, by compute capability.
+//! Limits and attributes of a virtual device, by compute capability.
 
 use cuda_loader::ffi::device as attribute;
 
@@ -30,11 +30,11 @@ pub(super) struct Limits {
     pub(super) blocks: u32,
     /// The level-two cache of one device that has the capability.
     pub(super) cache: i32,
-    /// The first CUDA release that knows the capability.
+    /// The first CUDA release that supports the capability.
     pub(super) since: Release,
 }
 
-/// A CUDA release: its number as the driver says it, and its name.
+/// A CUDA release: its number as the driver reports it, and its name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Release {
     pub(super) number: i32,

@@ -17,7 +17,7 @@ use super::{
     },
 };
 
-/// What is wrong with a use of stream-ordered memory that may come too early.
+/// Report text for a use of stream-ordered memory that may come too early.
 pub(super) const BEFORE_BIRTH: &str = "without an order after its allocation";
 
 /// The handle value that names the legacy stream besides null.
@@ -100,8 +100,8 @@ impl Driver {
         self.queue.push(Task { context, stream, work, who, clock, source, after, slow, hung, unmet: 0, running: false })
     }
 
-    /// Makes it visible if the host touches pinned memory before a copy that runs later is done: remembers what a
-    /// source holds, and overwrites a target unless other work may still need what is there.
+    /// Exposes host accesses to pinned memory before a deferred copy is done: keeps a digest of a source, and
+    /// overwrites a target unless other work may still need its contents.
     fn watch_host(&mut self, work: &Work) -> Option<(u64, u64)> {
         let Work::Copy(copy) = work else { return None };
         if !self.options.checks.streams || self.spec.schedule == StreamSchedule::Eager {
@@ -126,7 +126,7 @@ impl Driver {
         Some((copy.source_digest()?, self.done))
     }
 
-    /// What the next task of a stream comes after, and what its stream knows because of that: its own last task, events
+    /// The tasks before the next task of a stream, and the clock that follows from them: its own last task, events
     /// waited for, and, between the legacy stream and blocking ones, each other's last tasks.
     fn predecessors(&self, id: Id) -> (Vec<TaskId>, Clock) {
         let Some(stream) = self.streams.get(&id) else { return Default::default() };
@@ -167,7 +167,7 @@ impl Driver {
         work
     }
 
-    /// Ends the life of the memory at `base` after everything that `clock` knows; returns the work that gives it back.
+    /// Ends the life of the memory at `base` after everything in `clock`; returns the work that frees it.
     ///
     /// # Errors
     /// `INVALID_VALUE` if no memory that is allocated starts there.
@@ -204,7 +204,7 @@ impl Driver {
         life.born.into_iter().chain(uses).all(|(line, number)| clock.knows(line, number))
     }
 
-    /// What the next task of `stream` would know.
+    /// The clock of the next task of `stream`.
     pub(super) fn clock_of_next(&self, stream: Id) -> Clock {
         let (_, mut clock) = self.predecessors(stream);
         clock.join(&self.host);

@@ -35,7 +35,7 @@ pub enum InstallError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Makes the simulated driver that of this process, with the machine that `spec` describes, and the simulated NCCL its NCCL.
+/// Installs the simulated driver and the simulated NCCL for this process, with the machine of `spec`.
 ///
 /// Called again, it replaces the machine: whatever the old one held is gone.
 ///
@@ -55,7 +55,7 @@ pub fn install(spec: Spec) -> Result<(), InstallError> {
     Ok(available().map(drop)?)
 }
 
-/// What the driver noticed since it was installed, in order.
+/// Reports of the driver since it was installed, in order.
 pub fn reports() -> Vec<Report> {
     with(|driver| driver.reports.clone())
 }
@@ -83,7 +83,7 @@ impl Simulation {
         with(|driver| driver.counters.clone())
     }
 
-    /// What the driver noticed since the simulation began, in order.
+    /// Reports of the driver since the simulation began, in order.
     pub fn reports(&self) -> Vec<Report> {
         reports()
     }

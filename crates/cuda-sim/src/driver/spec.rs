@@ -1,4 +1,4 @@
-//! What is simulated, as one line of text that a user or a test can write.
+//! The specification of a simulated machine: one line of text that a user or a test can write.
 
 use std::{collections::BTreeMap, str::FromStr};
 
@@ -24,7 +24,7 @@ use crate::exec::{Checks, Options, Schedule};
 /// | `links=A-B:kind,...` | peer links: `nvlink`, `pcie`, `dropped` or `none` | all `pcie` |
 /// | `peer=off` | no peer links | |
 /// | `peer=copies` | links serve copies alone: a kernel that touches memory of another device faults, whatever access was enabled | |
-/// | `driver=X.Y` | the driver's CUDA release, 11.0 to 13.5; the PTX it compiles follows it | 12.4, or the first that knows the capability |
+/// | `driver=X.Y` | the driver's CUDA release, 11.0 to 13.5; the PTX it compiles follows it | 12.4, or the first that supports the capability |
 /// | `schedule=eager\|lazy\|random` | when streams run their work | `eager` |
 /// | `seed=N` | seed of `random` | 0 |
 /// | `order=natural\|reverse\|seeded` | the order in which blocks and warps take turns; `seeded` uses `seed` | `natural` |

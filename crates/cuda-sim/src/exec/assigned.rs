@@ -20,7 +20,7 @@ impl Set {
 }
 
 impl Code {
-    /// The place of a register among those of all files.
+    /// The number of a register, counted over all files.
     pub(super) fn number_of(&self, register: Register) -> usize {
         match register {
             Register::W32(reg) => reg.into(),
@@ -74,7 +74,7 @@ fn find(code: &Code) -> Vec<Register> {
 fn summary(code: &Code, steps: std::ops::Range<usize>) -> (Set, Set) {
     let empty = || Set(vec![0; code.registers().div_ceil(64)]);
     let (mut read, mut written) = (empty(), empty());
-    // Registers written in the threads of a guard, as long as that holds what it held.
+    // Registers written under a guard, while the guard keeps its value.
     let mut under: Vec<(usize, R, bool)> = Vec::new();
     for step in &code.steps[steps] {
         let guard = (step.guard, step.negated);

@@ -1,4 +1,4 @@
-//! What a kernel is decoded to: register-to-register operations, one per step of a warp.
+//! The decoded form of a kernel: register-to-register operations, one per step of a warp.
 //!
 //! A register is 32 lanes wide and lives in one of three files: 32-bit words (8- and 16-bit registers too, zero
 //! extended), 64-bit words, and predicates (one bit per lane). Constants, addresses of symbols and special registers
@@ -408,7 +408,7 @@ pub(super) struct Access {
     pub(super) order: Order,
 }
 
-/// What a read-modify-write does.
+/// The operation of a read-modify-write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AtomicOp {
     Add,
@@ -462,7 +462,7 @@ pub(super) struct LocalMove {
     pub(super) bytes: u64,
 }
 
-/// What a register holds before the first instruction.
+/// The value of a register before the first instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Preset {
     Const(u64),
@@ -503,7 +503,7 @@ pub(super) struct Code {
     pub(super) true_predicate: Option<R>,
     /// Shared memory the kernel declares, in bytes; dynamic shared memory follows.
     pub(super) static_shared: u64,
-    /// The arrays in shared memory, which here has gaps between them of so many bytes together.
+    /// The arrays in shared memory, which have `gaps` bytes between them in total.
     pub(super) arrays: Vec<Range<u64>>,
     pub(super) gaps: u64,
     /// Local memory per thread, in bytes.

@@ -20,7 +20,7 @@ pub(super) struct Collective {
     pub(super) kind: CollectiveKind,
 }
 
-/// What the lanes do together. Registers are of the 32-bit file unless said otherwise.
+/// A collective operation of lanes. Registers are of the 32-bit file unless stated otherwise.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CollectiveKind {
     Barrier {
@@ -75,7 +75,7 @@ pub(super) enum CollectiveKind {
     },
 }
 
-/// What a thread does at a block barrier.
+/// The role of a thread at a block barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Sync,

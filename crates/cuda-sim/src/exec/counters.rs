@@ -1,4 +1,4 @@
-//! What a launch did, in numbers.
+//! Counters of a launch.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;

@@ -42,7 +42,7 @@ impl fmt::Display for Party {
     }
 }
 
-/// What a thread did to a place in memory.
+/// The kind of a thread's access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// A load.
@@ -123,7 +123,7 @@ pub enum FaultKind {
     /// The shape of the launch is not possible.
     #[error("{quantity}: expected {expected}, got {got}")]
     Launch {
-        /// What is out of range.
+        /// The quantity out of range.
         quantity: &'static str,
         /// The range, in words.
         expected: String,
@@ -178,13 +178,13 @@ pub enum FaultKind {
     /// that took no part in a shuffle.
     #[error("a value that nothing defined is {used_as}")]
     Undefined {
-        /// What it is used as.
+        /// The use of the value.
         used_as: &'static str,
     },
     /// A read or write of bytes that an asynchronous copy has not delivered yet.
     #[error("{access} of shared address {address:#x} before the wait for the `cp.async` that writes it")]
     Unfinished {
-        /// What the thread did.
+        /// The access of the thread.
         access: Access,
         /// The byte.
         address: u64,
@@ -230,7 +230,7 @@ pub enum FaultKind {
     /// A barrier number or thread count outside the rules.
     #[error("barrier {quantity}: expected {expected}, got {got}")]
     Barrier {
-        /// What is out of range.
+        /// The quantity out of range.
         quantity: &'static str,
         /// The range, in words.
         expected: &'static str,

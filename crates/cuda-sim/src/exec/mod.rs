@@ -1,6 +1,6 @@
-//! Executes PTX on the host and checks what it executes.
+//! Executes PTX on the host and checks it.
 //!
-//! The model is sequentially consistent and lockstep within a fragment of a warp; what it cannot tell is timing, weak
+//! The model is sequentially consistent and lockstep within a fragment of a warp; it cannot show timing, weak
 //! memory beyond its happens-before check, and bugs of the real assembler and driver.
 //!
 //! # Examples

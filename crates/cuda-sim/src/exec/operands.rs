@@ -4,7 +4,7 @@ use super::code::{Code, Op};
 use super::collective::{BarRed, Collective, CollectiveKind, Members, Mma, Role, Vote};
 use super::register::{Register, Slot, Target};
 
-/// What a step does with a register.
+/// How a step uses a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Read,

@@ -7,7 +7,7 @@ pub struct Grid {
     pub grid: [u32; 3],
     /// Threads of a block in x, y, z.
     pub block: [u32; 3],
-    /// Bytes of shared memory on top of what the kernel declares.
+    /// Dynamic shared memory in bytes, in addition to the kernel's declarations.
     pub dynamic_shared: u32,
 }
 
@@ -83,7 +83,7 @@ pub struct Options {
     /// barrier being complete, a block starting or a store to memory. A launch whose threads all loop over the same
     /// registers, which nothing can change any more, is found out at once.
     pub watchdog: u64,
-    /// Blocks that may be under way at once; all of them if `cooperative`.
+    /// Most blocks that are resident at once; all of them if `cooperative`.
     pub resident_blocks: u32,
     /// Keeps every block resident, for kernels that wait for other blocks.
     pub cooperative: bool,

@@ -16,7 +16,7 @@ use super::run::{Failure, Parts, run};
 
 /// Most threads of a block.
 const MAX_THREADS: u64 = 1024;
-/// Most shared memory of a block, in bytes: what the largest devices can be asked for.
+/// Most shared memory of a block, in bytes: the opt-in maximum of the largest devices.
 const MAX_SHARED: u64 = 227 * 1024;
 /// Most blocks in x; 65535 in y and z.
 const MAX_GRID_X: u32 = i32::MAX as u32;
@@ -37,7 +37,7 @@ pub enum LoadError {
         line: u32,
         /// The line.
         text: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: ptx::typing::Reason,
     },
     /// Addresses that are not 64 bits wide.
@@ -58,7 +58,7 @@ pub enum LoadError {
     Undefined {
         /// The variable.
         variable: String,
-        /// What it refers to.
+        /// The missing symbol.
         symbol: String,
     },
 }
@@ -110,8 +110,8 @@ impl Program {
     /// Parses and decodes `text`.
     ///
     /// # Errors
-    /// [`LoadError`] if the text is malformed or mistyped, refers to what it does not define or holds an instruction outside the executor's
-    /// table.
+    /// [`LoadError`] if the text is malformed or mistyped, refers to symbols it does not define or holds an
+    /// instruction outside the executor's table.
     pub fn load(text: &str) -> Result<Self, LoadError> {
         let module = ptx::parse(text)?;
         if module.address_size != 64 {
@@ -134,7 +134,7 @@ impl Program {
         Ok(Self::of(Arc::new(Decoded { text: text.into(), module, kernels })))
     }
 
-    /// The program once more, with variables of its own.
+    /// Another instance of the program, with separate variables.
     pub(crate) fn again(&self) -> Self {
         Self::of(Arc::clone(&self.decoded))
     }
@@ -286,7 +286,7 @@ fn describe(function: &Function, code: &Code) -> Kernel {
     }
 }
 
-/// What is impossible about the shape of a launch.
+/// Rejects impossible launch shapes.
 fn check_launch(kernel: &Kernel, code: &Code, grid: &Grid, params: &[u8]) -> Result<(), FaultKind> {
     let refuse = |quantity, expected: String, got| Err(FaultKind::Launch { quantity, expected, got });
     let limits = [(grid.grid[0], MAX_GRID_X), (grid.grid[1], 65535), (grid.grid[2], 65535)];
@@ -313,8 +313,8 @@ fn check_launch(kernel: &Kernel, code: &Code, grid: &Grid, params: &[u8]) -> Res
     Ok(())
 }
 
-/// Runs kernel `entry` of `program` on `device` to its end. `params` is the parameter buffer, laid out as
-/// [`Kernel::parameters`] says.
+/// Runs kernel `entry` of `program` on `device` to its end. `params` is the parameter buffer, laid out as in
+/// [`Kernel::parameters`].
 ///
 /// # Errors
 /// The first [`Fault`] of any thread, or of any checker that `options` turns on.

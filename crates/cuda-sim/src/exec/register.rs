@@ -7,7 +7,7 @@ pub(super) type R = u16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slot {
     W32(R),
-    /// A 32-bit file register of which only so many low bits are kept: 8 or 16.
+    /// A register of the 32-bit file that keeps only this number of low bits: 8 or 16.
     Narrow(R, u8),
     W64(R),
     /// Nothing: the value is dropped.

@@ -10,7 +10,7 @@ const PAGE: u64 = 4096;
 /// Words of one page's bits.
 const WORDS: usize = PAGE as usize / 64;
 
-/// The bytes of global memory that a launch touches, by what it does there.
+/// The bytes of global memory that a launch touches, by kind of access.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Touched {
     reads: Bytes,

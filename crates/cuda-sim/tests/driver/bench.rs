@@ -1,4 +1,4 @@
-//! What the tests share: a machine with a context, and calls that must succeed.
+//! Fixtures that the tests share: a machine with a context, and calls that must succeed.
 
 use std::ffi::{CString, c_void};
 
@@ -20,7 +20,7 @@ pub(crate) struct Bench {
 /// Calls a function of the driver and returns its status.
 macro_rules! status {
     ($function:ident($($argument:expr),* $(,)?)) => {
-        // SAFETY: every pointer that the tests pass is valid for what the driver API does with it, or wrong on purpose in
+        // SAFETY: every pointer that the tests pass is valid for the accesses of the driver API, or wrong on purpose in
         // a way that the driver has to notice without following it.
         unsafe { cuda_loader::ffi::$function($($argument),*) }
     };

@@ -1,4 +1,4 @@
-//! What a capture records, and what ends it badly.
+//! Captures: recorded work, and invalidation.
 
 use cuda_loader::{
     Status,

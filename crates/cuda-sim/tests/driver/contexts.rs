@@ -1,4 +1,4 @@
-//! Devices, contexts, and what a context still held at its end.
+//! Devices, contexts, and the leaks that a context reports at its end.
 
 use cuda_loader::{
     Status,

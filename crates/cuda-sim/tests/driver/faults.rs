@@ -78,7 +78,7 @@ fn a_late_fault_is_met_by_what_waits_and_names_its_work() {
     let reports = bench.session.reports();
     let [Report::Failed { code: 719, reason, .. }] = &reports[..] else { panic!("{reports:?}") };
     assert!(reason.contains("kernel `scale`"), "{reason}");
-    // What a lost context holds is given back, and each call answers what lost it, as every other does.
+    // Objects of a lost context are given back, and each call returns the code that lost it, like every other call.
     assert_eq!(status!(cuMemFreeAsync(data, stream)), Status::LAUNCH_FAILED);
     assert_eq!(status!(cuStreamDestroy_v2(stream)), Status::LAUNCH_FAILED);
     assert_eq!(status!(cuStreamDestroy_v2(stream)), Status::LAUNCH_FAILED);

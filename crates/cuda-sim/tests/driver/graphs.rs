@@ -103,7 +103,7 @@ fn an_instance_takes_new_parameters_and_the_graph_keeps_its_own() {
     // SAFETY: all fields are numbers and pointers, for which zero is a value.
     let mut kept: KernelNodeParams = unsafe { std::mem::zeroed() };
     ok!(cuGraphKernelNodeGetParams(node, &raw mut kept));
-    // SAFETY: the driver points to as many arguments as the kernel has, each of its type.
+    // SAFETY: the driver points to one argument per parameter of the kernel, each of its type.
     let (data, factor) = unsafe { (*(*kept.kernel_params).cast::<u64>(), *(*kept.kernel_params.add(1)).cast::<u32>()) };
     assert_eq!((kept.func, kept.block, data, factor), (kernel, [4, 1, 1], a, 2));
     let fill = add_fill(whole, &[], a, 0);

@@ -1,4 +1,4 @@
-//! Host sequences that go wrong on a device sooner or later: each is reported, and the right sequence beside it is not.
+//! Host sequences that go wrong on a device sooner or later: each is reported, and its correct counterpart is not.
 //!
 //! # Safety
 //! Host functions are called with the argument they were enqueued with.
@@ -117,7 +117,7 @@ fn streams_that_read_one_place_or_count_there_or_write_apart_need_none() {
         }
         assert_eq!(unordered(&bench), 0, "{schedule}");
         assert_eq!(bench.download(data, 8), [3, 3, 3, 3, 3, 1, 1, 1]);
-        // A plain read beside the counter is no part of the agreement.
+        // A plain read concurrent with the counter is no part of the agreement.
         run(count, [data + 16], first);
         run(copy, [data + 16, data + 28], second);
         assert_eq!(unordered(&bench), 1, "{schedule}");
@@ -131,7 +131,7 @@ fn strong_loads_meet_all_but_plain_writes() {
         let (first, second, third) = (bench.stream(), bench.stream(), bench.stream());
         let (strong, copy, count) = (kernel(strong), kernel("move"), kernel("count"));
         let data = bench.upload(&[1; 8]);
-        // Beside a plain load, a copy on the device and a copy to the host of the same word.
+        // Concurrent with a plain load, a copy on the device and a copy to the host of the same word.
         run(strong, [data, data + 8], first);
         run(copy, [data, data + 12], second);
         ok!(cuMemcpyDtoDAsync_v2(data + 16, data, 4, third));
@@ -139,11 +139,11 @@ fn strong_loads_meet_all_but_plain_writes() {
         ok!(cuMemcpyDtoH_v2((&raw mut back).cast(), data, 4));
         assert_eq!(unordered(&bench), 0, "{schedule}");
         assert_eq!(back, 1);
-        // Beside a counter that another stream adds to.
+        // Concurrent with a counter that another stream adds to.
         run(count, [data + 20], second);
         run(strong, [data + 20, data + 24], first);
         assert_eq!(unordered(&bench), 0, "{schedule}");
-        // Not beside a plain store.
+        // Not concurrent with a plain store.
         run(strong, [data + 4, data + 28], first);
         run(copy, [data + 12, data + 4], second);
         assert_eq!(unordered(&bench), 1, "{schedule}");

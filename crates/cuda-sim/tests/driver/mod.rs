@@ -1,6 +1,6 @@
 //! The simulated driver, called as a program calls a real one.
 //!
-//! Each test takes its turn with the driver of the process by a session of its own.
+//! Each test takes its turn with the driver of the process by a separate session.
 
 mod bench;
 mod capture;

@@ -1,4 +1,4 @@
-//! Modules, functions and launches: what is accepted and what is refused.
+//! Modules, functions and launches: accepted and rejected calls.
 
 use std::ffi::{CString, c_void};
 

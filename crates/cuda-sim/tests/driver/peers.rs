@@ -9,7 +9,7 @@ use cuda_loader::{
 
 use crate::driver::bench::{Bench, ok, scale, status};
 
-/// A second context beside the bench's, with four words on its device.
+/// A second context in addition to the bench's, with four words on its device.
 fn second(ordinal: i32, words: [u32; 4]) -> (CUcontext, CUdeviceptr) {
     let (mut context, mut address) = (CUcontext::NULL, 0);
     ok!(cuDevicePrimaryCtxRetain(&raw mut context, ordinal));
@@ -121,7 +121,7 @@ fn a_dropped_link_reports_success_and_writes_nothing() {
         ok!(cuMemsetD32_v2(target, 1, 4));
         ok!(cuMemcpyPeer(target, bench.context, source, context, 16));
         assert_eq!(bench.download(target, 4), [if arrived == 0 { 1 } else { 7 }; 4], "{link}");
-        // From device 1 to device 0, twice; what a bad link drops was sent too.
+        // From device 1 to device 0, twice; bytes that a bad link drops were sent too.
         assert_eq!(bench.session.counters().bytes_between_devices, BTreeMap::from([((1, 0), 32)]));
     }
 }

@@ -1,4 +1,4 @@
-//! What a driver refuses although the executor could run it.
+//! Programs that the driver rejects although the executor could run them.
 
 use std::ffi::{CString, c_void};
 

@@ -1,4 +1,4 @@
-//! Streams as real queues: what a schedule may do, and what orders work.
+//! Streams as real queues: the freedom of a schedule, and the order of work.
 //!
 //! # Safety
 //! Host functions are called with the argument they were enqueued with.

@@ -94,7 +94,7 @@ fn rows_of_other_lanes_are_loaded_after_a_barrier() {
             silent("matrix", &matrices(barrier, transposed), Grid::linear(1, 32), WORDS);
         }
     }
-    // The rows are those of the lane that gets them, if each lane stores its own part of its row.
+    // Each lane gets its own rows if it stores its own part of its row.
     let own = ".shared .align 16 .b8 s[128];
         mov.u32 %r4, s; shl.b32 %r5, %r0, 2; add.u32 %r5, %r4, %r5;
         st.shared.b32 [%r5], %r0;

@@ -6,7 +6,7 @@ use half::{bf16, f16};
 use crate::exec::rig::{download, memory, module, run};
 use crate::exec::vectors::{check, check_by, check_predicate, check16, check32, check64};
 
-/// The bits of an `f32` result; PTX knows one NaN.
+/// The bits of an `f32` result; PTX has a single NaN.
 fn bits(value: f32) -> u32 {
     if value.is_nan() { 0x7fff_ffff } else { value.to_bits() }
 }

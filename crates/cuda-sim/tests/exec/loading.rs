@@ -1,4 +1,4 @@
-//! What is refused at load, with the reason: a text that loads runs to the end of every instruction in it.
+//! Rejections at load, with the reason: a text that loads runs to the end of every instruction in it.
 
 use cuda_sim::exec::{FaultKind, Grid, LoadError, Options, Program};
 use ptx::ParseErrorKind;

@@ -61,7 +61,7 @@ fn a_full_mask_means_the_lanes_that_have_not_ended() {
 
 #[test]
 fn lanes_that_end_while_others_wait_are_waited_for_no_more() {
-    // Lane 5 comes to its end only after the others have asked for it.
+    // Lane 5 comes to its end only after the others wait for it.
     let body = "setp.eq.u32 %p0, %r0, 5;
         @%p0 bra $away;
         setp.ne.u32 %p1, %r0, 1000;
@@ -234,7 +234,7 @@ fn a_barrier_in_a_branch_is_for_all_threads_or_for_none() {
             "@!%p0 bra $away; bar.sync 0; st.global.b32 [%d1], 5; bar.sync 0; ret; $away: st.global.b32 [%d1], 6;";
         silent("return of a result", &format!("{condition} {leave} ret;"), grid, ZEROS);
     }
-    // A loop of as many rounds for every thread, and one of fewer rounds for some, which return.
+    // A loop of equally many rounds for every thread, and one of fewer rounds for some, which return.
     let rounds = |leave: &str| {
         format!(
             "mov.b32 %r4, 0;

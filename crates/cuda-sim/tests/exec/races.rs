@@ -1,4 +1,4 @@
-//! Races within a block, asynchronous copies, and what the traffic counters say.
+//! Races within a block, asynchronous copies, and the traffic counters.
 
 use cuda_sim::exec::{Checks, FaultKind, Grid, Options, Space};
 
@@ -27,7 +27,7 @@ fn every_barrier_of_the_reduction_is_needed() {
     }
 }
 
-/// Lane `i` writes a word and reads that of lane `i + 1`.
+/// Lane `i` writes a word and reads the word of lane `i + 1`.
 fn neighbours(between: &str) -> String {
     module(
         1,

@@ -56,9 +56,9 @@ pub(crate) fn checked_orders() -> Vec<Options> {
     orders.map(|schedule| Options { schedule, cooperative: true, ..Options::sanitize() }).collect()
 }
 
-/// What the checkers say of kernel `body` in one order. `p0` points to a buffer with these words; `%r0` is the number of
-/// the thread in its block, `%r1` that of the block, `%r2` that of the thread in the grid, and `%d1` points to the word of the
-/// thread in the grid.
+/// The checkers' verdict on kernel `body` in one order. `p0` points to a buffer with these words; `%r0` is the index of
+/// the thread in its block, `%r1` the index of the block, `%r2` the index of the thread in the grid, and `%d1` points
+/// to the word of the thread in the grid.
 pub(crate) fn verdict(body: &str, grid: Grid, words: &[u32], options: &Options) -> Option<FaultKind> {
     let start = "ld.param.u64 %d0, [p0];
         mov.u32 %r0, %tid.x;
@@ -80,7 +80,7 @@ pub(crate) fn silent(name: &str, body: &str, grid: Grid, words: &[u32]) {
     }
 }
 
-/// The kernel is reported in every order, as `expected` says.
+/// The kernel is reported in every order, as `expected` checks.
 pub(crate) fn reported(name: &str, body: &str, grid: Grid, words: &[u32], expected: impl Fn(&FaultKind) -> bool) {
     for options in checked_orders() {
         let said = verdict(body, grid, words, &options);

@@ -1,4 +1,5 @@
-//! Kernels made of bytes, for a test and a fuzz target: what the checkers let pass leaves the same memory in every order.
+//! Kernels made of bytes, for a test and a fuzz target: kernels that pass the checkers leave the same memory in every
+//! order.
 
 use std::fmt::Write as _;
 
@@ -130,7 +131,7 @@ fn kernel(bytes: &[u8], ordered: bool) -> String {
     text
 }
 
-/// What a launch leaves in the buffer; `None` after a fault.
+/// The buffer after a launch.
 fn run(program: &Program, grid: Grid, options: &Options) -> Result<Vec<u8>, FaultKind> {
     let memory = Memory::new(&[1 << 20]);
     let data = memory.alloc(0, 4 * WORDS as u64).expect("there is room");

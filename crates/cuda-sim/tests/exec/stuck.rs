@@ -19,7 +19,7 @@ fn an_endless_loop_meets_the_watchdog() {
     }
 }
 
-/// Block 0 waits for a flag that the last block raises after so many rounds of a loop; `wait` is what it does on the way.
+/// Block 0 waits for a flag that the last block raises after `rounds` rounds of a loop; `wait` is its code on the way.
 fn waiting(rounds: u32, wait: &str) -> String {
     module(
         1,

@@ -45,16 +45,16 @@ pub struct Param {
     pub align: Option<u32>,
     /// Elements of an array parameter such as `.b8 x[16]`.
     pub count: Option<u64>,
-    /// What `.ptr` says about the memory that a pointer points to.
+    /// The memory that a pointer points to, from `.ptr`.
     pub pointer: Option<Pointer>,
 }
 
-/// What `.ptr` says about a pointer parameter.
+/// The `.ptr` attributes of a pointer parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pointer {
     /// The space it points into, generic without.
     pub space: Option<Space>,
-    /// Alignment of what it points to.
+    /// Alignment of the memory it points to.
     pub align: Option<u32>,
 }
 
@@ -119,7 +119,7 @@ pub struct Register {
 }
 
 impl Register {
-    /// What it holds.
+    /// The class of its values.
     #[must_use]
     pub const fn class(&self) -> Class {
         self.ty.class()
@@ -137,7 +137,7 @@ pub struct Label {
     pub scope: usize,
 }
 
-/// What a list of targets is for.
+/// The use of a list of targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetKind {
     /// `.branchtargets`.
@@ -194,7 +194,7 @@ pub struct PragmaAt {
 pub struct Scope {
     /// The scope around it; none for the body itself.
     pub parent: Option<usize>,
-    /// The instructions inside, those of inner scopes included.
+    /// The instructions inside, including inner scopes.
     pub instructions: Range<usize>,
     /// `.reg` declarations as written.
     pub registers: Vec<RegisterDeclaration>,
@@ -223,7 +223,7 @@ impl Param {
         }
     }
 
-    /// Alignment in bytes: as declared, else that of one element.
+    /// Alignment in bytes: as declared, else the alignment of one element.
     #[must_use]
     pub const fn alignment(&self) -> u64 {
         match self.align {

@@ -88,7 +88,7 @@ pub enum Operand {
     NotReg(Reg),
     /// `p|q`: two destinations; `None` stands for `_`.
     Pair(Option<Reg>, Option<Reg>),
-    /// `_`: a value nobody reads.
+    /// `_`: a discarded value.
     Sink,
     /// A special register.
     Special(Special),
@@ -108,7 +108,7 @@ pub enum Operand {
     TensorAddress(Address, Vec<Operand>),
     /// A variable, parameter or function, plus a byte offset.
     Symbol {
-        /// What it names.
+        /// The named symbol.
         symbol: Symbol,
         /// Bytes added to its address.
         offset: i64,
@@ -124,13 +124,13 @@ pub enum Operand {
 /// The place a load, store or copy names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// What the offset counts from.
+    /// The base of the offset.
     pub base: AddressBase,
     /// Bytes.
     pub offset: i64,
 }
 
-/// What the offset of an [`Address`] counts from.
+/// The base of an [`Address`] offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AddressBase {
     /// A register.

@@ -101,7 +101,7 @@ impl Variable {
         }
     }
 
-    /// Alignment in bytes: as declared, else that of one element.
+    /// Alignment in bytes: as declared, else the alignment of one element.
     #[must_use]
     pub const fn alignment(&self) -> u64 {
         match self.align {

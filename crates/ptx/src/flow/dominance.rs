@@ -120,7 +120,7 @@ fn reach(successors: &[Vec<usize>], root: usize) -> Vec<bool> {
     reached
 }
 
-/// The nodes that `root` reaches, each after what is first reached from it.
+/// The nodes reachable from `root`, in post-order of a depth-first search.
 fn post_order(successors: &[Vec<usize>], root: usize) -> Vec<usize> {
     let mut order = Vec::new();
     let mut seen = vec![false; successors.len()];

@@ -38,7 +38,7 @@ pub enum Role {
     ToParts(Ty),
     /// This many registers in braces to write.
     ToVector(usize, Ty),
-    /// As many registers to write as `.v2` or `.v4` say, of the type's width or wider.
+    /// Registers to write, in the number of `.v2` or `.v4`, of the type's width or wider.
     Loaded,
     /// A register of the type's width, or a number.
     From(Ty),
@@ -58,7 +58,7 @@ pub enum Role {
     FromVector(usize, Ty),
     /// This many registers in braces to read.
     FromRegisters(usize, Ty),
-    /// As many registers or numbers as `.v2` or `.v4` say, of the type's width or wider.
+    /// Registers or numbers, in the number of `.v2` or `.v4`, of the type's width or wider.
     Stored,
     /// A 32-bit or 64-bit register with an address, or a number.
     Pointer,
@@ -84,7 +84,7 @@ pub enum Role {
     Threads,
     /// The same, but not 0.
     SomeThreads,
-    /// How many bytes `cp.async` reads: a 32-bit register, or a number from 0 to that of the operand before; or a
+    /// The number of bytes `cp.async` reads: a 32-bit register, or a number from 0 to the operand before; or a
     /// predicate under which it reads none.
     CopySource,
     /// A label of the function.

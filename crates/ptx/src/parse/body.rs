@@ -15,7 +15,7 @@ use crate::{
 /// Most braces within each other, the body's own included.
 const MAX_NESTING: usize = 64;
 
-/// What a name in a body stands for.
+/// The meaning of a name in a body.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Local {
     Reg(Reg),

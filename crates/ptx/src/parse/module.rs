@@ -98,7 +98,7 @@ impl<'text> Parser<'text> {
         Ok(())
     }
 
-    /// Notes a definition, of which there is one for each name.
+    /// Records a definition; a name has at most one.
     fn define(&mut self, token: &Token<'_>, name: &Name) -> Result<(), ParseError> {
         if self.defined.insert(name.clone()) {
             return Ok(());

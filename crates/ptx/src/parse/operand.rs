@@ -14,7 +14,7 @@ use crate::{
 /// Lanes of a warp, the value of `WARP_SZ`.
 const WARP_SIZE: i64 = 32;
 
-/// What a word among the operands stands for.
+/// The meaning of a word among the operands.
 enum Meaning {
     Operand(Operand),
     /// Nothing yet: a label or a name of the module.

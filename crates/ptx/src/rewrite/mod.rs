@@ -1,4 +1,4 @@
-//! What the kernel build does to the compiler's text before it ships.
+//! Rewrites of the compiler's text by the kernel build, before it ships.
 
 mod names;
 mod reach;

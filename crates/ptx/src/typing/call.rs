@@ -11,7 +11,7 @@ use crate::ast::{FunctionKind, Instruction, Operand, Param, Shape, Space, Symbol
 /// Device functions that need no definition.
 const SYSTEM: [&str; 4] = ["__assertfail", "free", "malloc", "vprintf"];
 
-/// What is wrong with the operands of a call: `(results), callee, (arguments), prototype`.
+/// Checks the operands of a call: `(results), callee, (arguments), prototype`.
 pub(super) fn check(at: &Operands<'_>) -> Option<Reason> {
     let operands = &at.instruction.operands;
     let list = |place: usize| match operands.get(place) {

@@ -48,13 +48,13 @@ pub(super) fn check(module: &Module, symbols: &Symbols<'_>, release: Release, mi
     }
 }
 
-/// What is wrong with a declaration.
+/// A fault of a declaration.
 enum Fault {
     Of(&'static str),
     Lacking(Reason),
 }
 
-/// What is wrong with a variable because it stands at module scope.
+/// A fault of a variable that is due to its module scope.
 fn module_variable(variable: &Variable) -> Option<Fault> {
     if matches!(variable.space, Space::Local | Space::Param) {
         return Some(Fault::Of("expected .global, .const or .shared at module scope"));
@@ -63,7 +63,7 @@ fn module_variable(variable: &Variable) -> Option<Fault> {
     common.then_some(Fault::Of(".common is for .global variables"))
 }
 
-/// What is wrong with a variable of any scope.
+/// Faults of a variable of any scope.
 fn variable_faults(variable: &Variable, release: Release, symbols: &Symbols<'_>) -> Vec<Fault> {
     let external = variable.linkage == Linkage::Extern;
     let initialised = !variable.initialiser.is_empty();
@@ -85,7 +85,7 @@ fn variable_faults(variable: &Variable, release: Release, symbols: &Symbols<'_>)
     found.chain(values).chain(type_lacks(variable.ty, release)).collect()
 }
 
-/// What is wrong with one initial value.
+/// A fault of one initial value.
 fn value_fault(ty: Type, value: &Initialiser, release: Release, symbols: &Symbols<'_>) -> Option<Fault> {
     let of_bits = meaning(ty) == Meaning::Bits;
     let Initialiser::Address { symbol, offset, generic, mask } = value else {
@@ -117,7 +117,7 @@ fn value_fault(ty: Type, value: &Initialiser, release: Release, symbols: &Symbol
     release.lacks((7, 1), 0, || "a byte of an address".to_owned()).map(Fault::Lacking)
 }
 
-/// What a type needs of the module.
+/// A feature that a type needs and the module lacks.
 fn type_lacks(ty: Type, release: Release) -> Option<Fault> {
     let (version, target) = match ty {
         Type::B128 => ((8, 3), 70),
@@ -203,7 +203,7 @@ fn directive_lacks(directive: &Directive, release: Release) -> Option<Fault> {
     release.lacks(version, target, || format!("`.{what}`")).map(Fault::Lacking)
 }
 
-/// What is wrong with the size of a kernel's parameters.
+/// A fault of the size of a kernel's parameters.
 fn size_fault(function: &Function, release: Release) -> Option<Fault> {
     let size = function.param_layout().last().map_or(0, |last| last.offset + last.size);
     if size > PARAMETERS.0 {
@@ -217,7 +217,7 @@ fn size_fault(function: &Function, release: Release) -> Option<Fault> {
     }
 }
 
-/// What is wrong with the registers, target lists and prototypes of a body.
+/// Faults of the registers, target lists and prototypes of a body.
 fn body_faults(body: &Body, release: Release) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut registers = body.scopes.iter().flat_map(|scope| &scope.registers);

@@ -99,7 +99,7 @@ pub(super) fn lacks(opcode: &Opcode, release: Release) -> Option<Reason> {
     })
 }
 
-/// What a special register needs and the module does not have.
+/// A feature that a special register needs and the module lacks.
 pub(super) fn special_lacks(special: Special, release: Release) -> Option<Reason> {
     let (version, target) = match special {
         Special::AggrSmemSize => ((8, 1), 90),

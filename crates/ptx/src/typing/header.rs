@@ -86,7 +86,7 @@ pub(super) fn check(module: &Module) -> Vec<Mistake> {
     if debug && !module.has_sections { mistake(Reason::Debug) } else { Vec::new() }
 }
 
-/// What the module is written for; a target that cannot be read has already been reported, and allows everything.
+/// The module's version and target. An unreadable target has already been reported; it allows everything.
 pub(super) fn release(module: &Module) -> Release {
     let target = module.target.first().and_then(|target| architecture(target));
     let target = target.and_then(|name| name.trim_end_matches(['a', 'f']).parse().ok());

@@ -1,4 +1,4 @@
-//! What an opcode says about its operands.
+//! The operand rules of an opcode.
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -20,7 +20,7 @@ pub(super) struct Known {
     pub(super) lanes: usize,
     /// The first state space it names; generic without.
     pub(super) space: Option<Space>,
-    /// What the module's version or target lacks for it.
+    /// The feature that the module's version or target lacks for it.
     pub(super) lacks: Option<Reason>,
 }
 
@@ -67,7 +67,7 @@ impl<'module> Opcodes<'module> {
         Self { release, known: HashMap::new() }
     }
 
-    /// What is known about `opcode`, if the table has it.
+    /// The entry of `opcode`, if the table has it.
     pub(super) fn get(&mut self, opcode: &'module Opcode) -> Option<Rc<Known>> {
         let known = self.known.entry(opcode.text());
         known.or_insert_with(|| Known::new(opcode, self.release).map(Rc::new)).clone()

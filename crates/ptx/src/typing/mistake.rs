@@ -1,4 +1,4 @@
-//! What the assembler would refuse in a text that parses.
+//! Mistakes in texts that parse: the errors that the assembler would report.
 
 use thiserror::Error;
 
@@ -8,7 +8,7 @@ use thiserror::Error;
 pub struct Mistake {
     /// Line of the PTX text, from 1.
     pub line: u32,
-    /// What is wrong there.
+    /// The reason.
     pub reason: Reason,
 }
 
@@ -75,9 +75,9 @@ pub enum Reason {
     /// A declaration that contradicts itself or an earlier one.
     #[error("`{name}`: {fault}")]
     Declaration {
-        /// What is declared.
+        /// The declared name.
         name: String,
-        /// What is wrong with it.
+        /// The fault.
         fault: &'static str,
     },
 }

@@ -1,7 +1,7 @@
 //! Types: whether every declaration and operand is one that NVIDIA's assembler accepts.
 //!
-//! The rules are those of `ptxas` 13.5, learned by asking it: `tests/data/typing.txt` holds some thousand lines of PTX
-//! with its verdicts, and says where this pass is stricter on purpose. Targets before `sm_30` and PTX before 6.0 are
+//! The rules match `ptxas` 13.5 and were found by running it: `tests/data/typing.txt` holds some thousand lines of PTX
+//! with its verdicts, and notes where this pass is stricter on purpose. Targets before `sm_30` and PTX before 6.0 are
 //! refused as such. Opcodes outside the table ([`crate::opcodes`]) are skipped here; a lint and the executor refuse
 //! them.
 
@@ -32,7 +32,7 @@ use self::{
 };
 use crate::ast::{Body, Function, Instruction, Module, Type};
 
-/// Every mistake of `module`: those of its head, then those of declarations, then those of each body in text order.
+/// Every mistake of `module`: in its head, then in declarations, then in each body in text order.
 #[must_use]
 pub fn check(module: &Module) -> Vec<Mistake> {
     let mut mistakes = header::check(module);

@@ -55,7 +55,7 @@ pub(super) fn check(module: &Module, mistakes: &mut Vec<Mistake>) {
     }
 }
 
-/// What is wrong with a variable that was declared `earlier`; the parser refuses two definitions.
+/// The conflict of a variable with its `earlier` declaration; the parser refuses two definitions.
 fn redeclared(earlier: &Variable, later: &Variable) -> Option<&'static str> {
     if earlier.ty != later.ty {
         return Some("is declared with another type before");
@@ -64,7 +64,7 @@ fn redeclared(earlier: &Variable, later: &Variable) -> Option<&'static str> {
     hidden.then_some("is declared as external, and defined for this module only")
 }
 
-/// What is wrong with a function that was declared `earlier`.
+/// The conflict of a function with its `earlier` declaration.
 fn redefined(earlier: &Function, later: &Function) -> Option<&'static str> {
     let noreturn = |function: &Function| function.directives.contains(&Directive::NoReturn);
     let kept = earlier.linkage == Linkage::Extern;

@@ -40,7 +40,7 @@ pub(super) struct Operands<'at> {
 }
 
 impl Operands<'_> {
-    /// What is wrong with the operand at `place`, if it does not play `role`.
+    /// The mistake in the operand at `place`, if it does not play `role`.
     pub(super) fn check(&self, place: usize, role: Role) -> Option<Reason> {
         let operand = &self.instruction.operands[place];
         if !self.plays(place, operand, role) {
@@ -55,7 +55,7 @@ impl Operands<'_> {
         }
     }
 
-    /// The operand at `place` is not what is expected.
+    /// The operand at `place` does not match `expected`.
     pub(super) fn refuse(&self, place: usize, expected: String) -> Reason {
         Reason::Operand { number: place + 1, expected, got: self.text(&self.instruction.operands[place]) }
     }

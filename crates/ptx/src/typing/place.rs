@@ -39,8 +39,8 @@ impl Operands<'_> {
         }
     }
 
-    /// Whether a variable of a call may be stored to or loaded from. Neither hangs on a predicate, and what is loaded is
-    /// the result of a call before.
+    /// Whether a variable of a call may be stored to or loaded from. Neither hangs on a predicate, and a loaded
+    /// variable is the result of a call before.
     fn is_passed(&self, symbol: &Symbol, role: Role) -> bool {
         let loaded = role != Role::Write;
         let result = matches!(symbol, Symbol::Local(index) if self.results.contains(index));
@@ -52,7 +52,7 @@ impl Operands<'_> {
         let ty = self.type_of(reg);
         let wide = match space {
             None | Some(Space::Global) => ty.bytes() == ADDRESS,
-            // What a call takes and gives has a name.
+            // Arguments and results of a call have a name.
             Some(Space::Param) if role != Role::Read => false,
             Some(_) => ty.bytes() <= ADDRESS,
         };

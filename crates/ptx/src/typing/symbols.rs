@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::ast::{Body, Function, Linkage, Module, Space, Symbol};
 
-/// What a symbol names.
+/// The object that a symbol names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Named<'module> {
     /// A variable outside `.param` space.
@@ -54,7 +54,7 @@ impl<'module> Symbols<'module> {
         })
     }
 
-    /// What a name of module scope stands for.
+    /// The object of a name of module scope.
     pub(super) fn of_module(&self, name: &str) -> Option<Named<'module>> {
         self.names.get(name).copied()
     }

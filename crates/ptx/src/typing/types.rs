@@ -2,7 +2,7 @@
 
 use crate::ast::{Operand, Special, Type};
 
-/// What the bits of a type mean.
+/// The interpretation of a type's bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// Nothing by themselves.

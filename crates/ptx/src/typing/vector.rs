@@ -7,7 +7,7 @@ use super::{
 use crate::ast::{Operand, Type};
 
 impl Operands<'_> {
-    /// As many elements as the opcode's `.v2` or `.v4` says; a single one may do without braces.
+    /// One element per lane of the opcode's `.v2` or `.v4`; a single one may do without braces.
     pub(super) fn is_data(&self, operand: &Operand, written: bool, fits: impl Fn(&Operand) -> bool) -> bool {
         match operand {
             Operand::Vector(_) => self.is_vector(operand, self.known.lanes, written, fits),
@@ -51,7 +51,7 @@ impl Operands<'_> {
         parts.iter().all(fits) && parts.iter().any(|part| *part != Operand::Sink) && self.agree(parts)
     }
 
-    /// Whether registers have one width, and integers do not stand beside floats.
+    /// Whether registers have one width, and integers do not mix with floats.
     fn agree(&self, elements: &[Operand]) -> bool {
         let registers = || {
             elements.iter().filter_map(|element| match element {

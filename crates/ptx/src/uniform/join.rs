@@ -7,12 +7,12 @@ use crate::{
     flow::{Dominance, Graph},
 };
 
-/// What a path from the branch has left in a register.
+/// The content of a register at the end of a path from the branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
-    /// What it held before the branch, other than a known copy.
+    /// Its value before the branch, other than a known copy.
     Old,
-    /// What the definition at this index gave it.
+    /// The value of the definition at this index.
     Definition(usize),
     /// The value of another register that no path changes, or a constant; numbered.
     Copy(usize),
@@ -31,7 +31,7 @@ struct Region<'body> {
     blocks: BTreeSet<usize>,
     /// Registers that some path defines.
     defined: BTreeSet<Reg>,
-    /// Those of them with several definitions, ascending.
+    /// The subset of `defined` with several definitions, ascending.
     tracked: Vec<Reg>,
     /// The copied operands by number.
     copies: Vec<Operand>,
@@ -39,8 +39,8 @@ struct Region<'body> {
 
 /// The registers that may differ, where paths from the end of the block `branch` meet, by the path alone.
 ///
-/// Only registers with `several` definitions count: one with a single definition tells no more than what it is computed
-/// from. Two paths that copy the same unchanged register or constant agree.
+/// Only registers with `several` definitions count: one with a single definition varies no more than its operands.
+/// Two paths that copy the same unchanged register or constant agree.
 pub(super) fn varied(
     body: &Body,
     graph: &Graph,
@@ -85,7 +85,7 @@ impl Region<'_> {
         self.tracked.iter().enumerate().filter(|(slot, _)| different(*slot)).map(|(_, reg)| *reg).collect()
     }
 
-    /// Joins what a path holds after `block` into the entries of its successors; those that change are `pending`.
+    /// Joins the state of a path after `block` into the entries of its successors; changed entries are `pending`.
     fn enter_successors(
         &self,
         block: usize,
@@ -107,7 +107,7 @@ impl Region<'_> {
         }
     }
 
-    /// What the registers hold when the branch is taken, as far as its own block tells.
+    /// The contents of the registers when the branch is taken, as far as its own block determines them.
     fn at_branch(&mut self) -> Vec<Held> {
         let mut held = vec![Held::Old; self.tracked.len()];
         self.run(self.branch, &mut held);

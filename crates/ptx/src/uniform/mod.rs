@@ -75,7 +75,7 @@ pub struct Uniformity {
 pub struct Divergence {
     /// Index of the instruction.
     pub instruction: usize,
-    /// What it joins.
+    /// The joining collective.
     pub collective: Collective,
     /// Which threads may reach it separately.
     pub spread: Spread,
@@ -215,7 +215,7 @@ impl Uniformity {
         }
     }
 
-    /// The spread of what a collective of a whole warp yields.
+    /// The spread of the result of a collective of a whole warp.
     fn joined(&self, instruction: &Instruction) -> Spread {
         if instruction.opcode.base() != "shfl" {
             return Spread::Warps;
@@ -246,7 +246,7 @@ fn is_kernel_param(function: &Function, instruction: &Instruction) -> bool {
     param && function.kind == FunctionKind::Entry && instruction.opcode.has("param")
 }
 
-/// What the fixed point follows, none of which changes.
+/// The constant inputs of the fixed point.
 struct Flow<'body> {
     function: &'body Function,
     threads: Threads,
@@ -256,7 +256,7 @@ struct Flow<'body> {
     controllers: Vec<Vec<usize>>,
     /// Whether each register has several definitions.
     several: Vec<bool>,
-    /// For each block, once asked for, the registers that tell the way from its branch.
+    /// For each block, the registers that reveal the path from its branch; computed on first use.
     varied: Vec<OnceCell<Vec<Reg>>>,
 }
 

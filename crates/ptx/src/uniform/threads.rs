@@ -1,4 +1,4 @@
-//! What the shape of a block says about the index of a thread.
+//! Facts about the index of a thread that follow from the shape of a block.
 
 use super::Spread;
 use crate::ast::{Axis, Body, Directive, Function, Instruction, Operand, Special};
@@ -16,7 +16,7 @@ pub(super) struct Threads {
 }
 
 impl Threads {
-    /// `several` says which registers have several definitions.
+    /// `several` states which registers have several definitions.
     pub(super) fn new(function: &Function, body: &Body, several: &[bool]) -> Self {
         let block = function.directives.iter().find_map(|directive| match directive {
             Directive::MaxThreads(extent) | Directive::RequiredThreads(extent) => Some(*extent),

@@ -1,7 +1,7 @@
 //! The lines of `data/typing.txt`, for the test that holds this crate to their verdicts and for the build task that asks
 //! the assembler again.
 
-/// What the assembler says of a line.
+/// The assembler's verdict on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It assembles.

@@ -130,7 +130,7 @@ fn huge_counts_cost_nothing() {
 #[test]
 fn hostile_register_ranges_do_not_slow_the_parser() {
     let mut code = String::new();
-    // So many that a parser that looks through all ranges for each register takes minutes.
+    // Enough that a parser that looks through all ranges for each register takes minutes.
     for index in 0..100_000 {
         code.push_str(&format!(".reg .b32 %q{index}_<2>;\n"));
     }

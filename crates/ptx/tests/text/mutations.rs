@@ -21,7 +21,7 @@ fn compiled_kernels_have_these() {
     expect("m31_axpy", &[Fault::Guard]);
     expect("guarded_barrier", &[Fault::Guard, Fault::Barrier, Fault::Guard]);
     expect("staged_copy", &[Fault::Guard, Fault::Commit, Fault::Wait]);
-    // Neither the test of a lane against a constant nor that of the loop counter is a bounds guard.
+    // Neither the test of a lane against a constant nor the test of the loop counter is a bounds guard.
     expect("block_sum", &[Fault::Guard, Fault::Fence, Fault::Barrier]);
     expect("strided_sum", &[Fault::Guard]);
     expect("depot", &[]);

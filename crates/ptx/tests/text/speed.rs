@@ -12,7 +12,7 @@ fn a_megabyte_parses_in_passing() {
     let sample = include_str!("../data/compiled.ptx");
     let (header, functions) = sample.split_at(sample.find(".visible").unwrap());
     let mut text = header.to_owned();
-    // Each copy has names of its own.
+    // Each copy has unique names.
     for copy in 0..=(1 << 20) / functions.len() {
         text.push_str(&functions.replace(".entry ", &format!(".entry copy{copy}_")));
     }

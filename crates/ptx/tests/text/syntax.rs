@@ -17,7 +17,7 @@ fn instruction<'m>(module: &'m ptx::ast::Module, opcode: &str) -> &'m Instructio
     body.instructions.iter().find(|instruction| instruction.opcode.text() == opcode).unwrap()
 }
 
-/// Words and punctuation of a text, without comments, debug sections and what `.loc` says after its numbers.
+/// Words and punctuation of a text, without comments, debug sections and the attributes after the numbers of `.loc`.
 fn tokens(text: &str) -> Vec<String> {
     let mut tokens = Vec::new();
     for line in text.split(".section").next().unwrap().lines() {

@@ -10,7 +10,7 @@ use super::{
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Family {
     pub(super) name: &'static str,
-    /// What the programs hold, for the head of the file.
+    /// Description of the programs, for the head of the file.
     pub(super) about: &'static str,
     /// How many programs there are.
     pub(super) count: usize,

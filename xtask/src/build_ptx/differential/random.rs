@@ -22,7 +22,7 @@ impl Random {
         (self.word() % bound as u64) as usize
     }
 
-    /// One of `items`, of which there are some.
+    /// A random element of `items`, which is not empty.
     pub(super) fn of<T: Clone>(&mut self, items: &[T]) -> T {
         items[self.below(items.len())].clone()
     }

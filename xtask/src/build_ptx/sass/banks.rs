@@ -1,6 +1,6 @@
 //! Clocks that multiplications wait for register reads.
 //!
-//! The model: registers lie in two banks, by parity, each of which reads one register of a warp per clock. An operand marked
+//! The model: registers lie in two banks, by parity; each reads one register of a warp per clock. An operand marked
 //! `.reuse` is kept for the next instruction of its pipe that reads it at the same place (Huerta et al., "Analyzing modern NVIDIA
 //! GPU cores", 2025).
 

@@ -18,7 +18,7 @@ use self::{
 use super::{host, reference, row};
 use crate::{build_ptx, clock, forwarders, suite as rules, tally::Tally};
 
-/// What the command is called in the record of times.
+/// The name of the command in the record of times.
 pub(crate) const TASK: &str = "test --changed";
 
 /// A tier that runs if a file below one of these paths changed.
@@ -59,7 +59,7 @@ const ONLY_BY_OTHERS: [&str; 5] = [
     "mutants, sanitizers, Miri, soaks: `cargo xtask nightly`",
 ];
 
-/// Runs what the changes since `revision` reach, and prints what it left out.
+/// Runs the tests that the changes since `revision` affect, and prints the ones left out.
 pub(crate) fn run(sh: &Shell, revision: Option<&str>) -> Result<Tally> {
     let diff = Diff::read(sh, revision)?;
     let packages = Packages::read(&sh.current_dir())?;

@@ -1,4 +1,4 @@
-//! Packages of the workspace, and what a change reaches among them.
+//! Packages of the workspace, and the ones that a change affects.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

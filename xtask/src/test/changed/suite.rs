@@ -20,7 +20,7 @@ const EVERY_JOB: [&str; 4] = ["core-types", "backend-api", "runtime", "conforman
 const BACKENDS: [(&str, &[&str]); 2] =
     [("cpu", &["cpu-backend"]), ("sim", &["cuda-backend", "cuda-loader", "cuda-sim", "ptx"])];
 
-/// What is shipped to devices: a change below it runs the jobs of `sim`.
+/// The code shipped to devices: a change below it runs the jobs of `sim`.
 const SHIPPED: &str = "kernels-ptx/ptx/";
 
 /// Domain crates with the op groups whose specifications call them: if one is affected, its groups run on both backends. A test
@@ -85,7 +85,7 @@ impl Selection {
         backends.flat_map(|backend| self.groups.iter().map(move |group| (backend, *group)))
     }
 
-    /// Lines for what is not selected, with the reason.
+    /// Lines for jobs that are not selected, with the reason.
     pub(super) fn left_out(&self) -> Vec<String> {
         let backends = BACKENDS.iter().filter(|(backend, _)| !self.backends.contains(backend));
         let line = |(backend, names): &(&str, &[&str])| {
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_backend_runs_its_jobs_and_the_boundary_runs_all() {
-        // `conformance` depends on every backend: only a change of its own files selects all jobs.
+        // `conformance` depends on every backend: only a change of its files selects all jobs.
         let cpu = selection(&["cpu-backend"], &["cpu-backend", "runtime", "conformance"], &[]);
         assert_eq!(cpu.backends, BTreeSet::from(["cpu"]));
         assert_eq!(cpu.left_out().len(), 1);

@@ -16,7 +16,7 @@ op! {
     /// to the columns of a table, in their order, and each of the others adds one to the counter whose number it is. A
     /// column that no step writes stays as it was, and a number that no counter has is not counted.
     ///
-    /// Positions are those of the rows of the trace: `log_size` is `log_rows`. There are no challenges yet.
+    /// Positions are the rows of the trace: `log_size` is `log_rows`. There are no challenges yet.
     pub struct AirColumns<'a, Q> as "air_columns" {
         /// Sizes.
         params: plain &'a AirParams,

@@ -15,7 +15,7 @@ op! {
     /// Runs a program on every row of a trace and writes its outputs as values of the secure field: for each column of
     /// look-ups, the numerator of its fraction and then the denominator. An output that no step writes stays as it was.
     ///
-    /// Positions are those of the rows of the trace: `log_size` is `log_rows`.
+    /// Positions are the rows of the trace: `log_size` is `log_rows`.
     pub struct AirFractions<'a, Q> as "air_fractions" {
         /// Sizes.
         params: plain &'a AirParams,

@@ -7,7 +7,7 @@ use core_types::{
 
 use crate::{BackendError, ops::columns::check_log};
 
-/// What a program is checked against.
+/// A program, and the limits that its steps are checked against.
 pub(super) struct Program<'a> {
     pub(super) op: &'static str,
     pub(super) params: &'a AirParams,
@@ -21,7 +21,7 @@ pub(super) struct Program<'a> {
 }
 
 impl Program<'_> {
-    /// Refuses a program with a step that names what is not there.
+    /// Rejects a program with a step that refers to a missing opcode or operand.
     pub(super) fn check(&self) -> Result<(), BackendError> {
         let refused = |why| Err(BackendError::Unsupported { op: self.op, why });
         let AirParams { log_rows, log_size, registers, outputs } = *self.params;

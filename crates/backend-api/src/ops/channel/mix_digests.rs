@@ -8,13 +8,13 @@ use crate::{
 };
 
 op! {
-    /// Says digests, such as the root of a tree; none at all is something that is said, too.
+    /// Absorbs digests, such as the root of a tree; absorbing none changes the transcript, too.
     pub struct ChannelMixDigests<'a, Q> as "channel_mix_digests" {
-        /// What is said.
+        /// The digests to absorb.
         said: read Digest,
         /// The transcript: one element.
         channel: write ChannelState,
-        /// Challenges that are drawn afterwards, any number: they are those of one draw of so many.
+        /// Challenges drawn afterwards, any number; the same as one draw of `drawn.len()` challenges.
         drawn: write QM31,
     }
 }

@@ -8,13 +8,13 @@ use crate::{
 };
 
 op! {
-    /// Says elements of the secure field, four words each.
+    /// Absorbs elements of the secure field, four words each.
     pub struct ChannelMixFelts<'a, Q> as "channel_mix_felts" {
-        /// What is said.
+        /// The elements to absorb.
         said: read QM31,
         /// The transcript: one element.
         channel: write ChannelState,
-        /// Challenges that are drawn afterwards, any number: they are those of one draw of so many.
+        /// Challenges drawn afterwards, any number; the same as one draw of `drawn.len()` challenges.
         drawn: write QM31,
     }
 }

@@ -8,13 +8,13 @@ use crate::{
 };
 
 op! {
-    /// Says words; a number of 64 bits is its lower word and its upper one.
+    /// Absorbs words; a 64-bit number is its lower word, then its upper word.
     pub struct ChannelMixWords<'a, Q> as "channel_mix_words" {
-        /// What is said.
+        /// The words to absorb.
         said: read u32,
         /// The transcript: one element.
         channel: write ChannelState,
-        /// Challenges that are drawn afterwards, any number: they are those of one draw of so many.
+        /// Challenges drawn afterwards, any number; the same as one draw of `drawn.len()` challenges.
         drawn: write QM31,
     }
 }

@@ -1,8 +1,8 @@
-//! The transcript of a proof, on the device: what was said, and the challenges drawn from it.
+//! The transcript of a proof, on the device: absorbs messages and draws challenges.
 //!
-//! It is stwo 2.3's Blake2s channel. Saying words makes the digest that of the old digest and the words, and starts the count of
-//! draws again. A draw is the digest of digest, count and a zero byte: eight words. Challenges take four words each, of which
-//! all eight have to be below `2 P`, or the draw is repeated.
+//! It is stwo 2.3's Blake2s channel. Absorbing words replaces the digest by the hash of the old digest and the words,
+//! and resets the draw counter. A draw is the hash of the digest, the counter and a zero byte: eight words. A
+//! challenge takes four words. The draw is repeated unless all eight words are below `2 P`.
 
 mod draw;
 mod grind;

@@ -8,7 +8,8 @@ use crate::{
 };
 
 op! {
-    /// Draws positions: the lowest bits of the words of as many draws as it takes, in their order, equal ones too.
+    /// Draws query positions: the low bits of each drawn word, in order, duplicates included. Draws until there are
+    /// enough.
     pub struct ChannelQueries<'a, Q> as "channel_queries" {
         /// How many, of how many.
         params: plain &'a ChannelQueriesParams,

@@ -14,7 +14,7 @@ use crate::{
 op! {
     /// Turns values on the first `2^log_size` stored positions of a canonic domain into coefficients, in place, for every column.
     ///
-    /// These points are a circle domain of their own, with its layers of factors the first entries of those of the whole one. The
+    /// These points form a circle domain; each of its twiddle layers is a prefix of the whole domain's layer. The
     /// polynomial of `2^log_size` coefficients with these values is the same on the whole domain.
     pub struct CircleInterpolatePart<'a, Q> as "circle_interpolate_part" {
         /// Sizes and number of the columns.

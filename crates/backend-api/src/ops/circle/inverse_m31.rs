@@ -11,9 +11,9 @@ op! {
     ///
     /// If any element is zero, the inverses mean nothing. The op waits for nothing, so it can be recorded.
     pub struct BatchInverseM31<'a, Q> as "batch_inverse_m31" {
-        /// What to invert.
+        /// The elements to invert.
         elements: read M31,
-        /// As many inverses.
+        /// The inverses; same length as `elements`.
         inverses: write M31,
         /// One word that is `u64::MAX` before: lowered to the index of the first zero.
         first_zero: write u64,

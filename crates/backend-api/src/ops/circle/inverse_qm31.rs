@@ -11,9 +11,9 @@ op! {
     ///
     /// If any element is zero, the inverses mean nothing. The op waits for nothing, so it can be recorded.
     pub struct BatchInverseQm31<'a, Q> as "batch_inverse_qm31" {
-        /// What to invert.
+        /// The elements to invert.
         elements: read QM31,
-        /// As many inverses.
+        /// The inverses; same length as `elements`.
         inverses: write QM31,
         /// One word that is `u64::MAX` before: lowered to the index of the first zero.
         first_zero: write u64,

@@ -8,18 +8,18 @@ use crate::{
 };
 
 op! {
-    /// `y = p + c`, element by element, where c is `history a + model b`, held within `limit |p|` of zero. NaN stays. No operation is
-    /// fused, so that the bits are those of any backend.
+    /// `y = p + c`, element by element, where c is `history a + model b`, clamped to within `limit |p|` of zero. NaN
+    /// stays. No operation is fused, so results are the same to the bit on every backend.
     pub struct ApplyCorrection<'a, Q> as "apply_correction" {
         /// The factors.
         params: plain &'a CorrectionParams,
         /// The predictions, p.
         predictions: read f32,
-        /// As many.
+        /// History estimates; same length as `predictions`.
         a: read f32,
-        /// As many.
+        /// Model estimates; same length as `predictions`.
         b: read f32,
-        /// As many.
+        /// The results; same length as `predictions`.
         y: write f32,
     }
 }

@@ -12,9 +12,9 @@ op! {
     pub struct ApplyCorrectionInPlace<'a, Q> as "apply_correction_in_place" {
         /// The factors.
         params: plain &'a CorrectionParams,
-        /// As many as predictions.
+        /// History estimates; same length as `predictions`.
         a: read f32,
-        /// As many.
+        /// Model estimates; same length as `predictions`.
         b: read f32,
         /// The predictions, which are corrected.
         predictions: write f32,

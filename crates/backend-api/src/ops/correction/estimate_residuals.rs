@@ -1,4 +1,4 @@
-//! What is expected to be missing from predictions.
+//! Estimates of the residuals of predictions.
 
 use core_types::params::correction::{EstimateParams, MOST_SIMILAR};
 
@@ -8,14 +8,16 @@ use crate::{
 };
 
 op! {
-    /// Two estimates of the residual of each query. `history` is the mean of the residuals of similar states, each of which weighs
-    /// `decay^(d / 100)` in f32 times its confidence, d steps before the query's (0 after it); weights that do not add up to more than 0 are
-    /// taken as they are. `model` is the scalar product of the coefficients and the first features, and the bias. Both are 0 for a
-    /// query with no similar state.
+    /// Two estimates of the residual of each query.
+    ///
+    /// `history` is the weighted mean of the residuals of similar states. A state that is d steps before the query
+    /// has weight `decay^(d / 100)` in f32 times its confidence (d is 0 if it is after the query); weights that do
+    /// not add up to more than 0 are taken as they are. `model` is the scalar product of the coefficients and the
+    /// first features, plus the bias. Both are 0 for a query with no similar state.
     pub struct EstimateResiduals<'a, Q> as "estimate_residuals" {
         /// Sizes and the decay, which is above 0 and at most 1.
         params: plain &'a EstimateParams,
-        /// What is known of the states of the ring, `[capacity, 3]`: residual, step and confidence.
+        /// Outcomes of the states of the ring, `[capacity, 3]`: residual, step and confidence.
         known: read f32,
         /// Places of similar states, `[queries, count]`; those that the ring does not have count for nothing.
         places: read u32,

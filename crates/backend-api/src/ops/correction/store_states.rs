@@ -14,14 +14,14 @@ op! {
         params: plain &'a StoreParams,
         /// The features of the new states, `[count, width]`.
         features: read f32,
-        /// What is known of each, `[count, 3]`: the residual (what came less what was predicted), the step, and the confidence of the
-        /// prediction.
+        /// Outcome of each state, `[count, 3]`: the residual (observed less predicted), the step, and the confidence
+        /// of the prediction.
         outcomes: read f32,
         /// The features of the states in the ring, `[capacity, width]`.
         states: write f32,
         /// Their lengths, `[capacity]`.
         norms: write f32,
-        /// What is known of them, `[capacity, 3]`.
+        /// The outcomes of the states in the ring, `[capacity, 3]`.
         known: write f32,
         /// How many states have ever been put in: one number.
         stored: write u64,

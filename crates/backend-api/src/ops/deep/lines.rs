@@ -11,8 +11,10 @@ use crate::{
 };
 
 op! {
-    /// Writes what the quotients need of each claim, times its power of the challenge: `factor` for each term, and for each batch
-    /// the sums of `slope` and of `constant`.
+    /// Computes the coefficients of the quotients.
+    ///
+    /// Each claim is multiplied by its power of the challenge: one `factor` per term, and per batch the sums of
+    /// `slope` and of `constant`.
     pub struct DeepLines<'a, Q> as "deep_lines" {
         /// All terms.
         terms: plain &'a [DeepTerm],

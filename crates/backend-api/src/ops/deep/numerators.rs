@@ -22,11 +22,11 @@ op! {
     pub struct DeepNumerators<'a, Q> as "deep_numerators" {
         /// Number of positions.
         params: plain &'a DeepNumeratorsParams,
-        /// All columns of the proof; those of the terms have at least as many values as there are positions.
+        /// All columns of the proof; a column of a term has at least one value per position.
         columns: plain &'a [ColumnAt],
         /// All terms.
         terms: plain &'a [DeepTerm],
-        /// The batches of this height, any number; `log_size` is that of the parameters.
+        /// The batches of this height, any number; `log_size` equals the parameter.
         batches: plain &'a [DeepBatch],
         /// The buffer that the columns are in.
         values: read M31,

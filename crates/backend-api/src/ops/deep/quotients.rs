@@ -29,7 +29,7 @@ op! {
         points: read QM31,
         /// `[batches][2]`: slope and constant.
         lines: read QM31,
-        /// Four planes of each batch, of `2^log_size` words of its own, one batch after the other.
+        /// Four planes of `2^log_size` words for each batch, with the batch's `log_size`, one batch after the other.
         numerators: read M31,
         /// Four planes of `2^log_size` words.
         quotients: write M31,

@@ -15,7 +15,7 @@ op! {
     pub struct CholInverse<'a, Q> as "chol_inverse" {
         /// Rows and columns of G.
         side: plain usize,
-        /// G, a small matrix of which the upper triangle is read.
+        /// G, a small matrix; only its upper triangle is read.
         gram: read f64,
         /// If given, C is multiplied by `2^-e` for the exponent e of a pattern of one word, as in
         /// [`SignSketch`](super::SignSketch).

@@ -14,7 +14,7 @@ op! {
     /// A column becomes the unit vector of the row with the least part in the columns before it, the first of such
     /// rows, without its projection on those. Without any column before, they are the first unit vectors.
     pub struct CompleteColumns<'a, Q> as "complete_columns" {
-        /// The shape of X; it has as many rows as columns, or more.
+        /// The shape of X, with at most one column per row.
         params: plain &'a MatrixParams,
         /// One word.
         rank: read u32,

@@ -18,7 +18,7 @@ op! {
     pub struct JacobiEigen<'a, Q> as "jacobi_eigen" {
         /// How many of how many.
         params: plain &'a JacobiParams,
-        /// G, a small matrix of which the upper triangle is read.
+        /// G, a small matrix; only its upper triangle is read.
         gram: read f64,
         /// If given, `vectors` and `sigma` are multiplied by `2^e` for the exponent e of a pattern of one word, as in
         /// [`SignSketch`](super::SignSketch).

@@ -31,7 +31,7 @@ op! {
 }
 
 impl<Q: Queue> CmpEvalAll<'_, Q> {
-    /// The sizes that the parameters state; refuses what is not a valid op.
+    /// Checks parameters and views, and returns the sizes that the parameters state.
     ///
     /// # Errors
     /// See [`FssOps`](super::FssOps).

@@ -12,7 +12,7 @@ op! {
     /// Makes the common sections of CMP keys for the secrets `alphas`, read modulo 2^bits.
     ///
     /// Trees ignore the two low bits of a root; a truth table takes its randomness from all bits of the root of party 0.
-    /// Sections of the keys `count .. P` are those of α = 0.
+    /// Padding keys `count .. P` have the sections of α = 0.
     pub struct CmpGen<'a, Q> as "cmp_gen" {
         /// Width and number of keys.
         params: plain &'a CmpGenParams,
@@ -23,13 +23,13 @@ op! {
         /// `u128[cmp_levels(bits)][P]`.
         corrections: write u128,
         /// `u128[2][P]` for every width: the corrections of the two leaf blocks, common to both parties, or, for at most 7
-        /// bits, the truth tables of party 0 and then those of party 1, each of which is a secret of that party.
+        /// bits, the truth tables of party 0 and then of party 1. Each table is secret to its party.
         leaves: write u128,
     }
 }
 
 impl<Q: Queue> CmpGen<'_, Q> {
-    /// The sizes that the parameters state; refuses what is not a valid op.
+    /// Checks parameters and views, and returns the sizes that the parameters state.
     ///
     /// # Errors
     /// See [`FssOps`](super::FssOps).

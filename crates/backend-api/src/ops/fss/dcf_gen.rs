@@ -11,7 +11,7 @@ use crate::{
 op! {
     /// Makes the common sections of DCF keys for the secrets `alphas`, read modulo 2^bits, and `betas`.
     ///
-    /// The two low bits of a root are ignored. Sections of the keys `count .. P` are those of α = 0, β = 0.
+    /// The two low bits of a root are ignored. Padding keys `count .. P` have the sections of α = 0, β = 0.
     pub struct DcfGen<'a, Q> as "dcf_gen" {
         /// Widths and number of keys and payload words.
         params: plain &'a DcfGenParams,
@@ -31,7 +31,7 @@ op! {
 }
 
 impl<Q: Queue> DcfGen<'_, Q> {
-    /// The sizes that the parameters state; refuses what is not a valid op.
+    /// Checks parameters and views, and returns the sizes that the parameters state.
     ///
     /// # Errors
     /// See [`FssOps`](super::FssOps).

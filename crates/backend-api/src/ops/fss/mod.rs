@@ -20,8 +20,8 @@
 //! masked input less offset `j`, modulo 2^bits. Bits come out as `u32[m][P / 32]`, key `e` at bit `e % 32` of
 //! word `e / 32` of its row, zero for `e >= count`.
 //!
-//! Backends agree on each party's share bit for bit, not only on the reconstructed value. The scalar formulas are those
-//! of [`core_types::cmp`] and [`core_types::dcf`]. No address and no branch depends on a secret, except for lookups in
+//! Backends agree on each party's share bit for bit, not only on the reconstructed value. [`core_types::cmp`] and
+//! [`core_types::dcf`] hold the scalar formulas. No address and no branch depends on a secret, except for lookups in
 //! an AES table: a GPU makes them in shared memory, free of bank conflicts.
 
 mod cmp_eval_all;

@@ -14,7 +14,7 @@ op! {
         f: plain Activation,
         /// Its arguments.
         x: read T,
-        /// As many results.
+        /// The results; same length as `x`.
         y: write T,
     }
 }

@@ -10,11 +10,11 @@ op! {
     pub struct Axpby<'a, Q, T: Real> as "axpby" {
         /// Factor of x.
         alpha: plain f32,
-        /// What is added.
+        /// The addend.
         x: read T,
         /// Factor of y.
         beta: plain f32,
-        /// As many elements.
+        /// The result; same length as `x`.
         y: write T,
     }
 }

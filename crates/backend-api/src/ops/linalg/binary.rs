@@ -14,7 +14,7 @@ op! {
     pub struct Binary<'a, Q, T: Real> as "binary" {
         /// Function, shape and strides.
         params: plain &'a BinaryParams,
-        /// At least as many elements as its strides reach.
+        /// Must hold every element that its strides reach.
         a: read T,
         /// Likewise.
         b: read T,

@@ -17,7 +17,7 @@ op! {
         scale: plain f32,
         /// Row-major `rows x classes`.
         logits: read T,
-        /// As many probabilities.
+        /// Row-major `rows x classes`.
         probs: read T,
         /// The loss of each row.
         losses: write f32,

@@ -20,13 +20,13 @@ op! {
     pub struct Gemm<'a, Q, T: Real> as "gemm" {
         /// Shapes, strides and epilogue.
         params: plain &'a GemmParams,
-        /// At least as many elements as its strides reach.
+        /// Must hold every element that its strides reach.
         a: read T,
         /// Likewise.
         b: read T,
         /// `n` elements, added to every row.
         bias: read_if T,
-        /// At least as many elements as its strides reach.
+        /// Must hold every element that its strides reach.
         c: write T,
     }
 }

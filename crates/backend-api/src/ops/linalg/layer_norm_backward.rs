@@ -26,9 +26,9 @@ op! {
         g: read T,
         /// The gradient with respect to x.
         dx: write T,
-        /// The gradient with respect to gamma, if it is asked for.
+        /// The gradient with respect to gamma; optional.
         dgamma: write_if T,
-        /// The gradient with respect to beta, if it is asked for.
+        /// The gradient with respect to beta; optional.
         dbeta: write_if T,
     }
 }

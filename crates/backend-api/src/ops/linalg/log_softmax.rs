@@ -18,9 +18,9 @@ op! {
         params: plain &'a SoftmaxParams,
         /// `outer x len x inner`.
         x: read T,
-        /// What is left out.
+        /// The elements to leave out.
         mask: views RowMask<'a, Q>,
-        /// As many results.
+        /// The results; same length as `x`.
         y: write T,
     }
 }

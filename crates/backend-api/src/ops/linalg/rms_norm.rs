@@ -10,8 +10,8 @@ use crate::{
 };
 
 op! {
-    /// `y = x rstd gamma` for each row, with `rstd = 1 / sqrt(mean(x^2) + eps)`. What [`LayerNorm`](super::LayerNorm)
-    /// says about the variance holds for the mean square.
+    /// `y = x rstd gamma` for each row, with `rstd = 1 / sqrt(mean(x^2) + eps)`. The notes of
+    /// [`LayerNorm`](super::LayerNorm) on the variance apply to the mean square.
     pub struct RmsNorm<'a, Q, T: Real> as "rms_norm" {
         /// The shape, and eps.
         params: plain &'a NormParams,

@@ -25,7 +25,7 @@ op! {
         g: read T,
         /// The gradient with respect to x.
         dx: write T,
-        /// The gradient with respect to gamma, if it is asked for.
+        /// The gradient with respect to gamma; optional.
         dgamma: write_if T,
     }
 }

@@ -1,4 +1,4 @@
-//! Digests beside the paths from queried leaves to the root.
+//! Authentication paths of queried leaves.
 
 use core_types::{blake2s::Digest, params::merkle::MerklePathsParams};
 
@@ -8,7 +8,7 @@ use crate::{
 };
 
 op! {
-    /// For each query, the digests beside the path from its leaf to the root, from level `first_level` up.
+    /// Gathers the authentication path of each query: the sibling digests from level `first_level` up to the root.
     ///
     /// The leaf of a position is [`lifted(position, log_from, log_leaves)`](core_types::air::lifted) in a tree of columns, and
     /// the position shifted to the right by `log_from - log_leaves` in a tree of a layer of FRI (`folded`). Positions count

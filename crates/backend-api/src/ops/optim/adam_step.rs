@@ -21,13 +21,13 @@ op! {
         g: read_if T,
         /// Gradients, if they are f32 and `T` is not.
         wide: read_if f32,
-        /// First moments, as many as weights.
+        /// First moments; same length as `w`.
         m: write f32,
-        /// Second moments, as many.
+        /// Second moments; same length as `w`.
         v: write f32,
-        /// Weights, as many as gradients.
+        /// Weights; same length as the gradients.
         w: write f32,
-        /// The new weights rounded to `T`, if `T` is a type of 16 bits and somebody wants them.
+        /// Optional copy of the updated weights, rounded to `T`, if `T` is a 16-bit type.
         copy: write_if T,
     }
 }

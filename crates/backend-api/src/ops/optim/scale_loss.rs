@@ -8,13 +8,13 @@ use crate::{
 };
 
 op! {
-    /// `y = scale x` with the loss scale of the record, rounded to `T`: what a backward pass in 16 bits begins with.
+    /// `y = scale x` with the loss scale of the record, rounded to `T`: the start of a backward pass in 16 bits.
     pub struct ScaleLoss<'a, Q, T: Real> as "scale_loss" {
         /// One record.
         state: read StepState,
         /// The gradient of a loss.
         x: read f32,
-        /// As many results.
+        /// The results; same length as `x`.
         y: write T,
     }
 }

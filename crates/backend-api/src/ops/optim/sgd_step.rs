@@ -21,11 +21,11 @@ op! {
         g: read_if T,
         /// Gradients, if they are f32 and `T` is not.
         wide: read_if f32,
-        /// Running sums, as many as weights; none without momentum.
+        /// Running sums, same length as `w`; none without momentum.
         v: write_if f32,
-        /// Weights, as many as gradients.
+        /// Weights; same length as the gradients.
         w: write f32,
-        /// The new weights rounded to `T`, if `T` is a type of 16 bits and somebody wants them.
+        /// Optional copy of the updated weights, rounded to `T`, if `T` is a 16-bit type.
         copy: write_if T,
     }
 }

@@ -1,8 +1,8 @@
-//! What the steps of all optimisers ask of their views.
+//! Checks of views that all optimiser steps share.
 
 use crate::{BackendError, DType, Mut, Queue, Real, Ref};
 
-/// Refuses gradients of both types or of none, and a copy or a second type of gradients beside f32.
+/// Rejects both or neither kind of gradient and, if `T` is f32, wide gradients or a copy.
 pub(super) fn check<Q: Queue, T: Real>(
     op: &'static str,
     g: Option<&Ref<'_, Q, T>>,

@@ -15,7 +15,7 @@ op! {
     pub struct SquareSums<'a, Q, T: Real> as "square_sums" {
         /// Gradients.
         g: read T,
-        /// A sum for each [`PART`] of them, the last of which may be shorter.
+        /// One sum per [`PART`] elements; the last part may be shorter.
         sums: write f64,
     }
 }

@@ -8,23 +8,31 @@ use crate::{
 };
 
 op! {
-    /// The gradients of the sums in [`GruForward`](super::GruForward), and of the states before the first step, from what a
-    /// forward pass saved. The rest are products: with D the gradients of the sums, `[steps batch, 3 hidden]` for a member, those
-    /// of W are `x^T D` and those of b the column sums of D. Those of U are `h^T D` for z and r, with h the states before the steps;
-    /// for c they are `(r h)^T D_c` or, with the reset after the product, `h^T (r D_c)`, where those of bu are the column sums of
-    /// `r D_c`.
+    /// The backward pass of [`GruForward`](super::GruForward), from the values it saved.
     ///
-    /// The parameters are those of the forward pass; the form of the inputs has no part in it.
+    /// Computes the gradients of the sums of the gates and of the states before the first step. The other gradients are
+    /// products. With D the gradients of the sums, `[steps batch, 3 hidden]` for a member, and h the states before
+    /// the steps:
+    ///
+    /// | gradient | value |
+    /// | --- | --- |
+    /// | W | `x^T D` |
+    /// | b | column sums of D |
+    /// | U, for z and r | `h^T D` |
+    /// | U, for c | `(r h)^T D_c`; with the reset after the product, `h^T (r D_c)` |
+    /// | bu (reset after the product) | column sums of `r D_c` |
+    ///
+    /// Takes the parameters of the forward pass; the form of the inputs has no effect.
     pub struct GruBackward<'a, Q> as "gru_backward" {
         /// Sizes and variant.
         params: plain &'a GruParams,
         /// Weights of the states, `[members, hidden, 3 hidden]`.
         u: read f32,
-        /// What the forward pass saved, `[5, members, steps, batch, hidden]`.
+        /// The values that the forward pass saved, `[5, members, steps, batch, hidden]`.
         saved: read f32,
         /// Gradients of the states after every step, `[members, steps, batch, hidden]`; zeros without.
         d_states: read_if f32,
-        /// Gradients of the state after the last step beside that, `[members, batch, hidden]`; zeros without.
+        /// Further gradients of the state after the last step, `[members, batch, hidden]`; zeros without.
         d_h_t: read_if f32,
         /// Gradients of the sums of z, r and c, `[members, steps, batch, 3 hidden]`.
         d_gates: write f32,

@@ -30,8 +30,8 @@ op! {
         states: write_if f32,
         /// The state after the last step, `[members, batch, hidden]`.
         h_t: write f32,
-        /// What the backward pass needs: z, r, c, the states before the steps, and `r h` or, with the reset after the product,
-        /// `h U_c + bu`; `[5, members, steps, batch, hidden]`.
+        /// The inputs of the backward pass: z, r, c, the states before the steps, and `r h` or, with the reset after
+        /// the product, `h U_c + bu`; `[5, members, steps, batch, hidden]`.
         saved: write_if f32,
     }
 }

@@ -8,8 +8,8 @@ use crate::{
 };
 
 views! {
-    /// The weights of all members. The columns of the update gate z stand first, then those of the reset gate r and of the
-    /// candidate c. Of 16 bits, each is widened when it is used: states, gates and sums are f32.
+    /// The weights of all members. Columns are ordered: update gate z, reset gate r, candidate c. 16-bit weights are
+    /// widened when used: states, gates and sums are f32.
     pub struct GruLayer<'a, Q, T: Real> {
         /// `[members, input, 3 hidden]`.
         w: read T,

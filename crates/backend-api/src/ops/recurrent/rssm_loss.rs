@@ -12,9 +12,9 @@ op! {
     /// `scale / 2` times the sum of the squares of all errors.
     ///
     /// With d the product of the head's weights with the combined state, the slope of a row is the derivative with respect to d:
-    /// `scale error loss` for errors of losses that are exponentials (0 where d lies beyond what is held), `scale error` otherwise. The
-    /// gradient of the states goes through both parts of the combined state. That of the head's weights is the product of the
-    /// slopes with the combined states.
+    /// `scale error loss` for errors of losses that are exponentials (0 where d is clamped), `scale error` otherwise.
+    /// The gradient of the states goes through both parts of the combined state. The gradient of the head's weights
+    /// is the product of the slopes with the combined states.
     pub struct RssmLoss<'a, Q> as "rssm_loss" {
         /// Sizes and kinds.
         params: plain &'a RssmLossParams,

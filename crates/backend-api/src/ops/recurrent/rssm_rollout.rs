@@ -10,21 +10,23 @@ use crate::{
 };
 
 op! {
-    /// Steps of an ensemble, each of which predicts a loss.
+    /// Runs the steps of an ensemble; each step predicts a loss.
     ///
-    /// A step takes the state h to h' as [`GruForward`](super::GruForward) does. From the second step on, its features are those that
-    /// are given, of which the first is replaced by the loss of the step before if losses are fed back, or they are `v V + c` for the
-    /// state v that was read at the step before, if states are, with the V and c of all members.
+    /// A step takes the state h to h' as [`GruForward`](super::GruForward) does. From the second step on, its
+    /// features are either the given ones, with the first replaced by the loss of the step before if losses are fed
+    /// back, or, if states are fed back, `v V + c` for the state v that was read at the step before; all members
+    /// share V and c.
     ///
     /// The loss is read from the combined state, h' and then its second part s, by the head; with
     /// `gamma` and `beta`, h' is normalised before it is read ([`LayerNorm`](crate::ops::linalg::LayerNorm)), and the mask drops
-    /// elements of it, neither of which the next step sees. A
-    /// softmax s adds its entropy to the row's: the sum of `-s_i ln s_i` where `s_i > 1e-8`; other parts add nothing. A NaN
-    /// among the features of a row makes all losses and states that are predicted for it from that step on NaN, and adds no entropy.
+    /// elements of it; neither affects the next step. A softmax s adds its entropy to the row's: the sum of
+    /// `-s_i ln s_i` where `s_i > 1e-8`; other parts add nothing. A NaN among the features of a row makes all losses
+    /// and states that are predicted for it from that step on NaN, and adds no entropy.
     ///
-    /// Sums of the gates run over the features from the second on, then the first, then the state. Two rollouts, the second of which begins
-    /// with the states of the first, predict what one of all their steps does, if it also begins with the last losses as first features where
-    /// those are fed back, or with the rest of a sequence. The features that a last state would be mapped to are not among the results.
+    /// Sums of the gates run over the features from the second on, then the first, then the state. A rollout can be
+    /// split in two: if the second starts with the states of the first, both predict the same as one rollout of all
+    /// steps, provided the second also starts with the last losses as first features if losses are fed back, or with
+    /// the rest of a sequence. The features that a last state would be mapped to are not among the results.
     pub struct RssmRollout<'a, Q, T: Real> as "rssm_rollout" {
         /// Sizes and kinds.
         params: plain &'a RolloutParams,

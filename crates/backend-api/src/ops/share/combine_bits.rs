@@ -13,7 +13,7 @@ op! {
     pub struct CombineBits<'a, Q> as "combine_bits" {
         /// Party and number of elements.
         params: plain &'a BitParams,
-        /// What is added up.
+        /// The terms of the sums.
         terms: plain &'a [BitTerm],
         /// `u64[count]`, public.
         x: read u64,
@@ -25,7 +25,7 @@ op! {
 }
 
 impl<Q: Queue> CombineBits<'_, Q> {
-    /// The sizes that the parameters state; refuses what is not a valid op.
+    /// Checks parameters and views, and returns the sizes that the parameters state.
     ///
     /// # Errors
     /// See [`ShareOps`](super::ShareOps).

@@ -13,7 +13,7 @@ op! {
     pub struct CombineWords<'a, Q> as "combine_words" {
         /// Party, widths and numbers of rows.
         params: plain &'a WordParams,
-        /// What is added up.
+        /// The terms of the sums.
         terms: plain &'a [WordTerm],
         /// `u64[count]`, public.
         x: read u64,
@@ -29,7 +29,7 @@ op! {
 }
 
 impl<Q: Queue> CombineWords<'_, Q> {
-    /// The sizes that the parameters state; refuses what is not a valid op.
+    /// Checks parameters and views, and returns the sizes that the parameters state.
     ///
     /// # Errors
     /// See [`ShareOps`](super::ShareOps).

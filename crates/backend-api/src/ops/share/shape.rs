@@ -21,7 +21,7 @@ pub struct BitShape {
 }
 
 impl BitShape {
-    /// The sizes that `params` and `terms` state for a view of `rows` words, of which only whole rows count.
+    /// The sizes that `params` and `terms` state for a view of `rows` words; only whole rows count.
     pub(super) fn new(
         op: &'static str,
         params: &BitParams,
@@ -30,7 +30,7 @@ impl BitShape {
     ) -> Result<Self, BackendError> {
         party(op, params.party)?;
         let words = padded(params.count) / GROUP;
-        // Rows without words are as many as anybody asks for.
+        // Rows without words: any row number is valid.
         let held = rows.checked_div(words).unwrap_or(usize::MAX);
         let mut sums = 0;
         for term in terms {

@@ -10,13 +10,13 @@ use crate::{
 
 op! {
     /// `a = f(a, b)`, with the bits of [`Binary`](crate::ops::linalg::Binary); b may be repeated by zero strides. The strides of
-    /// a are those of a row-major tensor, and others are refused.
+    /// a must be row-major; others are refused.
     pub struct BinaryInPlace<'a, Q, T: Real> as "binary_in_place" {
         /// Function, shape and strides.
         params: plain &'a BinaryParams,
         /// The elements of the shape, in row-major order.
         a: write T,
-        /// At least as many elements as its strides reach.
+        /// Must hold every element that its strides reach.
         b: read T,
     }
 }

@@ -14,9 +14,9 @@ op! {
     pub struct CopyStrided<'a, Q, T: Real> as "copy_strided" {
         /// Shape and strides.
         params: plain &'a CopyParams,
-        /// At least as many elements as its strides reach.
+        /// Must hold every element that its strides reach.
         x: read T,
-        /// At least as many elements as its strides reach.
+        /// Must hold every element that its strides reach.
         y: write T,
     }
 }

@@ -15,7 +15,7 @@ op! {
         params: plain &'a MapParams,
         /// Its arguments.
         x: read T,
-        /// As many results.
+        /// The results; same length as `x`.
         y: write T,
     }
 }

@@ -8,14 +8,14 @@ use crate::{
 };
 
 op! {
-    /// `y = x` rounded to nearest, ties to even; NaN stays NaN. Values beyond the range of `T`, which rounding makes infinite, and
-    /// infinities become what `beyond` says, and are counted if that is asked for.
+    /// `y = x` rounded to nearest, ties to even; NaN stays NaN. Infinities, and values beyond the range of `T`, which
+    /// rounding makes infinite, are replaced according to `beyond` and optionally counted.
     pub struct Narrow<'a, Q, T: Real> as "narrow" {
         /// What becomes of values beyond the range.
         beyond: plain Beyond,
         /// Any number of elements.
         x: read f32,
-        /// As many results.
+        /// The results; same length as `x`.
         y: write T,
         /// The number of values beyond the range is added to the first word, and the second is lowered to the index of the
         /// first of them.

@@ -6,15 +6,15 @@ use crate::{
 };
 
 op! {
-    /// y is a where `mask` is true, and b where it is not, to the bit. Operations on what is not chosen leave no trace.
+    /// `y` is `a` where `mask` is true and `b` where it is false, bit for bit. The other operand has no effect.
     pub struct Select<'a, Q, T: Real> as "select" {
         /// Which is chosen.
         mask: read bool,
-        /// As many elements.
+        /// Taken where the mask is true; same length as `mask`.
         a: read T,
-        /// As many elements.
+        /// Taken where the mask is false; same length as `mask`.
         b: read T,
-        /// As many results.
+        /// The results; same length as `mask`.
         y: write T,
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn reached(rank: u32, shape: &[u64; MAX_RANK], strides: &[u64; MAX_RA
     }
 }
 
-/// Whether strides are row-major without gaps; those of axes of length 1 do not matter, and none do without elements.
+/// Whether strides are row-major without gaps. Axes of length 1 do not matter; without elements, no axis does.
 pub(super) fn is_row_major(rank: u32, shape: &[u64; MAX_RANK], strides: &[u64; MAX_RANK]) -> bool {
     let mut next = 1u64;
     product(rank, shape) == 0

@@ -10,7 +10,7 @@ op! {
     pub struct Widen<'a, Q, T: Real> as "widen" {
         /// Any number of elements.
         x: read T,
-        /// As many in f32.
+        /// The results; same length as `x`.
         y: write f32,
     }
 }

@@ -16,10 +16,10 @@ use crate::{
     },
 };
 
-/// Slots that are multiplied before the next ones: those of three panels of B lie in the L2 cache meanwhile.
+/// Slots multiplied before the next ones; the slots of three panels of B stay in the L2 cache meanwhile.
 pub(super) const PIECE: usize = 384;
 
-/// Panels of pairs that are written side by side from lines that lie so, of which whole lines of the cache are read then.
+/// Adjacent panels of pairs packed together, so that whole cache lines of the source are read.
 const SIDE_BY_SIDE: usize = 8;
 
 /// A slot of terms in a panel.

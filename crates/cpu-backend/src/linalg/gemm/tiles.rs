@@ -46,7 +46,7 @@ impl<S: Empty> Tiles<'_, S> {
         let n = <L::Floats as Floats>::N;
         let mut j = 0;
         while j < self.cols {
-            // As many sums as fit the registers beside a slot of B: 24 of 32 with AVX-512, 12 of 16 with AVX2.
+            // The most sums that fit the registers next to a slot of B: 24 of 32 with AVX-512, 12 of 16 with AVX2.
             j += match (self.cols - j).div_ceil(LINES) {
                 3.. if n == LINES => self.columns::<L, 3>(l, j),
                 2 if n == LINES => self.columns::<L, 2>(l, j),

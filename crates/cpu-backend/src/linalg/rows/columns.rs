@@ -44,7 +44,7 @@ pub(super) struct Strip<'a> {
 enum Results<'a> {
     /// One after the other.
     Block(RealsMut<'a>),
-    /// Each in a row of its own.
+    /// Each piece in a separate row.
     Pieces(Vec<RealsMut<'a>>),
 }
 

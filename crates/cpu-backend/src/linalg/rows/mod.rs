@@ -136,8 +136,7 @@ impl CpuQueue {
         Ok(())
     }
 
-    /// Counts what a softmax along an axis other than the last allocates besides its operands, `gathered` of which it
-    /// copies.
+    /// Reserves the scratch memory of a softmax along an axis other than the last; it copies `gathered` operands.
     fn reserve_strips(&self, axis: &AxisParams, gathered: usize) -> Result<[Reservation; 2], BackendError> {
         let (strips, bytes) = columns::strips_and_bytes(axis);
         let scratch = gathered * columns::strip_scratch(axis.len as usize);
@@ -234,7 +233,7 @@ impl CpuQueue {
     }
 }
 
-/// The sums over blocks, which lie `width` elements apart, of as many columns as `out` has.
+/// Sums of columns over blocks, which lie `width` elements apart, for `out.len()` columns.
 fn add_blocks<T: Real>(blocks: &[f32], width: usize, out: &mut [T]) {
     const COLUMNS: usize = 64;
     for (i, out) in out.chunks_mut(COLUMNS).enumerate() {

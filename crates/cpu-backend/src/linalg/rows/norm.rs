@@ -30,7 +30,7 @@ pub(super) enum Rows<'a, T> {
 }
 
 impl<'a, T: Real> Rows<'a, T> {
-    /// Takes the first `len` elements, of at least as many, away.
+    /// Splits off the first `len` elements; there are at least `len`.
     pub(super) fn take(&mut self, len: usize) -> Self {
         match self {
             Self::Given(rows) => {
@@ -116,7 +116,8 @@ impl<const CENTRED: bool, L: Floats> Kernel<L> for Forward<'_, CENTRED> {
             let shift = if CENTRED { (sum(l, x, fetched) / n as f64) as f32 } else { 0.0 };
             let (residual, square) = moments(l, x, next, shift);
             let (residual, square) = (residual / n as f64, square / n as f64);
-            // The rounding of the mean shows as the mean of the residuals; what it adds to the square is taken off again.
+            // The rounding of the mean shows as the mean of the residuals; its contribution to the square is taken
+            // off again.
             let residual = if CENTRED { residual } else { 0.0 };
             let spread = square - residual * residual;
             let spread = if spread < 0.0 { 0.0 } else { spread }; // NaN stays
@@ -194,7 +195,7 @@ fn sum<L: Floats>(l: L, x: &[f32], y: &[f32]) -> f64 {
             (all, acc) = (l.add(all, total(l, acc)), [l.splat(0.0); UNROLL]);
         }
     }
-    acc[3] = l.add(acc[3], all); // beside what follows, not after it
+    acc[3] = l.add(acc[3], all); // independent of the additions below, so they overlap
     let mut vectors = blocks.remainder().chunks_exact(L::N);
     for x in &mut vectors {
         acc[0] = l.add(acc[0], l.load(x));

@@ -60,7 +60,7 @@ impl<const CENTRED: bool, L: Floats> Kernel<L> for NormBackward<'_, CENTRED> {
     }
 }
 
-/// How distances from the mean are measured: `d = (x - mean) scale`, with a power of two that brings them close to 1.
+/// Measure of distances from the mean: `d = (x - mean) scale`, with a power of two that scales them close to 1.
 #[derive(Clone, Copy)]
 struct Line {
     mean: f32,
@@ -114,7 +114,7 @@ fn shared_step<L: Floats>(l: L, [d, a, ad]: [L::V; 3], line: Line, x: L::V, g: L
     [l.add(d, new_d), l.add(a, new_a), l.mul_add(new_d, new_a, ad)]
 }
 
-/// What the gradients of one row share: `h = d unit + offset`, the means of a and of `a h`.
+/// Terms that the gradients of one row share: `h = d unit + offset`, the means of a and of `a h`.
 struct RowGradient {
     line: Line,
     unit: f32,

@@ -140,7 +140,7 @@ pub(in crate::linalg) fn exp_and_sum<L: Floats>(l: L, x: &[f32], next: &[f32], g
             (sum, acc) = (l.add(sum, total(l, acc)), [l.splat(0.0); UNROLL]);
         }
     }
-    acc[3] = l.add(acc[3], sum); // beside what follows, not after it
+    acc[3] = l.add(acc[3], sum); // independent of the additions below, so they overlap
     let mut vectors = blocks.remainder().chunks_exact(L::N);
     let mut outs = outs.into_remainder().chunks_exact_mut(L::N);
     for (x, y) in (&mut vectors).zip(&mut outs) {

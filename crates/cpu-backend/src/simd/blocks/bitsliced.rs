@@ -30,7 +30,7 @@ impl Planes {
 
     /// The planes of `blocks`.
     pub(super) fn of_blocks(blocks: &Columns) -> Self {
-        // four blocks at a time: byte b of a word is then that of block b, and words are in the order of places
+        // four blocks at a time: byte b of a word then belongs to block b, and words are in the order of places
         let mut groups = Self::ZERO;
         for (group, blocks) in groups.0.iter_mut().zip(blocks.as_chunks::<4>().0) {
             for column in 0..4 {

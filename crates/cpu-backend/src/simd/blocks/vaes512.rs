@@ -40,7 +40,7 @@ impl AesBlocks for Vaes512 {
         unsafe {
             let lo = _mm512_castsi256_si512(_mm256_loadu_si256(lo.as_ptr().cast()));
             let hi = _mm512_castsi256_si512(_mm256_loadu_si256(hi.as_ptr().cast()));
-            // indices 0..8 name words of `lo`, 8..16 those of `hi`
+            // indices 0..8 select words of `lo`, 8..16 words of `hi`
             _mm512_permutex2var_epi64(lo, _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), hi)
         }
     }

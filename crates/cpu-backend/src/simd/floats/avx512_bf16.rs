@@ -35,7 +35,7 @@ impl Terms<Pair> for Avx512Bf16 {
 
     #[inline(always)]
     fn multiply_add(self, a: __m512i, b: __m512i, sum: __m512) -> __m512 {
-        // SAFETY: `self` proves AVX-512 BF16; both vectors are 64 bytes of which any are numbers.
+        // SAFETY: `self` proves AVX-512 BF16; both vectors are 64 bytes, and any bytes are valid numbers.
         unsafe { _mm512_dpbf16_ps(sum, transmute::<__m512i, __m512bh>(a), transmute::<__m512i, __m512bh>(b)) }
     }
 }

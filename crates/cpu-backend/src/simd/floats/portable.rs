@@ -1,4 +1,4 @@
-//! Eight lanes in an array; the compiler vectorises what the baseline target allows.
+//! Eight lanes in an array; the compiler vectorises them as far as the baseline target allows.
 
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 

@@ -21,7 +21,7 @@ pub(crate) fn invert_lanes<L: Words>(l: L, words: L::V) -> Option<L::V> {
     Some(unsafe { l.load(inverses.as_ptr().cast()) })
 }
 
-/// Writes the inverses of `elements` with one running product, and says whether every element has one.
+/// Inverts `elements` with one running product, and returns whether every element has an inverse.
 #[inline(always)]
 pub(crate) fn invert_serially<F: Field>(elements: &[F], inverses: &mut [F]) -> bool {
     let mut product = F::ONE;
@@ -61,8 +61,8 @@ impl<V: Copy> Norms<V> {
     pub(crate) fn inverses<L: Words<V = V>>(&self, l: L, [a0, a1, b0, b1]: [V; 4], inverse: V) -> [V; 4] {
         let [real, imaginary] = self.complex;
         let factor = l.doubled(inverse);
-        // The inverse of a norm over CM31 is its conjugate divided by its own norm, that of a + b u is a - b u divided
-        // by its norm.
+        // The inverse of a norm over CM31 is its conjugate divided by its own norm; the inverse of a + b u is a - b u
+        // divided by its norm.
         let conjugate = [l.mul(real, factor), l.sub(l.splat(0), l.mul(imaginary, factor))];
         let [x0, x1] = complex_product(l, [a0, a1], conjugate);
         let [y0, y1] = complex_product(l, [b0, b1], conjugate);

@@ -24,7 +24,7 @@ pub(crate) use wide::Wide;
 /// Vectors of `2^LOG` canonical words. A value of the implementing token proves that the processor has the instructions.
 ///
 /// The lowest `LOG` layers pair words of one vector. They run on pairs of vectors: seen as `LOG + 1` index bits, one for
-/// the vector and `LOG` for the lane, [`split`](Self::split) step `k` brings data bit `k` to the vector bit, so that the
+/// the vector and `LOG` for the lane, [`split`](Self::split) step `k` moves data bit `k` to the vector bit, so that the
 /// butterfly of layer `k` is between whole vectors. After step `LOG` every word is back at its place.
 /// [`merge`](Self::merge) step `k` undoes split step `k`.
 pub(crate) trait Words: Copy {

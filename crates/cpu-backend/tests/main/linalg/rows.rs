@@ -164,7 +164,7 @@ fn the_logarithm_of_the_only_class_is_zero() {
     for simd in levels() {
         let q = queue(simd, 1);
         for (len, inner) in [(1, 1), (7, 1), (33, 1), (100, 1), (1, 5), (7, 3), (33, 70)] {
-            // One class, or one beside which the others have no weight.
+            // One class, or one that outweighs all others.
             let x: Vec<f32> = (0..len * inner).map(|i| if i < inner { 3e38 } else { 2e38 }).collect();
             let mut y = vec![7.0; x.len()];
             let params = softmax_params(1, len, inner);
@@ -174,7 +174,7 @@ fn the_logarithm_of_the_only_class_is_zero() {
     }
 }
 
-/// What an op takes beside its operands, by the budget's peak on two threads.
+/// Memory that an op takes in addition to its operands, by the budget's peak on two threads.
 fn scratch_bytes<T>(op: impl FnOnce(&CpuQueue, T) -> Result<(), BackendError>, operands: T) -> u64 {
     let q = CpuQueue::open(CpuConfig { threads: NonZeroUsize::new(2), ..CpuConfig::default() }).unwrap();
     op(&q, operands).unwrap();

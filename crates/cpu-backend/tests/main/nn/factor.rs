@@ -11,7 +11,7 @@ use crate::levels::queues;
 const ROWS: usize = 1100;
 const COLS: usize = 21;
 
-/// What the ops make of one matrix, as bit patterns.
+/// Results of the ops for one matrix, as bit patterns.
 fn results(q: &CpuQueue) -> Vec<u64> {
     let matrix = MatrixParams { rows: ROWS as u64, cols: COLS as u64 };
     let mut x = vec![0.0f32; ROWS * COLS];

@@ -117,7 +117,7 @@ impl Entry {
     }
 
     /// Does a copy on the legacy stream and waits for it if host memory takes part. From pageable memory it returns once the
-    /// bytes have left there: nothing but the legacy stream's order says when they arrive.
+    /// bytes have left there: only the order of the legacy stream determines when they arrive.
     fn copy_now(&mut self, mut copy: Copy) -> Result<(), Status> {
         if copy.bytes() == 0 {
             return Ok(());
@@ -282,7 +282,7 @@ unsafe extern "C" fn cuMemcpyDtoDAsync_v2(
     })
 }
 
-/// One end of a copy of rows, by what its record says.
+/// One end of a copy of rows, as its record specifies.
 fn end(
     entry: &mut Entry,
     kind: u32,

@@ -39,7 +39,7 @@ unsafe extern "C" fn cuDeviceGetName(name: *mut c_char, len: i32, dev: CUdevice)
     call("cuDeviceGetName", Needs::Driver, |entry| {
         let ordinal = device(entry, dev)?;
         let text = format!("Simulated device {ordinal}");
-        // SAFETY: the buffer is the caller's, of the length it says.
+        // SAFETY: the buffer is the caller's, of the length it passes.
         unsafe { write_text(&text, name, usize::try_from(len).unwrap_or(0)) }
     })
 }
@@ -103,7 +103,7 @@ unsafe extern "C" fn cuDeviceGetByPCIBusId(dev: *mut CUdevice, pci_bus_id: *cons
 unsafe extern "C" fn cuDeviceGetPCIBusId(pci_bus_id: *mut c_char, len: i32, dev: CUdevice) -> Status {
     call("cuDeviceGetPCIBusId", Needs::Driver, |entry| {
         let text = bus_id(device(entry, dev)?);
-        // SAFETY: the buffer is the caller's, of the length it says.
+        // SAFETY: the buffer is the caller's, of the length it passes.
         unsafe { write_text(&text, pci_bus_id, usize::try_from(len).unwrap_or(0)) }
     })
 }

@@ -56,7 +56,7 @@ unsafe extern "C" fn cuGraphInstantiate_v2(
         }
         if !log_buffer.is_null() && buffer_size > 0 {
             let text = if made.is_ok() { "" } else { "the graph has a cycle" };
-            // SAFETY: the buffer is the call's, of the size it says.
+            // SAFETY: the buffer is the caller's, of the size it passes.
             unsafe { write_text(text, log_buffer, buffer_size) }?;
         }
         put!(out, made?)
@@ -64,7 +64,7 @@ unsafe extern "C" fn cuGraphInstantiate_v2(
 }
 
 unsafe extern "C" fn cuGraphInstantiateWithFlags(out: *mut CUgraphExec, graph: CUgraph, flags: u64) -> Status {
-    /// Frees what a launch allocated before the next launch.
+    /// Frees the allocations of a launch before the next launch.
     const AUTO_FREE_ON_LAUNCH: u64 = 1;
     call("cuGraphInstantiateWithFlags", Needs::Context, |entry| {
         if flags > AUTO_FREE_ON_LAUNCH {

@@ -30,13 +30,13 @@ pub(super) fn function(entry: &mut Entry, func: CUfunction) -> Result<&mut Funct
     entry.driver().functions.get_mut(&func.id()).ok_or(Status::INVALID_HANDLE)
 }
 
-/// The kernel of a handle, as the executor knows it.
+/// The executor's kernel of a handle.
 pub(super) fn kernel(entry: &mut Entry, func: CUfunction) -> Result<Kernel, Status> {
     let function = function(entry, func)?;
     function.program.kernel(&function.name).cloned().ok_or(Status::NOT_FOUND)
 }
 
-/// Registers of a thread as an assembler would allot them: what the text names, within what its launch bounds leave.
+/// Registers of a thread as an assembler would allocate them: the registers in the text, capped by the launch bounds.
 pub(super) fn registers(kernel: &Kernel) -> u32 {
     let most = (limits::REGISTERS / kernel.max_threads.max(1)).min(255) & !7;
     kernel.registers.next_multiple_of(8).clamp(16, most.max(16))

@@ -70,7 +70,7 @@ unsafe extern "C" fn cuMemHostAlloc(out: *mut *mut c_void, bytesize: usize, flag
     })
 }
 
-/// Ends the pinning of memory that was pinned in the way that `expected` says, once no work can use it any more.
+/// Unpins memory that was pinned by the call that `allocated` states, once no work can use it any more.
 fn unpin(entry: &mut Entry, pointer: *mut c_void, allocated: bool, absent: Status) -> Result<Pinned, Status> {
     entry.context()?;
     entry.refuse_while_capturing()?;
@@ -78,7 +78,7 @@ fn unpin(entry: &mut Entry, pointer: *mut c_void, allocated: bool, absent: Statu
     let driver = entry.driver();
     let pinned = driver.pinned.get(&address).filter(|pinned| pinned.layout.is_some() == allocated).ok_or(absent)?;
     let goal = Goal::Context(pinned.context);
-    // The call waits for the device; what the work lost it has reported.
+    // The call waits for the device; a loss by that work has been reported.
     let _lost = entry.wait(&goal);
     entry.driver().unpin(address).ok_or(absent)
 }

@@ -70,7 +70,7 @@ unsafe fn parameters(kernel: &Kernel, request: &Request) -> Result<Vec<u8>, Stat
         if packed.len() < size as usize {
             return Err(Status::INVALID_VALUE);
         }
-        // What the API calls "too many arguments". A record may end with the padding that its alignment asks for.
+        // The API's "too many arguments". A record may end with the padding that its alignment requires.
         if packed.len() > size.next_multiple_of(align) as usize {
             return Err(Status::LAUNCH_OUT_OF_RESOURCES);
         }
@@ -84,7 +84,7 @@ unsafe fn parameters(kernel: &Kernel, request: &Request) -> Result<Vec<u8>, Stat
     Ok(buffer)
 }
 
-/// The one shape of a block that the kernel says it can be launched with, if it does.
+/// The only block shape that the kernel can be launched with, if it declares one.
 fn required_block(function: &Function) -> Option<[u32; 3]> {
     let directives = &function.program.module().function(&function.name)?.directives;
     directives.iter().find_map(|directive| match directive {

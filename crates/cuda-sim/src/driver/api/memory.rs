@@ -116,7 +116,7 @@ unsafe extern "C" fn cuMemFree_v2(dptr: CUdeviceptr) -> Status {
             entry.driver().report(Report::Address { call: "cuMemFree_v2", reason });
             return Err(Status::INVALID_VALUE);
         };
-        // The call waits for the device; what the work lost it has reported.
+        // The call waits for the device; a loss by that work has been reported.
         let lost = entry.wait(&Goal::Context(context));
         let driver = entry.driver();
         driver.counters.frees += 1;
@@ -161,7 +161,7 @@ fn allocate_ordered(entry: &mut Entry, bytes: usize, pool: Id, stream: CUstream)
         return Ok(base);
     }
     let base = reserve(entry, bytes)?;
-    // The allocation is a task, so that what knows it comes after it.
+    // The allocation is a task, so that work ordered after the allocation comes after the task.
     entry.enqueue(stream, Work::Nothing)?;
     let driver = entry.driver();
     let number = driver.streams[&stream].clock.count(stream);

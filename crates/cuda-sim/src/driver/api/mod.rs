@@ -1,8 +1,8 @@
 //! The functions of the driver API, by theme.
 //!
 //! # Safety
-//! Pointers are as the CUDA driver API requires of each function: null where it permits that, else valid for what it
-//! reads or writes. A null pointer where a value must be written is an invalid argument, not undefined behaviour.
+//! Pointers are as the CUDA driver API requires of each function: null if it permits that, else valid for its reads and
+//! writes. A null pointer where a value must be written is an invalid argument, not undefined behaviour.
 #![allow(non_snake_case, reason = "the functions carry the names of the driver API")]
 #![allow(clippy::too_many_arguments, reason = "signatures are those of the driver API")]
 
@@ -134,10 +134,10 @@ macro_rules! register {
 use {array, get, put, register, text};
 
 /// Writes `values` and their number the way the driver API lists things: with a null array, only the number; else at
-/// most as many as the caller has room for.
+/// most the number that the caller has room for.
 ///
 /// # Safety
-/// `count` is null or valid; `out` is null or valid for as many values as `count` says.
+/// `count` is null or valid; `out` is null or valid for `*count` values.
 unsafe fn list<T: Copy>(values: &[T], out: *mut T, count: *mut usize) -> Result<(), Status> {
     if out.is_null() {
         return put!(count, values.len());

@@ -41,7 +41,7 @@ register! {
     cuGraphAddMemFreeNode cuGraphMemFreeNodeGetParams
 }
 
-/// Where a new node goes: its graph, what it comes after, and where its handle is written.
+/// Placement of a new node: its graph, its dependencies, and the target of its handle.
 struct Spot {
     out: *mut CUgraphNode,
     graph: CUgraph,

@@ -46,7 +46,7 @@ unsafe extern "C" fn cuDeviceGetP2PAttribute(value: *mut i32, attrib: u32, src: 
     })
 }
 
-/// The current device and that of a peer context.
+/// The current device and the device of a peer context.
 fn pair(entry: &mut Entry, peer: CUcontext) -> Result<(u32, u32), Status> {
     let own = entry.device()?;
     let peer = entry.driver().contexts.get(&peer.id()).ok_or(Status::INVALID_CONTEXT)?.device;

@@ -1,7 +1,7 @@
 //! The functions of NCCL.
 //!
 //! # Safety
-//! Pointers are as NCCL requires of each function: null where it refuses that, else valid for what it reads or writes.
+//! Pointers are as NCCL requires of each function: null where it refuses that, else valid for its reads and writes.
 #![allow(non_snake_case, reason = "the functions carry the names of NCCL")]
 
 use std::{
@@ -31,7 +31,7 @@ use crate::driver::{
 const VERSION: i32 = 22_703;
 
 thread_local! {
-    /// What `ncclGetLastError` says.
+    /// The text that `ncclGetLastError` returns.
     static LAST: RefCell<CString> = RefCell::default();
 }
 
@@ -60,7 +60,7 @@ pub(in crate::driver) fn table() -> Table {
 /// Runs `body` as the call of function `name`; a failure within a group is the group's too.
 fn call(name: &'static str, needs: Needs, body: impl FnOnce(&mut Entry) -> Result<(), Status>) -> Status {
     let outcome = entry::call(name, needs, |entry| body(entry).map_err(|status| Driver(status.0)));
-    // Codes of the driver, such as that of a lost context, are not NCCL's.
+    // Driver codes, such as the one for a lost context, are not NCCL codes.
     let status = if Status(outcome.0).name().is_some() { Status(outcome.0) } else { Status::UNHANDLED_CUDA_ERROR };
     if ![Status::SUCCESS, Status::IN_PROGRESS].contains(&status) {
         group::fail(status);
@@ -139,7 +139,7 @@ unsafe extern "C" fn ncclCommInitRankConfig(
     rank: i32,
     config: *mut Config,
 ) -> Status {
-    // SAFETY: the pointer is null, or that of a record by NCCL's contract.
+    // SAFETY: by NCCL's contract, the pointer is null or points to a record.
     let config = unsafe { config.as_ref() };
     if config.is_none_or(|config| config.blocking != 0) {
         // SAFETY: the same contract.

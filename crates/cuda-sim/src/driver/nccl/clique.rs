@@ -9,7 +9,7 @@ use crate::driver::{
     state::{Clique, Communicator, Driver, PROGRESS},
 };
 
-/// What a rank asks for when it joins.
+/// The arguments of a rank that joins.
 pub(super) struct Place {
     pub(super) id: UniqueId,
     pub(super) ranks: i32,
@@ -93,7 +93,7 @@ pub(super) fn join(entry: &mut Entry, place: &Place) -> Result<Id, Status> {
     let rank = usize::try_from(rank).ok().filter(|_| rank < ranks).ok_or(Status::INVALID_ARGUMENT)?;
     let driver = entry.driver();
     let number = number(&id);
-    // Nobody answers where no id was made.
+    // No rank can be reached by an id that was never created.
     let clique = driver.cliques.get_mut(&number).ok_or(Status::SYSTEM_ERROR)?;
     if clique.members.is_empty() {
         clique.members = vec![None; ranks as usize];

@@ -18,7 +18,7 @@ use crate::driver::{
     },
 };
 
-/// Puts operations of one group on their streams: those of one communicator on one stream are one piece of work.
+/// Puts operations of one group on their streams; operations of one communicator on one stream are merged into one.
 ///
 /// # Errors
 /// Why a communicator cannot be used; then none is put anywhere.
@@ -161,7 +161,7 @@ impl Driver {
         }
     }
 
-    /// What is on the stream of an operation from its end on comes after what its other side came after.
+    /// Orders the work behind an operation on its stream after everything that the other side came after.
     fn learn_on(&mut self, half: &Half, clock: &Clock) {
         if let Some(stream) = self.streams.get_mut(&half.stream) {
             stream.clock.join(clock);

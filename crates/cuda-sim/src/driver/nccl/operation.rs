@@ -1,4 +1,4 @@
-//! One operation of one rank, taken apart into what it sends and what it receives.
+//! One operation of one rank, split into sends and receives.
 
 use cuda_loader::{ffi::CUstream, nccl::Status};
 
@@ -9,7 +9,7 @@ use crate::driver::{
     state::What,
 };
 
-/// What a call asks for.
+/// The operation that a call requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
     Send { peer: i32 },

@@ -7,7 +7,7 @@ use crate::exec::{Memory, Touched};
 /// Ranges of addresses in ascending order.
 type Ranges = Vec<Range<u64>>;
 
-/// The bytes that work touches, by what it does there.
+/// The bytes that work touches, by kind of access.
 #[derive(Clone, Debug, Default)]
 pub(in crate::driver) struct Accesses {
     pub(in crate::driver) reads: Ranges,

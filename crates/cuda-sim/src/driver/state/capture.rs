@@ -8,7 +8,7 @@ use crate::driver::handle::Id;
 /// Number of a capture.
 pub(in crate::driver) type CaptureId = u64;
 
-/// A capture that is under way.
+/// A capture in progress.
 #[derive(Debug)]
 pub(in crate::driver) struct Capture {
     pub(in crate::driver) context: Id,

@@ -10,7 +10,7 @@ use crate::driver::handle::Id;
 /// Ranks that found each other by one unique id.
 #[derive(Debug, Default)]
 pub(in crate::driver) struct Clique {
-    /// The communicator of each rank that has come; as many places as there are ranks once one has.
+    /// The communicator of each rank that has joined; one place per rank once one has.
     pub(in crate::driver) members: Vec<Option<Id>>,
     /// Why no rank of it can be used.
     pub(in crate::driver) refused: Option<nccl::Status>,
@@ -45,7 +45,7 @@ pub(in crate::driver) struct Half {
     pub(in crate::driver) clock: Clock,
 }
 
-/// What a transfer is part of.
+/// The operation that a transfer belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) struct What {
     pub(in crate::driver) name: &'static str,
@@ -63,7 +63,7 @@ pub(in crate::driver) struct Communicator {
     pub(in crate::driver) device: u32,
     /// Whether calls return before they are done.
     pub(in crate::driver) non_blocking: bool,
-    /// What went wrong beside the calls.
+    /// The asynchronous error.
     pub(in crate::driver) error: nccl::Status,
     /// Questions that are still answered with `ncclInProgress`.
     pub(in crate::driver) busy: u32,

@@ -34,7 +34,7 @@ pub(in crate::driver) struct Node {
     pub(in crate::driver) arguments: Vec<usize>,
 }
 
-/// What a node does.
+/// The action of a node.
 #[derive(Clone, Debug)]
 pub(in crate::driver) enum Action {
     /// Runs work.
@@ -163,7 +163,7 @@ impl Graph {
         self.nodes.keys().copied().filter(|id| !inner.contains(id)).collect()
     }
 
-    /// A copy with handles of its own.
+    /// A copy with new handles.
     pub(in crate::driver) fn duplicate(&self) -> Self {
         let renamed: BTreeMap<Id, Id> = self.nodes.keys().map(|&id| (id, fresh())).collect();
         let nodes = self.nodes.iter().map(|(id, node)| {
@@ -230,7 +230,7 @@ impl Graph {
         self.nodes.values().flat_map(of).collect()
     }
 
-    /// Nodes, with those of child graphs in place of the child's own.
+    /// Number of nodes, with child graphs replaced by their nodes.
     pub(in crate::driver) fn size(&self) -> u64 {
         let size = |node: &Node| if let Action::Child(child) = &node.action { child.size() } else { 1 };
         self.nodes.values().map(size).sum()

@@ -20,7 +20,7 @@ use crate::driver::handle::Id;
 /// goes unnoticed.
 const REMEMBERED: usize = 256;
 
-/// What is remembered about an allocation: the last tasks of each line of work, oldest first.
+/// Past accesses of an allocation: the last tasks of each line of work, oldest first.
 #[derive(Debug, Default)]
 pub(in crate::driver) struct History(BTreeMap<Id, VecDeque<Past>>);
 
@@ -45,7 +45,7 @@ impl History {
         tasks.push_back(Past { number, work, accesses, done });
     }
 
-    /// What a task that knows `clock` and touches `accesses` meets here without an order: each task and an address.
+    /// The tasks here that are unordered with a task of `clock` and overlap `accesses`, each with an address.
     pub(in crate::driver) fn unordered(&self, clock: &Clock, accesses: &Accesses) -> Vec<(Arc<str>, u64)> {
         let strangers = self.0.iter().flat_map(|(&line, tasks)| {
             let known = clock.count(line);

@@ -1,4 +1,4 @@
-//! Everything the driver knows, behind one lock.
+//! The state of the driver, behind one lock.
 
 pub(super) mod accesses;
 pub(super) mod capture;
@@ -75,11 +75,11 @@ pub(super) struct Driver {
     pub(super) queue: Queue,
     /// Last tasks of queries that were answered with "not ready".
     pub(super) polled: BTreeSet<TaskId>,
-    /// What is remembered about each allocation, by its base, if the work of streams is checked against each other.
+    /// The access history of each allocation, by its base, if streams are checked against each other.
     pub(super) histories: BTreeMap<u64, History>,
     /// Tasks done so far.
     pub(super) done: u64,
-    /// What the host has waited for.
+    /// The work that the host has waited for.
     pub(super) host: Clock,
     pub(super) counters: Counters,
     pub(super) reports: Vec<Report>,
@@ -187,7 +187,7 @@ impl Driver {
         context
     }
 
-    /// Forgets a context whose work is done, frees what it still holds, and reports that.
+    /// Removes a context whose work is done, frees everything it still holds, and reports that.
     pub(super) fn destroy_context(&mut self, id: Id) {
         let Some(context) = self.contexts.remove(&id) else { return };
         let mut leak = Leak { device: context.device, ..Leak::default() };
@@ -252,7 +252,7 @@ impl Driver {
         }
     }
 
-    /// Ends the mapping of pinned memory; what it was.
+    /// Ends the mapping of pinned memory, and returns its record.
     pub(super) fn unpin(&mut self, address: usize) -> Option<Pinned> {
         let pinned = self.pinned.remove(&address)?;
         self.histories.remove(&(address as u64));
@@ -269,7 +269,7 @@ impl Driver {
         (address < base + block.bytes).then_some((base, block))
     }
 
-    /// What the host knows once it has waited for `goal`.
+    /// Records that the host has waited for `goal`.
     pub(super) fn learn(&mut self, goal: &Goal) {
         let streams = self.streams.iter().filter(|(id, stream)| match goal {
             Goal::Stream(wanted) => *id == wanted,

@@ -1,4 +1,4 @@
-//! What the handles and addresses of the driver API stand for.
+//! The objects behind the handles and addresses of the driver API.
 
 use std::{alloc::Layout, collections::BTreeMap, sync::Arc};
 

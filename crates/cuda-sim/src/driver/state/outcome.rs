@@ -11,10 +11,10 @@ pub(in crate::driver) type Failure = (Status, String);
 /// What came of work.
 #[derive(Debug, Default)]
 pub(in crate::driver) struct Did {
-    /// What a kernel did.
+    /// Counters of a kernel.
     pub(in crate::driver) kernel: Option<exec::Counters>,
     /// The first byte that a copy took to the host and nothing had written, where that is checked.
     pub(in crate::driver) unwritten: Option<u64>,
-    /// What it touched, if the work of streams is checked against each other.
+    /// Its accesses, if streams are checked against each other.
     pub(in crate::driver) accesses: Accesses,
 }

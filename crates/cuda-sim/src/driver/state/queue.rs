@@ -21,7 +21,7 @@ pub(in crate::driver) type TaskId = u64;
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// Which task it is: its line of work, and its number there from 1. A stream is a line, and so is each branch of a graph
-/// beside the first, which continues the line of the stream that it is launched on.
+/// except the first, which continues the line of the stream that it is launched on.
 pub(in crate::driver) type Who = (Id, u64);
 
 /// For each line of work, how many of its tasks are known to come before.
@@ -29,7 +29,7 @@ pub(in crate::driver) type Who = (Id, u64);
 pub(in crate::driver) struct Clock(BTreeMap<Id, u64>);
 
 impl Clock {
-    /// Makes everything that `other` knows known here.
+    /// Adds everything in `other`.
     pub(in crate::driver) fn join(&mut self, other: &Self) {
         for (&line, &count) in &other.0 {
             let mine = self.0.entry(line).or_default();
@@ -71,9 +71,9 @@ pub(in crate::driver) struct Task {
     pub(in crate::driver) stream: Id,
     pub(in crate::driver) work: Work,
     pub(in crate::driver) who: Who,
-    /// What it is known to come after, and itself.
+    /// The tasks that it comes after, and itself.
     pub(in crate::driver) clock: Clock,
-    /// What a copy's source in pinned memory held when the copy was enqueued, and how many tasks had been done then.
+    /// Digest of a copy's source in pinned memory when the copy was enqueued, and the number of tasks done by then.
     pub(in crate::driver) source: Option<(u64, u64)>,
     /// Tasks it comes after, as far as they were not done when it was enqueued.
     pub(in crate::driver) after: Vec<TaskId>,
@@ -106,7 +106,7 @@ pub(in crate::driver) struct Queue {
     pending: BTreeMap<TaskId, Task>,
 }
 
-/// What a thread that waits should do next.
+/// The next action of a waiting thread.
 #[derive(Debug)]
 pub(in crate::driver) enum Next {
     /// The goal is reached.

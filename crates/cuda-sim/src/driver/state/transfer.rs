@@ -16,8 +16,8 @@ use cuda_loader::Status;
 use super::{accesses::Accesses, outcome::Failure};
 use crate::exec::{self, Memory};
 
-/// What the host finds where a copy has not written yet, and in place of bytes that were never written: NaN in every
-/// float format.
+/// Fill byte of host memory that a copy has not written yet, and of bytes that were never written: NaN in every float
+/// format.
 const POISON: u8 = 0xff;
 
 /// One end of a copy.
@@ -104,7 +104,7 @@ impl Copy {
         Ok(unwritten)
     }
 
-    /// What it touches of device memory, and of host memory by its addresses.
+    /// Its accesses to device memory, and to host memory by address.
     pub(in crate::driver) fn accesses(&self) -> Accesses {
         let (targets, sources): (Vec<u64>, Vec<u64>) = self.rows().unzip();
         let range = |end: &End, at: u64| match end.place {

@@ -37,7 +37,7 @@ pub(in crate::driver) enum Work {
     Free(u64),
     /// The end of an operation of NCCL.
     Exchange(Arc<Exchange>),
-    /// What an operation of NCCL brings from another rank.
+    /// A transfer of an NCCL operation from another rank.
     Carry(Arc<Carry>),
     /// The time stamp of an event.
     Record(usize),
@@ -133,12 +133,12 @@ impl Work {
         Ok(did)
     }
 
-    /// What it touches, except for a kernel, which reports that when it is done.
+    /// Its accesses, except for a kernel, which reports them when it is done.
     fn accesses(&self, memory: &Memory) -> Accesses {
         match self {
             Self::Copy(copy) => copy.accesses(),
             Self::Fill(fill) => Accesses { writes: fill.ranges(), ..Accesses::default() },
-            // Its copies are accounted for where they end: on each side as work of its own stream.
+            // Its copies are accounted for at their ends: on each side as work of that side's stream.
             Self::Exchange(exchange) => {
                 Accesses { reads: exchange.reads.clone(), writes: exchange.writes.clone(), ..Accesses::default() }
             }

@@ -103,7 +103,7 @@ impl Build {
     }
 }
 
-/// What is left to do after an operation has written the register that [`super::body::Body::dest`] handed out.
+/// Finishing step after an operation has written the register that [`super::body::Body::dest`] handed out.
 #[derive(Clone, Copy)]
 pub(super) enum Finish {
     Nothing,

@@ -36,7 +36,7 @@ impl Body<'_> {
         Ok(temp)
     }
 
-    /// What is left of an `f32` result: flush, saturate, move.
+    /// Finishes an `f32` result: flush, saturate, move.
     fn finish32(&mut self, ins: &Instruction, d: R, finish: Finish) {
         if ins.opcode.has("ftz") {
             self.emit(Op::FUn32(FUn::Flush, d, d));

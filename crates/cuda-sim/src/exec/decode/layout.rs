@@ -52,7 +52,7 @@ pub(in crate::exec) struct Layout<'a> {
 /// the bytes of all banks, so each array keeps its banks.
 const ARRAY_GAP: u64 = 1024;
 
-/// Variables that a module defines in global or constant memory, in text order: those at module scope, then those of function
+/// Variables that a module defines in global or constant memory, in text order: module scope first, then function
 /// bodies.
 pub(in crate::exec) fn global_variables(module: &Module) -> impl Iterator<Item = &Variable> {
     let bodies = module.functions.iter().filter_map(|function| function.body.as_ref());
@@ -73,7 +73,7 @@ pub(in crate::exec) fn functions(module: &Module) -> HashMap<&str, usize> {
 }
 
 impl<'a> Layout<'a> {
-    /// Lays out the module as kernel `entry` sees it: its own shared variables and those of functions and module.
+    /// Lays out the module for kernel `entry`: its shared variables and those in functions and the module.
     pub(in crate::exec) fn new(module: &'a Module, entry: &'a Function) -> Self {
         let globals = global_variables(module).zip(0..).map(|(variable, index)| (&*variable.name, index)).collect();
         let functions = functions(module);

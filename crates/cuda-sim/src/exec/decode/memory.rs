@@ -11,7 +11,7 @@ use super::float::half_kind;
 use super::integer::{shape, window};
 use super::layout::Place;
 
-/// What an opcode says of memory order.
+/// The memory order of an opcode.
 fn order(ins: &Instruction) -> Order {
     let mut order = Order::default();
     for part in ins.opcode.modifiers() {

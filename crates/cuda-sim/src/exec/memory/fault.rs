@@ -40,7 +40,7 @@ pub struct MemoryFault {
     pub address: u64,
     /// Length of the access in bytes.
     pub bytes: u64,
-    /// What is wrong with it.
+    /// The problem with it.
     pub problem: MemoryProblem,
 }
 
@@ -85,7 +85,7 @@ pub enum MemoryProblem {
     NoPeerAccess {
         /// The device that made the access.
         accessor: u32,
-        /// What it tried to touch.
+        /// The allocation that it tried to touch.
         allocation: Allocation,
     },
     /// A free of an address inside an allocation.
@@ -96,13 +96,13 @@ pub enum MemoryProblem {
     },
 }
 
-/// An allocation larger than what is left on the device.
+/// An allocation larger than the free memory of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("device {device} out of memory: asked for {requested} bytes, {free} free")]
 pub struct OutOfMemory {
     /// The device.
     pub device: u32,
-    /// Bytes asked for.
+    /// Requested bytes.
     pub requested: u64,
     /// Bytes left.
     pub free: u64,

@@ -94,7 +94,8 @@ impl Memory {
         Self { state: Mutex::new(State { devices, ..State::default() }) }
     }
 
-    /// As [`new`](Self::new), of devices whose kernels reach no memory of others, even if [`enable_peer`](Self::enable_peer) says so.
+    /// As [`new`](Self::new), but kernels reach no memory of other devices, whatever
+    /// [`enable_peer`](Self::enable_peer) allows.
     pub fn apart(capacities: &[u64]) -> Self {
         let memory = Self::new(capacities);
         memory.state().apart = true;
@@ -328,7 +329,7 @@ impl Memory {
         self.state().region(address, bytes)
     }
 
-    /// Says what is wrong with an access of a kernel on `accessor`; `None` if nothing is.
+    /// Explains a bad access of a kernel on `accessor`; `None` if the access is valid.
     pub(super) fn diagnose(&self, accessor: u32, address: u64, bytes: u64) -> Option<MemoryFault> {
         match self.region(address, bytes) {
             Err(fault) => Some(fault),

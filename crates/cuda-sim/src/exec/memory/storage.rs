@@ -18,7 +18,7 @@ pub(in crate::exec) struct Storage {
     len: u64,
     /// Whether `base` came from a box of words; otherwise it is host memory that the caller mapped.
     is_owned: bool,
-    /// Bit `i` of byte `j` says that byte `8 j + i` was written.
+    /// Bit `i` of byte `j` is set if byte `8 j + i` was written.
     written: Box<[AtomicU8]>,
     /// Set once something wrote without keeping `written` up to date: every byte counts as written from then on.
     untracked: AtomicBool,
@@ -73,7 +73,7 @@ impl Drop for Storage {
     fn drop(&mut self) {
         if self.is_owned {
             let words = ptr::slice_from_raw_parts_mut(self.base.cast::<u64>(), self.len.div_ceil(8) as usize);
-            // SAFETY: `zeroed` made the box of as many words, and nothing reaches it after this value.
+            // SAFETY: `zeroed` made the box with this length, and nothing reaches it after this value.
             drop(unsafe { Box::from_raw(words) });
         }
     }

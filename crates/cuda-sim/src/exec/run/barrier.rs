@@ -16,7 +16,7 @@ pub(super) struct Barrier {
 }
 
 impl Barrier {
-    /// Whether nobody has arrived.
+    /// Whether no thread has arrived.
     pub(super) fn is_idle(&self) -> bool {
         self.arrived == 0
     }
@@ -26,7 +26,7 @@ impl Barrier {
         !self.is_idle() && self.arrived >= self.expected.unwrap_or(live_threads)
     }
 
-    /// What a reduction gives: a count, or all ones or zeros.
+    /// The result of a reduction: a count, or all ones or zeros.
     pub(super) fn reduced(&self, op: BarRed) -> u32 {
         let flag = |value: bool| if value { u32::MAX } else { 0 };
         match op {

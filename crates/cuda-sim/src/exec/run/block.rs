@@ -22,7 +22,7 @@ const ROUNDS: u32 = 64;
 /// Longest turn of a seeded schedule, in steps.
 const SEEDED_TURN: u64 = 256;
 
-/// A block under way.
+/// A running block.
 pub(super) struct Block {
     pub(super) core: Core,
     pub(super) warps: Vec<Warp>,

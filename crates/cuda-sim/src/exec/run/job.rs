@@ -49,7 +49,7 @@ pub(in crate::exec) struct Failure {
 }
 
 impl<'j> Job<'j> {
-    /// The launch of `parts`; `wide_vectors` says whether the build of the loop for them runs here.
+    /// The launch of `parts`; `wide_vectors` is true in the build of the loop for wide vectors.
     pub(super) fn new(parts: Parts<'j>, wide_vectors: bool) -> Self {
         let Parts { code, params, grid, options, memory, device, view, globals } = parts;
         let checked = options.checks.any();

@@ -99,7 +99,7 @@ fn run_some(
         Some(block)
     };
     loop {
-        // Another block is admitted once all that are under way wait for something; a seeded schedule mixes at once.
+        // Another block is admitted once all resident ones wait for something; a seeded schedule mixes at once.
         while resident.is_empty() || seeded && resident.len() < most {
             match admit(&mut spare) {
                 Some(block) => resident.push_back(block),

@@ -14,7 +14,7 @@ use super::warp::{State, Warp};
 /// Steps without progress after which warps are looked at.
 const PATIENCE: u64 = 1 << 16;
 
-/// What the host threads of a launch tell each other.
+/// State shared by the host threads of a launch.
 #[derive(Default)]
 pub(super) struct Common {
     /// Steps made by all of them.
@@ -25,11 +25,11 @@ pub(super) struct Common {
     changes: AtomicU64,
     /// Host threads that run blocks, or will.
     active: AtomicUsize,
-    /// Those of them whose blocks get nowhere.
+    /// Active host threads whose blocks make no progress.
     stuck: AtomicUsize,
 }
 
-/// What one host thread knows.
+/// Progress of one host thread.
 pub(super) struct Progress<'c> {
     common: &'c Common,
     /// Steps since something last happened here.
@@ -40,7 +40,7 @@ pub(super) struct Progress<'c> {
 }
 
 impl Common {
-    /// For so many host threads, each of which has a [`Progress`] once.
+    /// For `threads` host threads, each with one [`Progress`].
     pub(super) fn new(threads: usize) -> Self {
         Self { active: AtomicUsize::new(threads), ..Self::default() }
     }
@@ -61,7 +61,7 @@ impl<'c> Progress<'c> {
         Self { common, quiet: 0, epoch: common.changes.load(SeqCst), stuck: false }
     }
 
-    /// Counts steps; those of all host threads so far.
+    /// Adds `steps`, and returns the steps of all host threads so far.
     pub(super) fn spend(&self, steps: u64) -> u64 {
         self.common.spent.fetch_add(steps, Relaxed) + steps
     }
@@ -89,8 +89,8 @@ impl<'c> Progress<'c> {
         }
     }
 
-    /// Whether no thread of the launch will ever get anywhere; `warps` are those of this host thread, all that there will be
-    /// as long as none of them ends.
+    /// Whether no thread of the launch will ever make progress. `warps` are the warps of this host thread; no other
+    /// warps start here as long as none of them ends.
     pub(super) fn is_over<'w>(&mut self, mut warps: impl Iterator<Item = &'w Warp>) -> bool {
         if self.quiet < PATIENCE {
             return false;
@@ -126,7 +126,7 @@ impl Drop for Progress<'_> {
     }
 }
 
-/// All that decides what the lanes of a warp do next, as long as memory stays as it is.
+/// A hash of everything that determines the next steps of a warp's lanes, while memory is unchanged.
 fn state_of(warp: &Warp) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut fragments: Vec<(u32, u32)> = warp.fragments.iter().map(|fragment| (fragment.pc, fragment.mask)).collect();

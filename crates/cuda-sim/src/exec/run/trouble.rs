@@ -1,4 +1,4 @@
-//! Faults of steps, before the launch says where they happened.
+//! Faults of steps, before the launch adds where they happened.
 
 use crate::exec::fault::FaultKind;
 
@@ -11,7 +11,7 @@ pub(super) struct Trouble {
     pub(super) earlier: Option<u32>,
 }
 
-/// What a step of a warp comes to: something, or trouble.
+/// The result of a step of a warp: a value, or trouble.
 pub(super) type Outcome<T = ()> = Result<T, Box<Trouble>>;
 
 /// Trouble of a lane.

@@ -1,4 +1,4 @@
-//! What a warp may touch in its turn.
+//! State that a warp may touch in its turn.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::SeqCst;
@@ -11,7 +11,7 @@ use crate::exec::counters::Traffic;
 use crate::exec::fault::Space;
 use crate::exec::touched::Touched;
 
-/// What the warps of a block share.
+/// State shared by the warps of a block.
 pub(super) struct Core {
     pub(super) index: [u32; 3],
     pub(super) shared: Vec<u8>,
@@ -21,7 +21,7 @@ pub(super) struct Core {
     pub(super) watch: Option<Box<BlockWatch>>,
 }
 
-/// What a warp's turn may touch besides the warp.
+/// State that a warp's turn may touch besides the warp.
 pub(super) struct Turn<'a, 'j> {
     pub(super) job: &'a Job<'j>,
     pub(super) core: &'a mut Core,
@@ -31,7 +31,7 @@ pub(super) struct Turn<'a, 'j> {
     pub(super) lanes: u64,
     /// Whether memory has changed or a thread has ended.
     pub(super) changed: bool,
-    /// What is remembered of global memory, where races on it are checked.
+    /// Access history of global memory, if races on it are checked.
     pub(super) shadow: Option<GlobalShadow>,
     pub(super) traffic: &'a mut BTreeMap<u32, Traffic>,
     pub(super) touched: &'a mut Touched,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What is known of a byte of shared or local memory.
+/// State of a byte of shared or local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Byte {
@@ -18,7 +18,7 @@ pub(super) fn first_gap(bytes: &[Byte]) -> Option<usize> {
     bytes.iter().position(|&byte| byte == Byte::Unwritten)
 }
 
-/// What is known of the bytes of a block's shared memory.
+/// State of the bytes of a block's shared memory.
 pub(super) struct WrittenBytes(pub(super) Vec<Byte>);
 
 impl WrittenBytes {

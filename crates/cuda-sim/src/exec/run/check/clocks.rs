@@ -1,7 +1,7 @@
-//! Who has synchronised with whom: clocks of warps, and what each lane knows of the clocks of others.
+//! Happens-before state: clocks of warps, and the clocks of others that each lane is ordered after.
 //!
-//! A clock goes on whenever something is published: at a barrier, a fence, a release. Barriers tell all lanes of a warp
-//! the same, so knowledge is kept per warp, and per lane only where lanes differ.
+//! A clock advances whenever something is published: at a barrier, a fence, a release. Barriers give all lanes of a
+//! warp the same knowledge, so it is kept per warp, and per lane only where lanes differ.
 
 use std::rc::Rc;
 
@@ -10,12 +10,12 @@ use super::places::Released;
 use crate::exec::lanes::{Bits, WARP};
 use crate::exec::run::barrier::BARRIERS;
 
-/// What the lanes of a warp know.
+/// The clocks that the lanes of a warp are ordered after.
 #[derive(Clone, Default)]
 struct Knowledge {
-    /// Every lane, of its own block.
+    /// Of every lane, about the own block.
     own: Rc<Times>,
-    /// Every lane, of other blocks.
+    /// Of every lane, about other blocks.
     others: Rc<Known>,
     /// Single lanes beyond that, of any block.
     apart: Option<Rc<[Option<Rc<Known>>; WARP]>>,
@@ -68,13 +68,14 @@ struct Fence {
     before: Knowledge,
 }
 
-/// What a fence orders.
+/// The ordering strength of a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::exec::run) struct Strength {
     /// Whether other blocks can rely on it.
     pub(in crate::exec::run) wide: bool,
-    /// Whether it has a place in the one order of all such fences. What is before it and told to other threads, by a barrier
-    /// say, is released by their strong writes too, to who reads from those and then makes such a fence.
+    /// Whether it has a place in the single order of all such fences. Everything before it that reaches other
+    /// threads, by a barrier say, is released by their strong writes too, to readers of those that then make such a
+    /// fence.
     pub(in crate::exec::run) sequential: bool,
 }
 
@@ -115,7 +116,7 @@ impl WarpClock {
         self.knowledge.own.of_warp(warp)
     }
 
-    /// Whether what a lane of the own block (or of another) did is ordered before the present of `lane`.
+    /// Whether an action of a lane of the own block (or of another) is ordered before the present of `lane`.
     pub(super) fn knows(&self, lane: usize, block: Option<u32>, own: u32, other: (usize, usize), time: u32) -> bool {
         let (warp, other) = other;
         let all = match block {
@@ -125,14 +126,14 @@ impl WarpClock {
         all || self.knowledge.of_lane(lane).is_some_and(|apart| apart.knows(block.unwrap_or(own), warp, other, time))
     }
 
-    /// The latest clock of another block that `lane` knows of.
+    /// The latest clock of another block that `lane` is ordered after.
     pub(super) fn latest_of(&self, lane: usize, block: u32) -> u32 {
         let of = |known: &Known| known.of_block(block).map_or(0, |times| times.latest());
         of(&self.knowledge.others).max(self.knowledge.of_lane(lane).map_or(0, |apart| of(apart)))
     }
 }
 
-/// Adds to `known` what is before wide sequential fences that lanes know of.
+/// Adds to `known` everything before the wide sequential fences of the lanes.
 fn collect_fenced(clock: &WarpClock, block: u32, warp: usize, mask: u32, known: &mut Rc<Known>) {
     for fence in &clock.fences {
         let lanes = fence.lanes & mask;
@@ -143,7 +144,7 @@ fn collect_fenced(clock: &WarpClock, block: u32, warp: usize, mask: u32, known: 
     clock.fenced.iter().filter(|(lanes, _)| lanes & mask != 0).for_each(|(_, fenced)| join(known, fenced));
 }
 
-/// Lanes learn what is before wide sequential fences of others.
+/// Orders the lanes after everything before wide sequential fences of others.
 fn learn_fenced(clock: &mut WarpClock, mask: u32, known: &Rc<Known>) {
     if known.is_empty() {
         return;
@@ -153,7 +154,7 @@ fn learn_fenced(clock: &mut WarpClock, mask: u32, known: &Rc<Known>) {
     clock.fenced.push((mask, known.clone()));
 }
 
-/// What the warps that have arrived at a barrier knew.
+/// The merged knowledge of the warps that have arrived at a barrier.
 #[derive(Default)]
 struct Gathered {
     own: Times,
@@ -347,7 +348,7 @@ impl Clocks {
     }
 }
 
-/// What an acquire gets of that which was released to the whole grid: all, or what it says of the own block.
+/// The part of a grid-wide release that an acquire gains: all of it, or only the part about its block.
 fn gained(released: &Rc<Known>, block: u32, wide: bool) -> Rc<Known> {
     if wide || released.is_empty() {
         return released.clone();

@@ -1,4 +1,4 @@
-//! What is remembered of global memory, for races among all threads of a grid.
+//! Access history of global memory, for races among all threads of a grid.
 
 use std::collections::HashMap;
 

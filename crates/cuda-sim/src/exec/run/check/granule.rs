@@ -1,4 +1,4 @@
-//! What the race checkers take for one place.
+//! Granules: the units of memory of the race checkers.
 
 use std::ops::Range;
 

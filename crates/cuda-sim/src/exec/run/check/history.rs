@@ -14,7 +14,7 @@ use super::places::Released;
 use crate::exec::fault::Access;
 use crate::exec::lanes::Bits;
 
-/// What is remembered of a granule.
+/// The access history of a granule.
 #[derive(Clone)]
 pub(super) struct Cell {
     /// The last plain write; of several lanes if they wrote the same value in one instruction.
@@ -90,7 +90,7 @@ impl Rest {
     }
 }
 
-/// The access that is under way.
+/// The current access.
 pub(super) struct Present<'a> {
     pub(super) clock: &'a WarpClock,
     /// What will be remembered of it, but for the lanes.
@@ -274,7 +274,7 @@ impl Present<'_> {
         }
     }
 
-    /// Drops from a list what the present access makes superfluous.
+    /// Drops marks from a list that the present access makes superfluous.
     fn thin(&self, list: &mut Vec<Mark>, mark: &Mark) {
         list.retain_mut(|old| {
             old.remove(mark);
@@ -282,7 +282,7 @@ impl Present<'_> {
         });
     }
 
-    /// A plain write by one lane. `same` says whether another lane of this very instruction writes the same there.
+    /// A plain write by one lane. `same`: whether another lane of this very instruction writes the same there.
     #[inline(always)]
     pub(super) fn write(
         &self,
@@ -360,7 +360,7 @@ impl Present<'_> {
         None
     }
 
-    /// A volatile access of another lane of this warp, but for those of `excused`, that nothing orders before one of
+    /// A volatile access of another lane of this warp, except lanes in `excused`, that is unordered with one of
     /// `lane`: the latest write, or a read if this is a write.
     pub(super) fn volatile(&self, cell: &Cell, rest: &Rest, lane: usize, writes: bool, excused: u32) -> Option<Race> {
         let strong = rest.known(cell)?.strong.as_deref()?;

@@ -11,7 +11,8 @@ use crate::exec::run::trouble::{Outcome, trouble};
 use crate::exec::run::warp::Warp;
 use crate::exec::run::written::{Byte, WrittenBytes, first_gap};
 
-/// A read of bytes that nothing wrote is a fault; writes leave their mark. `shared` is what is known of the block's shared memory.
+/// Reports reads of bytes that were never written, and marks writes. `shared` is the state of the block's shared
+/// memory.
 #[inline]
 pub(in crate::exec::run) fn check(
     job: &Job<'_>,

@@ -1,16 +1,16 @@
-//! What is ordered before someone: for every thread of the grid, up to which clock of its warp.
+//! Happens-before knowledge: for every thread of the grid, the last clock of its warp that is ordered before.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use crate::exec::lanes::WARP;
 
-/// What is known of the threads of one block.
+/// Knowledge of the threads of one block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Times {
     /// For each warp, up to which of its clocks everything that its lanes did is known; zero where the list ends.
     warps: Vec<u32>,
-    /// What is known of single threads beyond that.
+    /// Further knowledge of single threads.
     threads: BTreeMap<u16, u32>,
 }
 
@@ -25,7 +25,7 @@ impl Times {
         self.warps.get(warp).copied().unwrap_or(0)
     }
 
-    /// Whether what a lane did at `time` is known.
+    /// Whether an action of a lane at `time` is known.
     pub(super) fn knows(&self, warp: usize, lane: usize, time: u32) -> bool {
         self.of_warp(warp) >= time || self.threads.get(&thread_of(warp, lane)).is_some_and(|&known| known >= time)
     }
@@ -55,7 +55,7 @@ impl Times {
         }
     }
 
-    /// Learns all that `other` knows.
+    /// Merges the knowledge in `other`.
     pub(super) fn join(&mut self, other: &Self) {
         if self.warps.len() < other.warps.len() {
             self.warps.resize(other.warps.len(), 0);
@@ -72,7 +72,7 @@ impl Times {
     }
 }
 
-/// What is known of the blocks of the grid.
+/// Knowledge of the blocks of the grid.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Known(HashMap<u32, Rc<Times>>);
 
@@ -85,7 +85,7 @@ impl Known {
         self.0.get(&block)
     }
 
-    /// What is known of other blocks than `block`.
+    /// The knowledge of blocks other than `block`.
     pub(super) fn of_others(&self, block: u32) -> impl Iterator<Item = (u32, &Rc<Times>)> {
         self.0.iter().map(|(&other, times)| (other, times)).filter(move |&(other, _)| other != block)
     }
@@ -94,7 +94,7 @@ impl Known {
         self.of_block(block).is_some_and(|times| times.knows(warp, lane, time))
     }
 
-    /// Learns what `times` says of `block`.
+    /// Merges `times` into the knowledge of `block`.
     pub(super) fn join_block(&mut self, block: u32, times: &Rc<Times>) {
         match self.0.get_mut(&block) {
             None => {

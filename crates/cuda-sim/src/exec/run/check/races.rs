@@ -1,4 +1,4 @@
-//! Races on shared and global memory: shows the accesses of a warp to what is remembered of their places.
+//! Races on shared and global memory: compares the accesses of a warp with the history of their places.
 
 use super::clocks::Clocks;
 use super::granule::Granule;
@@ -11,14 +11,14 @@ use crate::exec::register::Slot;
 use crate::exec::run::seen::Seen;
 use crate::exec::run::warp::Warp;
 
-/// What is remembered of a memory.
+/// The access history of a memory.
 pub(super) trait Shadow {
     fn granule(&self) -> Granule;
 
     /// The number of the next warp-wide access, modulo 2^32.
     fn serial(&mut self) -> u32;
 
-    /// What is remembered of granule `place`.
+    /// The history of granule `place`.
     fn cell(&mut self, place: u64) -> (&mut Cell, &mut Rest);
 }
 

@@ -1,4 +1,4 @@
-//! What is remembered of a block's shared memory, for races among its threads.
+//! Access history of a block's shared memory, for races among its threads.
 
 use super::granule::Granule;
 use super::history::{Cell, Rest};

@@ -1,4 +1,4 @@
-//! What asynchronous copies under way still read: nothing may be written there before the wait for them.
+//! Sources of asynchronous copies in flight: nothing may be written there before the wait for them.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::exec::fault::Access;
 use crate::exec::lanes::{Bits, WARP};
 use crate::exec::run::seen::Seen;
 
-/// The source of a copy under way.
+/// The source of a copy in flight.
 pub(in crate::exec::run) struct Source {
     pub(in crate::exec::run) lane: usize,
     /// Number of the group within its lane.
@@ -45,7 +45,7 @@ impl Sources {
         }
     }
 
-    /// The copy under way of this block that a write to global memory comes too early for, and the address.
+    /// The copy in flight of this block that a write to global memory comes too early for, and the address.
     pub(super) fn overwritten(&self, block: u32, seen: &Seen<'_>) -> Option<(Race, u64)> {
         Bits(seen.active).find_map(|lane| {
             let (start, end) = (seen.addresses[lane], seen.addresses[lane] + seen.bytes);

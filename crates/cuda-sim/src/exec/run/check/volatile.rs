@@ -1,5 +1,5 @@
 //! Volatile accesses among the lanes of one warp. They are strong, so they are no data race; but without a warp barrier
-//! nothing says which lane comes first, and code that relies on lanes running in lockstep goes wrong.
+//! their order is undefined, and code that relies on lanes running in lockstep goes wrong.
 //!
 //! A flag is not reported: a lane that reads it over and over and makes a fence once it is set. A lane that has read
 //! what another lane wrote, and goes on without a fence, is reported, and so is a write to what another lane has read and
@@ -34,7 +34,7 @@ pub(super) struct Relied {
 }
 
 impl Volatile {
-    /// For a block of so many warps; for none if its kernel has no volatile access.
+    /// For a block of `warps` warps; for none if its kernel has no volatile access.
     pub(in crate::exec::run) fn new(warps: usize) -> Self {
         Self(vec![[Polling { polled: (Space::Global, 0), polls: false, owes: None }; WARP]; warps])
     }
@@ -61,7 +61,7 @@ impl Volatile {
         None
     }
 
-    /// Compares a volatile access of a lane to a place with those of other lanes of its warp.
+    /// Compares a lane's volatile access to a place with accesses of other lanes of its warp.
     pub(super) fn meet(
         &mut self,
         present: &Present<'_>,

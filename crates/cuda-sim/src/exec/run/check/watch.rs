@@ -1,4 +1,4 @@
-//! What the checkers of one block remember.
+//! State of the checkers of one block.
 
 use std::ops::Range;
 
@@ -17,16 +17,16 @@ use crate::exec::run::trouble::{Outcome, trouble};
 use crate::exec::run::warp::Warp;
 use crate::exec::run::written::WrittenBytes;
 
-/// What a block's checkers remember.
+/// The state of a block's checkers.
 pub(in crate::exec::run) struct BlockWatch {
     pub(in crate::exec::run) clocks: Clocks,
     pub(in crate::exec::run) shared: Option<SharedShadow>,
     pub(in crate::exec::run) written: Option<WrittenBytes>,
-    /// Bytes of shared memory that a `cp.async` under way will write.
+    /// Bytes of shared memory that a `cp.async` in flight will write.
     pub(in crate::exec::run) unfinished: Vec<bool>,
-    /// Copies under way.
+    /// Copies in flight.
     pub(in crate::exec::run) under_way: usize,
-    /// What they read.
+    /// Their sources.
     pub(in crate::exec::run) sources: Sources,
     pub(in crate::exec::run) volatile: Volatile,
 }
@@ -54,7 +54,7 @@ impl BlockWatch {
             volatile: Volatile::new(if job.code.volatile { warps } else { 0 }),
         }
     }
-    /// Holds an access against those before it, and remembers it. `global` is what is remembered of global memory.
+    /// Checks an access against those before it, and records it. `global` is the history of global memory.
     #[inline]
     pub(in crate::exec::run) fn order(
         &mut self,
@@ -79,7 +79,8 @@ impl BlockWatch {
         found.map(|(race, address)| Conflict { space: seen.space, address, access: seen.access, race })
     }
 
-    /// As [`BlockWatch::order`], for a plain read of shared memory by words, each of which goes to the lanes with it.
+    /// As [`BlockWatch::order`], for a plain read of shared memory by words; each word comes with the lanes that read
+    /// it.
     #[inline]
     pub(in crate::exec::run) fn order_words(
         &mut self,

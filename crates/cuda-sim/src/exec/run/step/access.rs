@@ -63,7 +63,7 @@ pub(super) fn by_space(
     Ok(())
 }
 
-/// Checks bounds of `bytes` bytes at each active address, and alignment to as many.
+/// Checks the bounds of `bytes` bytes at each active address, and its alignment to `bytes`.
 #[inline(always)]
 pub(super) fn check<'j>(
     turn: &Turn<'_, 'j>,

@@ -11,7 +11,7 @@ use crate::exec::run::trouble::Outcome;
 use crate::exec::run::turn::Turn;
 use crate::exec::run::warp::{Pending, Warp};
 
-/// What the destination of an unfinished copy holds: NaN in every float format.
+/// Fill byte of the destination of an unfinished copy: NaN in every float format.
 const POISON: u8 = 0xff;
 
 /// One step of the asynchronous machinery.
@@ -114,7 +114,7 @@ fn fetch(
     Ok(())
 }
 
-/// Delivers the copies of active lanes whose group `done(committed, group)` says is over.
+/// Delivers the copies of active lanes whose group is complete by `done(committed, group)`.
 fn land(turn: &mut Turn<'_, '_>, warp: &mut Warp, active: u32, done: impl Fn(u32, u32) -> bool) -> Outcome {
     let mut copies = std::mem::take(&mut warp.copies);
     let mut result = Ok(());

@@ -64,7 +64,8 @@ pub(super) fn arrive(
     Ok(())
 }
 
-/// Lets the threads that wait at barrier `id` go on; `role` tells what the step at a place asks for. Returns their lanes.
+/// Releases the threads that wait at barrier `id`, and returns their lanes; `role` returns the role of the step at a
+/// place.
 pub(in crate::exec::run) fn release(
     warp: &mut Warp,
     id: u8,

@@ -103,7 +103,7 @@ fn collective_at(code: &Code, pc: u32) -> Option<Collective> {
     }
 }
 
-/// Lanes of a parked fragment that wait for nobody else; 0 if there are none.
+/// Lanes of a parked fragment that wait for no other lane; 0 if there are none.
 fn members(turn: &Turn<'_, '_>, warp: &mut Warp, fragment: Fragment) -> Outcome<u32> {
     let Some(collective) = collective_at(turn.job.code, fragment.pc) else { return Ok(0) };
     let Members::Mask(reg) = collective.members else {

@@ -58,7 +58,7 @@ pub(super) fn load(
             warp,
             &row,
             (0..8 * u64::from(count)).flat_map(|row| {
-                // Each lane reads what it gets: a word of a row, or an element of each of two neighbouring rows.
+                // Each lane reads the values it gets: a word of a row, or an element of each of two neighbouring rows.
                 let place = addresses[row as usize];
                 let lanes = move |word| match (transposed, row % 8) {
                     (true, row) => 0x11_u32 << (row / 2 + 8 * word),

@@ -13,7 +13,7 @@ pub(in crate::exec::run) struct Circle {
 }
 
 impl Circle {
-    /// Adds the state of the warp as `epoch` has it: after so many turns that got somewhere.
+    /// Adds the state of the warp in `epoch`, the number of turns that made progress.
     pub(in crate::exec::run) fn look(&mut self, epoch: u64, state: u64) {
         if self.next == 0 || self.epoch != epoch {
             *self = Self { epoch, state, looks: 0, next: 1, closed: false };

@@ -61,7 +61,7 @@ pub(in crate::exec::run) struct Warp {
     pub(in crate::exec::run) regs: Regs,
     /// Local memory, lane after lane.
     pub(in crate::exec::run) local: Vec<u8>,
-    /// What is known of the local bytes, if that is checked.
+    /// State of the local bytes, if that is checked.
     pub(in crate::exec::run) local_written: Vec<Byte>,
     /// Registers without a value, if some are known and that is checked.
     pub(in crate::exec::run) undefined: Option<Box<Undefined>>,

@@ -1,7 +1,7 @@
-//! Registers that hold what nothing has defined: they were never written, or come from a lane that took no part in a shuffle.
+//! Registers with undefined values: never written, or read from a lane that took no part in a shuffle.
 //!
-//! Such a value may be moved about and computed with; it is a fault where it decides something: a branch, an address, a
-//! mask, what a store puts into global memory. A warp follows these values only as long as it has one.
+//! Such a value may be moved about and computed with; it is a fault if it decides something: a branch, an address, a
+//! mask, a value that a store puts into global memory. A warp follows these values only as long as it has one.
 
 use super::regs::Regs;
 use crate::exec::code::{Bin, Code, NO_GUARD, Op, PredOp, Step};
@@ -42,7 +42,7 @@ impl Undefined {
         registers.fold(0, |lanes, register| lanes | self.of(code, register))
     }
 
-    /// The lanes of `active` of a register have become undefined where `lanes` says so, and defined elsewhere.
+    /// Marks the `active` lanes of a register: undefined if set in `lanes`, else defined.
     pub(in crate::exec::run) fn set(&mut self, number: usize, active: u32, lanes: u32) {
         let old = self.lanes[number];
         let new = old & !active | lanes & active;
@@ -75,7 +75,7 @@ impl Undefined {
         let base = |target: Target| self.of_slots(code, &[target.base]) & active;
         match step.op {
             Op::Load(index) => rely(base(code.accesses[index as usize].target), "an address")?,
-            // What is stored depends on where it goes.
+            // Whether the stored value matters depends on where it goes.
             Op::Store(index) => return rely(base(code.accesses[index as usize].target), "an address"),
             Op::Atomic(index) => {
                 let atomic = &code.atomics[index as usize];
