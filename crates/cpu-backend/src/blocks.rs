@@ -135,6 +135,8 @@ mod tests {
         blocks.give_back(vec![7u32; 1 << 15]);
         assert!(take(1 << 15).is_err() && blocks.kept().bytes == 1 << 16);
         drop(others);
+        // The smallest block that is kept.
+        assert_eq!(take(1 << 14), Ok((vec![7; 1 << 14], false)));
         // A small one is the allocator's to keep.
         blocks.give_back(vec![7u32; 1 << 10]);
         assert_eq!(take(1 << 10), Ok((vec![0; 1 << 10], true)));

@@ -208,6 +208,8 @@ fn parties_at_different_steps_are_told_and_the_session_closes() {
         let mut session = Session::new(channel);
         let error = session.relu(&q, bundle, &[3]).unwrap_err();
         assert_eq!(session.relu(&q, next, &[3]).unwrap_err(), PfssError::Closed);
+        let masked = Gate::relu(8).unwrap().with_masked_outputs().unwrap();
+        assert_eq!(session.open_outputs(&q, &masked, &[1]), Err(PfssError::Closed));
         error
     };
     let [next_0, next_1] = Dealer::insecure_from_seed(100).deal(&q, &Gate::relu(8).unwrap(), 1).unwrap();

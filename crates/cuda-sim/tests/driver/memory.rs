@@ -27,6 +27,16 @@ fn memory_runs_out_and_comes_back() {
 }
 
 #[test]
+fn memory_that_a_stream_will_release_is_not_freed_again() {
+    let bench = Bench::new("schedule=lazy");
+    let (stream, mut address) = (bench.stream(), 0);
+    ok!(cuMemAllocAsync(&raw mut address, 64, stream));
+    ok!(cuMemFreeAsync(address, stream));
+    assert_eq!(status!(cuMemFree_v2(address)), Status::INVALID_VALUE);
+    assert!(matches!(bench.session.reports()[..], [Report::Address { call: "cuMemFree_v2", .. }]));
+}
+
+#[test]
 fn memory_that_a_stream_will_release_counts_as_free_when_it_is_needed() {
     let bench = Bench::new("mem=1M;schedule=lazy");
     let (stream, mut address) = (bench.stream(), 0);

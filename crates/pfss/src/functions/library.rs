@@ -309,6 +309,10 @@ mod tests {
         for (degree, pieces) in [(0, 16), (4, 16), (2, 0), (2, 3), (2, 128), (2, 1)] {
             assert!(matches!(gelu(Accuracy { degree, pieces }), Err(PfssError::Suf(SufError::Cap { .. }))));
         }
+        for (degree, pieces) in [(0, 16), (4, 16), (2, 0), (2, 3), (2, 128)] {
+            let refused = neg_exp(Accuracy { degree, pieces });
+            assert!(matches!(refused, Err(PfssError::Suf(SufError::Cap { .. }))), "{degree} {pieces}");
+        }
         assert!(neg_exp(Accuracy { degree: 2, pieces: 1 }).is_ok());
     }
 }
