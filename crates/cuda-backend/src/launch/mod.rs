@@ -8,7 +8,7 @@
 //!     let launch = keys_made(queue.kernel("fss_cmp_gen")?, op.params.count).value("params", op.params);
 //!     let launch = launch.input("alphas", op.alphas).input("roots", op.roots);
 //!     let launch = launch.output("corrections", &op.corrections).output("leaves", &op.leaves);
-//!     // SAFETY: `CmpGen::check` has held the views to their lengths.
+//!     // SAFETY: `CmpGen::check` verified the lengths of all views.
 //!     unsafe { launch.launch() }
 //! }
 //! ```
