@@ -6,11 +6,11 @@
 //! # Conventions
 //!
 //! - Every function that can fail returns a [`Status`]; [`trefoil_pfss_last_error`] then describes the expected and the
-//! received value. Results go to the last arguments, which are written only on success.
+//!   received value. Results go to the last arguments, which are written only on success.
 //! - Handles are opaque and belong to the caller, who frees each once with the function named after it; freeing null
 //!   does nothing. A handle must not be used by two threads at once, but may move between threads.
 //! - An array is a pointer and a number of elements, which is checked against the size that the call needs. An empty
-//! array may be null.
+//!   array may be null.
 //! - Anything with `hat` in its name is public: masked inputs `hatx = x + r`, and masked outputs `haty = y + r_out`,
 //!   meant to be opened. Shares of `y` and of bits add up to the secrets themselves.
 //! - No panic crosses the boundary: it becomes [`Status::TREFOIL_PFSS_INTERNAL`].
