@@ -112,8 +112,8 @@ fn events(path: Option<&Path>) -> impl Iterator<Item = Named<'_>> {
 /// Run three workloads on real input, verify each, and write a report.
 ///
 /// (1) Prove a computation: a circle-STARK proof of a wide-Fibonacci trace, which is verified, and refused with a value changed. (2) Train a small network on handwritten digits in f32 and export it. (3) Classify the test digits privately:
-/// a client with the images and a server with the weights, two processes that hold secret shares, get exactly what the
-/// plaintext fixed-point model computes.
+/// a client with the images and a server with the weights, two processes that hold secret shares, get exactly the
+/// results of the plaintext fixed-point model.
 #[derive(Args, Debug)]
 pub(crate) struct DemoArgs {
     /// Where to write the HTML report.
@@ -151,8 +151,8 @@ pub(crate) struct DoctorArgs {
 /// Every case runs under every condition: plain, on a forked queue, with guard words around its buffers, again after
 /// being refused memory, and, on a device that can record, recorded and replayed.
 ///
-/// With `--isolate` every op has a process of its own, and after a case that brings down its process or the device, the
-/// suite goes on in a new one: a fault, a hang or a crash costs one case.
+/// With `--isolate` every op runs in a separate process. After a case that ends its process or the device, the suite
+/// continues in a new one: a fault, a hang or a crash costs one case.
 #[derive(Args, Debug)]
 pub(crate) struct ConformanceArgs {
     /// Run only the ops whose name contains TEXT, such as `circle.` or `softmax`.
@@ -182,7 +182,7 @@ pub(crate) struct ConformanceArgs {
     /// Write every event to FILE as it happens, a line of JSON each; `-` for standard output, which then holds nothing else.
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
-    /// Run every op in a process of its own.
+    /// Run every op in a separate process.
     #[arg(long)]
     pub(crate) isolate: bool,
     /// Longest time for a case, after which its process is killed.
@@ -220,10 +220,10 @@ fn conditions() -> PossibleValuesParser {
 /// Measure the CPU ops against the best public peers, or the main ops of one backend.
 ///
 /// Without `--backend`, contenders run interleaved in one process, on one CPU thread, and medians and ratios are
-/// printed. With it, the backend's main ops run at sizes that fill a device, with inputs resident, beside the device's
-/// own copy; where there is `nvidia-smi`, clocks are sampled while they run. Files hold the lines that are done,
-/// whatever happens to the others. Absolute times depend on the machine and its load, so compare ratios. Times of the
-/// simulated device say nothing about a real one.
+/// printed. With it, the backend's main ops run at sizes that fill a device, with inputs resident, next to the device's
+/// own copy; if `nvidia-smi` is installed, clocks are sampled while they run. Files hold all finished lines, even if
+/// others fail. Absolute times depend on the machine and its load, so compare ratios. Times of the simulated device do
+/// not predict a real device.
 #[derive(Args, Debug)]
 pub(crate) struct BenchArgs {
     /// Measure only the lines whose name contains TEXT, such as `pfss.` or `matmul`.
@@ -247,7 +247,7 @@ pub(crate) struct BenchArgs {
     /// Measure the ops of one backend: cpu, gpu (= cuda), auto or sim.
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<Choice>,
-    /// Times of another program for lines of the same name, to set beside ours: `{"name": .., "lines": {id: seconds}}`.
+    /// Times of another program for lines of the same name, to compare with ours: `{"name": .., "lines": {id: seconds}}`.
     #[arg(long, value_name = "FILE", requires = "backend")]
     pub(crate) peer: Option<PathBuf>,
     /// Text to keep with the results, such as the clocks of the device.
@@ -256,7 +256,7 @@ pub(crate) struct BenchArgs {
     /// Write every event to FILE as it happens, a line of JSON each; `-` for standard output, which then holds nothing else.
     #[arg(long, value_name = "FILE", requires = "backend")]
     pub(crate) events: Option<PathBuf>,
-    /// Measure every line in a process of its own.
+    /// Measure every line in a separate process.
     #[arg(long, requires = "backend")]
     pub(crate) isolate: bool,
     /// Longest time for a line, after which its process is killed.

@@ -29,8 +29,8 @@ pub(crate) struct PredictArgs {
     /// The names of its layers, from the first [default: layers.0,layers.1,...].
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     layers: Vec<String>,
-    /// Whether weights are [inputs, outputs] or [outputs, inputs] [default: what the shapes of the biases imply, or in-out in files that
-    /// Trefoil wrote].
+    /// Whether weights are [inputs, outputs] or [outputs, inputs] [default: implied by the shapes of the biases, or in-out in files
+    /// that Trefoil wrote].
     #[arg(long, value_name = "LAYOUT")]
     layout: Option<model::WeightLayout>,
     /// Features, [rows, features] of any numbers: a NumPy file, or an archive of NumPy or safetensors with `inputs`.

@@ -31,12 +31,12 @@ const CLIP: f64 = 5.0;
 /// Elements of the second part of the combined state.
 const STOCHASTIC: usize = 8;
 
-/// Predict how a loss goes on, by an ensemble that learns from how it went so far.
+/// Forecast a training loss with an ensemble fitted to its history.
 ///
-/// Each member is a gated recurrent unit with weights of its own, trained on windows of the history before the row that is
-/// predicted from; the predicted loss of a step is what the next one begins with, and the other features stay. The members'
-/// mean is the prediction. The last rows before it are not learned but predicted too: the bounds of the prediction are as far off as the
-/// worst of these. What the history holds after that row is compared.
+/// Each member is a gated recurrent unit with separate weights, trained on windows of the history before the row to
+/// predict from. The predicted loss of a step is an input of the next step, and the other features stay. The members'
+/// mean is the prediction. The last rows before it are held out and predicted too: the largest of their errors is the
+/// distance of the bounds. Later rows of the history are compared with the prediction.
 #[derive(Args, Debug)]
 pub(crate) struct RolloutArgs {
     /// The history: a NumPy file of rows, or an archive of NumPy or safetensors with `history`, whose first column is the loss, above 0, and
@@ -46,7 +46,7 @@ pub(crate) struct RolloutArgs {
     /// Rows to predict.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     steps: u32,
-    /// The row to predict from; rows before it are learned [default: as many rows before the last as are predicted].
+    /// The row to predict from; the ensemble is fitted to the rows before it [default: `--steps` rows before the last].
     #[arg(long, value_name = "ROW")]
     from: Option<usize>,
     /// Members of the ensemble.
@@ -61,7 +61,7 @@ pub(crate) struct RolloutArgs {
     /// Steps of training, of 16 windows each.
     #[arg(long, value_name = "N", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     training: u32,
-    /// What the weights begin with, and the windows, depend on it.
+    /// Seed of the initial weights and of the windows.
     #[arg(long, value_name = "N", default_value_t = 7)]
     seed: u64,
     /// Write the predicted losses to FILE, a NumPy file `[members, steps + 1]` of f32.
@@ -275,7 +275,7 @@ pub(crate) fn run(args: &RolloutArgs) -> Result<()> {
     let pictures = vec![predicted.fan(&history, from, &trajectory)?, curve(&errors)?];
     let section = report::Section { heading: "Prediction".to_owned(), facts, pictures, table: Some(table) };
     let page = report::Page {
-        title: "Trefoil: how a loss goes on".to_owned(),
+        title: "Trefoil: forecast of a training loss".to_owned(),
         lead: predicted.lead().to_owned(),
         sections: vec![section],
     };

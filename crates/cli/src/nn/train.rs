@@ -52,7 +52,7 @@ pub(crate) struct TrainArgs {
     /// Rows of a step.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     batch: u32,
-    /// What a step is.
+    /// The rule of a training step.
     #[arg(long, value_enum, default_value_t = OptimizerName::Sgd)]
     optimizer: OptimizerName,
     /// Size of the first step [default: 0.05 of sgd, 0.002 of adam-w].
@@ -67,7 +67,7 @@ pub(crate) struct TrainArgs {
     /// The norm that the gradients are held to [default: any].
     #[arg(long, value_name = "X")]
     clip: Option<f64>,
-    /// What the weights begin with, and the order of the rows, depend on it.
+    /// Seed of the initial weights and of the order of the rows.
     #[arg(long, value_name = "N", default_value_t = 7)]
     seed: u64,
     /// Write the network to FILE: `layers.N.weight`, `[inputs, outputs]`, and `layers.N.bias` of each layer, f32.

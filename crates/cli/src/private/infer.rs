@@ -40,7 +40,7 @@ pub(crate) struct InferArgs {
     /// Address of the server.
     #[arg(long, value_name = "ADDRESS", value_parser = super::address)]
     connect: String,
-    /// Images, `.npy` of bytes in 0..=16, 64 for each image; as many images as the keys are for.
+    /// Images, `.npy` of bytes in 0..=16, 64 for each image; their number is the one that the keys are for.
     #[arg(long, value_name = "FILE")]
     images: Option<PathBuf>,
     /// Their digits, `.npy` of bytes, to print the accuracy.

@@ -23,7 +23,7 @@ pub(crate) struct InspectArgs {
     /// A folder that `deal` or `gen` made, the folder `party0` or `party1` in it, or a bundle such as `keys.pfk`.
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// Also write what is shown as JSON.
+    /// Also write the output as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

@@ -35,8 +35,8 @@ use crate::{
 ///
 /// A dealer runs `deal` and gives `party0` to the client, `party1` to the server. The server runs `serve` with its
 /// weights, the client runs `infer` with its images. The client learns the classes, the server learns nothing, and
-/// nobody learns the weights. `gen` makes keys for one gate or function, `eval` uses them. `inspect` shows what any
-/// keys are for, `verify` reads them all without using any.
+/// only the server has the weights. `gen` makes keys for one gate or function, `eval` uses them. `inspect` shows the
+/// purpose of keys, `verify` reads them all without using any.
 #[derive(Args, Debug)]
 pub(crate) struct PfssArgs {
     #[command(subcommand)]

@@ -20,8 +20,8 @@ use crate::exit::Usage;
 
 /// Read all of the keys and check them as a run would, without using any.
 ///
-/// Every file of a party's folder is checked against its digest and against what it is declared to be for; in a folder
-/// for both parties, the two must also belong together. Exit code 0: sound and unused. 4: damaged, used, of the other
+/// Every file of a party's folder is checked against its digest and its declared purpose; in a folder for both parties,
+/// the two must also belong together. Exit code 0: sound and unused. 4: damaged, used, of the other
 /// party, of two deals, or with a digest other than --digest. 2: no keys at all. 1: a file cannot be read.
 ///
 /// The digests in a folder are not a signature: whoever can write to the folder can replace all of it. The digest for

@@ -8,7 +8,7 @@ use super::number::whole;
 /// Parameters of a proof. By default a proof has 96 bits of conjectured security: 80 queries and 16 bits of work.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct ConfigArgs {
-    /// Log of how many times larger a committed domain is than the trace, 1..=16; each query is worth so many bits.
+    /// Log of the blow-up, the size of a committed domain over the trace, 1..=16; each query adds this number of bits.
     #[arg(long, value_name = "LOG", default_value_t = 1, value_parser = whole(1..=16))]
     blowup: u32,
     /// Positions at which the proof is opened, 1..=65536.

@@ -16,10 +16,9 @@ const MOST_STATEMENT: usize = 1_000;
 /// sums.
 const MOST_SHOWN: usize = 8;
 
-/// Show what a proof's file holds, without checking it.
+/// Show the contents of a proof's file, without checking it.
 ///
-/// Everything that is shown is what the file says of itself. Runs on the host alone: no variable of the environment is
-/// read.
+/// All output repeats claims of the file. Runs on the host alone: no variable of the environment is read.
 #[derive(Args, Debug)]
 pub(crate) struct InspectArgs {
     /// The file.

@@ -40,7 +40,7 @@ pub(crate) struct AirArgs {
     /// Columns of wide-fibonacci, and of nothing else, 3..=65536 [default: 100].
     #[arg(long, value_name = "N", value_parser = whole(3..=65_536))]
     columns: Option<u32>,
-    /// What a trace that is made begins with, 0..=2147483646.
+    /// Seed of a generated trace, 0..=2147483646.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0..=P - 1))]
     seed: u32,
 }

@@ -24,11 +24,11 @@ use clap::{Args, Subcommand};
 
 use crate::files::Named;
 
-/// Circle-STARK proofs over Mersenne-31, byte for byte those of stwo 2.3.
+/// Circle-STARK proofs over Mersenne-31, byte for byte equal to stwo 2.3.
 ///
-/// `prove` makes a proof of one of the computations that ship, of a trace that it makes itself, on the device where the
-/// computation allows it, or that is given. `verify` checks the file and what it claims to be a proof of. `inspect`
-/// shows what a file holds without checking it. `plan` says what memory a proof takes. `bench` times every stage. `scale` models the time on
+/// `prove` proves one of the computations that ship: of a given trace, or of one that it generates, on the device if
+/// the computation allows it. `verify` checks the file and its statement. `inspect` shows the contents of a file
+/// without checking it. `plan` computes the memory of a proof. `bench` times every stage. `scale` models the time on
 /// several devices.
 #[derive(Args, Debug)]
 pub(crate) struct StarkArgs {

@@ -45,12 +45,13 @@ use crate::{
 /// Prove a computation, verify the proof, and write it to a file.
 ///
 /// A file appears when it is whole and replaces what was there; a pipe or a device is written to as it is. With `--out
-/// /dev/stdout` the facts go to standard error. TREFOIL_MEM_LIMIT bounds the memory of the device, and that of the
-/// trace on the host. Without `--blocks`, all committed values are kept if there is room for them, and else as few blocks are
-/// made of them as there is room for; on a GPU without room for any number of them, coefficients are kept in host memory too.
+/// /dev/stdout` the facts go to standard error. TREFOIL_MEM_LIMIT bounds the memory of the device, and separately the
+/// trace on the host. Without `--blocks`, all committed values are kept if they fit; otherwise they are cut into the
+/// fewest blocks that fit. On a GPU that no number of blocks fits, coefficients are kept in host memory too.
 ///
-/// Processes that `mpirun` or another launcher of MPI started make one proof together, each its share on a device of its own: on
-/// the GPU the one of its number on its machine, from TREFOIL_CUDA_DEVICE on. The first writes the files; the others say what failed.
+/// Processes started by `mpirun` or another launcher of MPI make one proof together, each its share on a separate device: on
+/// GPUs, the device with the process's number on its machine, counted from TREFOIL_CUDA_DEVICE. The first process writes the
+/// files; the others report failures.
 #[derive(Args, Debug)]
 pub(crate) struct ProveArgs {
     #[command(flatten)]

@@ -13,10 +13,10 @@ use super::{
 };
 use crate::{files::Named, output::print, text::shown};
 
-/// Check a proof in a file, and say what it proves.
+/// Check a proof in a file, and show its statement.
 ///
-/// Everything in the file is public and is checked, but for what is said to be proven: look at it. The preprocessed columns of that
-/// statement are computed, which takes up to 2 s and 1.5 GiB; a file that would take more is refused.
+/// Everything in the file is public. The proof is checked against the statement in the file, so look at the statement that
+/// is shown. The preprocessed columns of that statement are computed, which takes up to 2 s and 1.5 GiB; a file that would take more is refused.
 ///
 /// Verifying runs on the host alone, with all its threads: no variable of the environment is read, TREFOIL_BACKEND and
 /// TREFOIL_MEM_LIMIT neither.

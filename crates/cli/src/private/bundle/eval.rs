@@ -36,15 +36,15 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 /// Evaluate keys of one gate or function, which uses them up, and show the first results.
 ///
 /// By default it runs both parties and compares with the gate in the clear. That is for tests and measurements, as this
-/// process then knows the inputs, splits them into shares, and opens the results. With `--listen` or `--connect` it
+/// process then holds the inputs, splits them into shares, and opens the results. With `--listen` or `--connect` it
 /// runs one party, on that party's shares of the inputs, over TLS in which each side accepts only the other's
-/// certificate; it then shows and writes its shares of the results, which nobody has opened.
+/// certificate; it then shows and writes its shares of the results, unopened.
 #[derive(Args, Debug)]
 pub(crate) struct EvalArgs {
     /// A folder that `gen` made; for one party, the folder `party0` or `party1` in it.
     #[arg(long, value_name = "DIR")]
     keys: PathBuf,
-    /// The inputs, or this party's shares of them: `.npy` or text with integers, as many as were dealt for.
+    /// The inputs, or this party's shares of them: `.npy` or text with integers, one for each element of the keys.
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
     /// Run one party, and wait for the other at this address; port 0 takes any free port.

@@ -20,7 +20,7 @@ use crate::{
 
 /// Make keys of one gate or function for both parties.
 ///
-/// Name it and its parameters, or give a file that says the same as JSON and can hold a descriptor: piecewise
+/// Name it and its parameters, or give a JSON file with them, which can also hold a descriptor: piecewise
 /// polynomials with Boolean outputs. Functions take numbers with 12 fraction bits in rings of 64 bits, so 4096 is 1.
 /// Both parties must trust whoever runs this. Nothing is written unless everything is.
 ///

@@ -28,7 +28,8 @@ use crate::{
 /// group and the bytes that it is counted to send.
 ///
 /// The work of a rank runs here, on one device, with mirrors of it in the place of the others. It is what each device of a group does:
-/// its share of the columns and blocks, and whole what ranks do not share. A modelled proof takes that time, and that of the bytes on a link.
+/// its share of the columns and blocks, and all work that ranks do not share. The time of a modelled proof is this time plus
+/// the transfer time of the bytes on a link.
 /// Nothing is measured on several devices, and nothing overlaps.
 #[derive(Args, Debug)]
 pub(crate) struct ScaleArgs {
@@ -42,14 +43,13 @@ pub(crate) struct ScaleArgs {
     /// A link between devices and the GB/s that each sends on it while it receives as much, to all others together; can be repeated.
     #[arg(long = "link", value_name = "NAME=GB/S", default_values = ["NVLink=450", "PCIe 5=55"], value_parser = link)]
     links: Vec<Link>,
-    /// Measure 2^LOG rows and take as many times as much for more, where the proof is too large for this machine
-    /// [default: --log-rows].
+    /// Measure 2^LOG rows and scale the time up, if the proof is too large for this machine [default: --log-rows].
     #[arg(long, value_name = "LOG", value_parser = whole(1..=28))]
     measured_log_rows: Option<u32>,
-    /// Devices that compute so many times as fast as the one measured here.
+    /// Speed of the modelled devices, relative to the one measured here.
     #[arg(long, value_name = "TIMES", default_value_t = 1.0, value_parser = positive)]
     faster: f64,
-    /// Microseconds that each exchange takes beside its bytes.
+    /// Microseconds that each exchange takes in addition to the transfer of its bytes.
     #[arg(long, value_name = "US", default_value_t = 0.0, value_parser = not_negative)]
     latency_us: f64,
     /// Proofs to time for each number of devices, 1..=1000.
