@@ -261,6 +261,22 @@ fn wrong_files_of_a_party_are_refused_before_its_keys_are_used() {
     assert!(verified.status.success(), "{}", text(&verified.stderr));
 }
 
+/// The command with the default handling of signals: a shell has programs in the background ignore some.
+#[cfg(unix)]
+fn heeding_signals(command: &Command) -> Command {
+    let mut heeding = Command::new("env");
+    heeding.args(cfg!(target_os = "linux").then_some("--default-signal=INT,TERM,HUP"));
+    heeding.arg(command.get_program()).args(command.get_args());
+    heeding.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => heeding.env(name, value),
+            None => heeding.env_remove(name),
+        };
+    }
+    heeding
+}
+
 #[cfg(unix)]
 #[test]
 fn an_ended_deal_leaves_no_keys_and_a_killed_one_is_removed_by_the_next() {
@@ -273,7 +289,7 @@ fn an_ended_deal_leaves_no_keys_and_a_killed_one_is_removed_by_the_next() {
     let entries = || fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
     // A deal that has written some of its keys.
     let started = || {
-        let mut command = pfss("deal");
+        let mut command = heeding_signals(&pfss("deal"));
         let mut deal = command.args(["--model", "transformer", "--count", "64", "--out"]).arg(&out).spawn().unwrap();
         let start = Instant::now();
         loop {
