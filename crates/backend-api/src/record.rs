@@ -12,7 +12,7 @@ pub trait Record: Queue {
     ///
     /// `None` if the device cannot record this body, for example because it waits: the caller then runs it as usual. The
     /// graph keeps every buffer that it uses alive. A buffer that `body` allocates may share its memory with others that were dropped
-    /// before: after a replay it holds the data that the graph wrote to it, or arbitrary data.
+    /// before: after a replay its content is the data that the graph wrote to it, or arbitrary.
     ///
     /// # Errors
     /// Errors of `body` that are unrelated to recording, and a lost device.

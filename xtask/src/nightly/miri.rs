@@ -9,7 +9,7 @@ use crate::{
 
 const TITLE: &str = "Miri";
 
-/// Packages with unsafe code that needs no SIMD, the unit tests that run if not all do, and those that are left out as they
+/// Packages whose memory accesses Miri can interpret, filters of their unit tests (all tests if empty), and skipped tests, which
 /// loop over much data.
 const PACKAGES: [(&str, &[&str], &[&str]); 3] = [
     ("backend-api", &[], &["random", "results_that_overlap"]),

@@ -149,7 +149,7 @@ impl<'a> Ensemble<'a> {
             ))
             .into());
         }
-        // Holds out twice the predicted rows, so that the last step is compared as often as there are steps.
+        // Twice the predicted rows are held out: the last step is then compared `steps` times.
         let learned = from - steps.saturating_mul(2).min((from - window) / 2);
         let (input, hidden) = (history.features, args.hidden as usize);
         let member = |member: u32| {

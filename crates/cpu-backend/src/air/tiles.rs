@@ -133,14 +133,14 @@ impl<L: StoredSums> Kernel<L> for Run<'_> {
                     Step::Bits { target, source, shift, mask } => {
                         let (target, source) = (tile.target(target), tile.source(source));
                         for at in 0..tile.len {
-                            // SAFETY: planes hold whole vectors up to `len`.
+                            // SAFETY: planes have whole vectors up to `len`.
                             unsafe { *target.add(at) = *source.add(at) >> shift & mask };
                         }
                     }
                     Step::Xor { target, left, right } => {
                         let (target, left, right) = (tile.target(target), tile.source(left), tile.source(right));
                         for at in 0..tile.len {
-                            // SAFETY: planes hold whole vectors up to `len`.
+                            // SAFETY: planes have whole vectors up to `len`.
                             unsafe {
                                 // At most P, which is zero.
                                 let word = *left.add(at) ^ *right.add(at);
@@ -160,21 +160,21 @@ impl<L: StoredSums> Kernel<L> for Run<'_> {
                     Step::Add { target, left, right } => {
                         let (target, left, right) = (tile.target(target), tile.source(left), tile.source(right));
                         for_vectors!(L, tile.len, at, {
-                            // SAFETY: planes hold whole vectors up to `len`.
+                            // SAFETY: planes have whole vectors up to `len`.
                             unsafe { l.store(target.add(at), l.add(l.load(left.add(at)), l.load(right.add(at)))) }
                         });
                     }
                     Step::Sub { target, left, right } => {
                         let (target, left, right) = (tile.target(target), tile.source(left), tile.source(right));
                         for_vectors!(L, tile.len, at, {
-                            // SAFETY: planes hold whole vectors up to `len`.
+                            // SAFETY: planes have whole vectors up to `len`.
                             unsafe { l.store(target.add(at), l.sub(l.load(left.add(at)), l.load(right.add(at)))) }
                         });
                     }
                     Step::Mul { target, left, right } => {
                         let (target, left, right) = (tile.target(target), tile.source(left), tile.source(right));
                         for_vectors!(L, tile.len, at, {
-                            // SAFETY: planes hold whole vectors up to `len`.
+                            // SAFETY: planes have whole vectors up to `len`.
                             unsafe {
                                 let factor = l.doubled(l.load(right.add(at)));
                                 l.store(target.add(at), l.mul(l.load(left.add(at)), factor));
@@ -215,7 +215,7 @@ fn accumulate<L: StoredSums>(l: L, tile: &Tile<'_>, terms: [Term; 4], sums: *mut
         }
     }
     for_vectors!(L, tile.len, at, {
-        // SAFETY: planes hold whole vectors up to `len`, and so do the sums of each coordinate.
+        // SAFETY: planes have whole vectors up to `len`, and so do the sums of each coordinate.
         unsafe {
             let mut words = [l.splat(0); 4];
             for k in 0..4 {
@@ -240,7 +240,7 @@ fn mul_secure<L: Words>(l: L, tile: &Tile<'_>, target: [usize; 4], left: [Plane;
         (a[k], b[k]) = (tile.source(left[k]), tile.source(right[k]));
     }
     for_vectors!(L, tile.len, at, {
-        // SAFETY: planes hold whole vectors up to `len`.
+        // SAFETY: planes have whole vectors up to `len`.
         unsafe {
             let (mut x, mut y) = ([l.splat(0); 4], [l.splat(0); 4]);
             for k in 0..4 {

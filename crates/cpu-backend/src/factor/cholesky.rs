@@ -67,7 +67,7 @@ impl<L> Kernel<L> for Factor<'_> {
 
 /// Replaces G by `scale R^-1`, with columns of zeros for columns left out.
 ///
-/// Rows above the pivot hold the part of R^-1 computed so far, up to the length of its columns: every subtraction
+/// Rows above the pivot store the part of R^-1 computed so far, up to the length of its columns: every subtraction
 /// from rows of G is applied to rows of the unit matrix too.
 pub(super) struct Inverse<'a> {
     pub(super) side: usize,

@@ -82,7 +82,7 @@ pub(super) fn project(simd: Simd, weights: &Weights<'_>, first: usize, x: &[f32]
     );
 }
 
-/// A vector of the first elements of `s`, zero-filled if there are fewer.
+/// A vector of the first elements of `s`, zero-filled if `s` is shorter.
 #[inline(always)]
 pub(super) fn load<L: Floats>(l: L, s: &[f32]) -> L::V {
     if s.len() >= L::N { l.load(s) } else { l.load_partial(s, 0.0) }

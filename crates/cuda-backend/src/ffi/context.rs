@@ -67,7 +67,7 @@ pub(crate) struct Context {
     lost: OnceLock<BackendError>,
     /// A wait ran out of time, so the release of the context may never return.
     hung: AtomicBool,
-    /// The device counts as lost since its memory is unreliable, but its work goes on.
+    /// The device counts as lost since its memory is unreliable, but submitted work continues.
     disowned: AtomicBool,
     /// Calls refused because of a running capture.
     refused_captures: AtomicU64,

@@ -219,7 +219,7 @@ pub(crate) fn logup_totals(
     let launch = queue.kernel("air_logup_totals")?.grid([1, 1, 1]);
     let launch = launch.output("parts", parts).output("sums", sums).value("params", p);
     // SAFETY: the op allocates `parts` for each part of the maximum number of runs; its check
-    // verified that there are two `sums`.
+    // verified the length 2 of `sums`.
     unsafe { launch.launch() }
 }
 

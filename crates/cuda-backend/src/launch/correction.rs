@@ -45,7 +45,7 @@ pub(crate) fn encode(queue: &CudaQueue, op: &EncodeStates<'_, CudaQueue>) -> Res
     let launch = launch.grid([blocks, op.params.outputs.div_ceil(COLUMNS), 1]).value("p", op.params);
     let launch = records(launch, &op.records).input("weights", op.weights).input("bias", op.bias);
     let launch = launch.output_if("features", op.features.as_ref()).output("codes", &op.codes);
-    // SAFETY: `EncodeStates::check` verified all lengths; the op has checked that there are codes.
+    // SAFETY: `EncodeStates::check` verified all lengths; the op has checked that `codes` is not empty.
     unsafe { launch.launch() }
 }
 

@@ -374,19 +374,21 @@ fn a_pinned_source_that_the_host_changes_too_early_is_reported() {
     }
 }
 
+/// A host function that writes 9 to a word of pinned memory.
+unsafe extern "C" fn write_nine(word: *mut c_void) {
+    // SAFETY: the test passes the address of pinned memory that lives to its end.
+    unsafe { word.cast::<u32>().write(9) };
+}
+
 #[test]
 fn work_may_change_a_pinned_source_before_its_copy() {
-    unsafe extern "C" fn write(word: *mut c_void) {
-        // SAFETY: the test passes the address of pinned memory that lives to its end.
-        unsafe { word.cast::<u32>().write(9) };
-    }
     for by_host_function in [true, false] {
         let bench = checked("schedule=lazy");
         let (stream, source) = (bench.stream(), bench.upload(&[4; 8]));
         let (target, block) = (bench.upload(&[0; 8]), bench.pinned(8));
         let start: *mut c_void = block.as_mut_ptr().cast();
         if by_host_function {
-            ok!(cuLaunchHostFunc(stream, Some(write), start));
+            ok!(cuLaunchHostFunc(stream, Some(write_nine), start));
         } else {
             ok!(cuMemcpyDtoHAsync_v2(start, source, 32, stream));
         }
@@ -398,22 +400,18 @@ fn work_may_change_a_pinned_source_before_its_copy() {
 
 #[test]
 fn a_host_function_that_may_run_during_a_copy_must_not_change_its_source() {
-    unsafe extern "C" fn write(word: *mut c_void) {
-        // SAFETY: the test passes the address of pinned memory that lives to its end.
-        unsafe { word.cast::<u32>().write(9) };
-    }
     for is_ordered in [true, false] {
         let bench = checked("schedule=lazy");
         let (first, second) = (bench.stream(), bench.stream());
         let (target, block) = (bench.upload(&[0; 8]), bench.pinned(8));
         let start: *mut c_void = block.as_mut_ptr().cast();
         if is_ordered {
-            ok!(cuLaunchHostFunc(first, Some(write), start));
+            ok!(cuLaunchHostFunc(first, Some(write_nine), start));
             order(&bench, first, second);
             ok!(cuMemcpyHtoDAsync_v2(target, start, 32, second));
         } else {
             ok!(cuMemcpyHtoDAsync_v2(target, start, 32, second));
-            ok!(cuLaunchHostFunc(first, Some(write), start));
+            ok!(cuLaunchHostFunc(first, Some(write_nine), start));
         }
         ok!(cuStreamSynchronize(first));
         ok!(cuStreamSynchronize(second));

@@ -67,9 +67,11 @@ impl Listing {
         let backward = |(last, instruction): (usize, &Instruction)| {
             let first = *self.labels.get(instruction.target()?)?;
             // A branch to itself ends every kernel.
-            (first < last).then_some(first..=last)
+            (first < last).then_some((first, last))
         };
-        let all: Vec<_> = self.instructions.iter().enumerate().filter_map(backward).collect();
+        // Several branches may lead back to one start: the last one ends the loop.
+        let ends: BTreeMap<usize, usize> = self.instructions.iter().enumerate().filter_map(backward).collect();
+        let all: Vec<_> = ends.into_iter().map(|(first, last)| first..=last).collect();
         let holds = |outer: &RangeInclusive<usize>, inner: &RangeInclusive<usize>| {
             outer != inner && outer.contains(inner.start()) && outer.contains(inner.end())
         };
@@ -106,6 +108,13 @@ first:
 .text.second:
         /*0000*/                   EXIT ;
 ";
+
+    #[test]
+    fn a_loop_ends_at_the_last_branch_to_its_start() {
+        let text = ".text.k:\n.L_x_0:\n/*00*/ FADD R0, R0, R1 ;\n/*10*/ @P0 BRA `(.L_x_0) ;\n\
+            /*20*/ FMUL R0, R0, R1 ;\n/*30*/ @P1 BRA `(.L_x_0) ;\n/*40*/ EXIT ;\n";
+        assert_eq!(Listing::read(text)[0].loops(), [0..=3]);
+    }
 
     #[test]
     fn kernels_instructions_and_innermost_loops_are_read() {

@@ -80,7 +80,7 @@ pub(crate) fn run(sh: &Shell, name: Option<&str>) -> Result<Tally> {
     let ptxas = ptxas::find(&root, "ptxas").context(NO_ASSEMBLER)?;
     let disassembler = Disassembler::find(&root).context(NO_DISASSEMBLER)?;
     let folder = tempfile::tempdir()?;
-    let mut texts: BTreeMap<String, String> = on_every_core(Module::ALL, |module| {
+    let texts = on_every_core(Module::ALL, |module| {
         let cubin = folder.path().join(module.name());
         let usages = ptxas::assemble(&ptxas, &module.file(&root, "ptx"), ARCHITECTURE, &cubin)?;
         let is_wanted = |listing: &Listing| listing.kernel.contains(name.unwrap_or_default());
@@ -93,7 +93,7 @@ pub(crate) fn run(sh: &Shell, name: Option<&str>) -> Result<Tally> {
         bail!("expected part of a kernel's name, got `{}`; docs/kernels.md lists them", name.unwrap_or_default());
     }
     println!("clocks of one warp on {ARCHITECTURE}; the model is described in docs/kernels.md");
-    while let Some((_, text)) = texts.pop_first() {
+    for text in texts.values() {
         print!("\n{text}");
     }
     Ok(Tally::default())

@@ -22,7 +22,7 @@ pub(super) struct Clocks {
 }
 
 /// Opcodes with 16 lanes for each scheduler.
-const ALU: [&str; 35] = [
+const ALU: [&str; 30] = [
     "BMSK",
     "BREV",
     "F2FP",
@@ -53,11 +53,6 @@ const ALU: [&str; 35] = [
     "VIMNMX",
     "VIMNMX3",
     "VOTE",
-    "FADD3",
-    "LOP",
-    "SHL",
-    "SHR",
-    "ISET",
 ];
 
 impl Clocks {

@@ -40,7 +40,7 @@ impl Mirror {
 
     /// The exchanges so far.
     pub(super) fn exchanged(&self) -> Exchanged {
-        // A panic leaves no partial update behind.
+        // A panic cannot interrupt an update.
         *self.exchanged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -49,7 +49,7 @@ pub(in crate::linalg) fn scratch(x: Reals<'_>, len: usize) -> Vec<f32> {
     if x.as_f32().is_some() { Vec::new() } else { vec![0.0; len] }
 }
 
-/// The values of the columns as f32, or `default` for each if there are none; `scratch` holds converted values.
+/// The values of the columns as f32, or `default` for each without columns; converted values are stored in `scratch`.
 #[inline(always)]
 pub(super) fn column_values<'a, L: Floats>(
     l: L,

@@ -30,7 +30,7 @@ pub(super) enum Rows<'a, T> {
 }
 
 impl<'a, T: Real> Rows<'a, T> {
-    /// Splits off the first `len` elements; there are at least `len`.
+    /// Splits off the first `len` elements of at least `len`.
     pub(super) fn take(&mut self, len: usize) -> Self {
         match self {
             Self::Given(rows) => {
