@@ -85,7 +85,7 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
         make: impl for<'s> Fn(Session<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
     ) -> Result<Submitted<'p, Q>, ProverError> {
         self.part
-            .submit(prover, q, key.to_vec(), components, |prover, q| make(Session::new(prover, q, true)?).map(drop))?;
+            .submit(prover, q, key.to_vec(), components, &|prover, q| make(Session::new(prover, q, true)?).map(drop))?;
         Ok(Submitted { prover, q })
     }
 }

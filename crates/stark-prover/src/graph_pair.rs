@@ -132,7 +132,7 @@ impl<Q: StarkOps + Record> ProofGraphPair<Q> {
             finish(session)?;
             return Ok(Submitted { prover, q });
         }
-        self.begun.submit(prover, q, key.to_vec(), None, |prover, q| {
+        self.begun.submit(prover, q, key.to_vec(), None, &|prover, q| {
             begin(Session::new(prover, q, true)?)?.expect_tree(INTERACTION)
         })?;
         let mut session = Session::resumed(prover, q);
@@ -140,7 +140,7 @@ impl<Q: StarkOps + Record> ProofGraphPair<Q> {
         session.load_between_graphs(&interaction)?;
         // The number of absorbed elements is fixed in the recording.
         let key = [key, &[interaction.said.len() as u32]].concat();
-        self.finished.submit(prover, q, key, None, |prover, q| finish(Session::resumed(prover, q)).map(drop))?;
+        self.finished.submit(prover, q, key, None, &|prover, q| finish(Session::resumed(prover, q)).map(drop))?;
         // Absorbing more elements than ever before allocates memory, after the first part was submitted.
         self.begun.follow(prover);
         Ok(Submitted { prover, q })

@@ -30,6 +30,9 @@ enum Maker {
     Counters,
 }
 
+/// The work of a part. It is no type parameter, so that `Part` is compiled once for each queue and not for each statement.
+type Make<'m, Q> = &'m dyn Fn(&mut Prover<Q>, &Q) -> Result<(), ProverError>;
+
 enum State<Q: Record> {
     /// Nothing is recorded yet.
     New,
@@ -76,7 +79,7 @@ impl<Q: StarkOps + Record> Part<Q> {
         q: &Q,
         key: Vec<u32>,
         components: Option<&[Generated<'_>]>,
-        make: impl Fn(&mut Prover<Q>, &Q) -> Result<(), ProverError>,
+        make: Make<'_, Q>,
     ) -> Result<(), ProverError> {
         let memory = |prover: &Prover<Q>| Arc::clone(&prover.memory.identity);
         let trace = components.map(|components| components.iter().map(Maker::of).collect());
@@ -85,7 +88,7 @@ impl<Q: StarkOps + Record> Part<Q> {
         // What fails below leaves nothing.
         let state = core::mem::replace(&mut self.state, State::New);
         let state = match state {
-            State::New if known && prover.can_be_recorded() => Self::record(prover, q, components, &make)?,
+            State::New if known && prover.can_be_recorded() => Self::record(prover, q, components, make)?,
             state if known => state,
             _ => State::New,
         };
@@ -129,7 +132,7 @@ impl<Q: StarkOps + Record> Part<Q> {
         prover: &mut Prover<Q>,
         q: &Q,
         components: Option<&[Generated<'_>]>,
-        make: impl Fn(&mut Prover<Q>, &Q) -> Result<(), ProverError>,
+        make: Make<'_, Q>,
     ) -> Result<State<Q>, ProverError> {
         let loaded = prover.loaded;
         let mut record = || {

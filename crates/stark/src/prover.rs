@@ -221,59 +221,15 @@ fn recorded<S: Statement>(statement: &S) -> Result<Vec<Component>, ProveError> {
     components.0
 }
 
-impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
-    /// Creates the prover of `statement` with these parameters.
-    ///
-    /// All committed values are kept in memory if the budget of `q` has room for them. Otherwise they are cut
-    /// into the fewest blocks that fit. On a device with separate memory that has room for no number of blocks,
-    /// coefficients are kept on the host.
-    ///
-    /// # Errors
-    /// [`ProveError::Relations`] for relations whose slots do not follow each other, [`ProveError::Record`] for an AIR that cannot be
-    /// recorded, [`ProveError::Prover`] if there are no such proofs or memory is short.
-    pub fn new(q: &Q, protocol: Protocol, config: PcsConfig, statement: &'s S) -> Result<Self, ProveError> {
-        Self::made(statement, |preprocessed, components| Prover::new(q, protocol, config, preprocessed, components))
-    }
+/// The inputs of a prover: recorded components and the values of preprocessed columns.
+struct Inputs {
+    components: Vec<Component>,
+    preprocessed: Vec<Vec<M31>>,
+}
 
-    /// As [`new`](Self::new), with the residency that the caller chooses.
-    ///
-    /// # Errors
-    /// [`ProverError::Blocks`] if the statement cannot be cut into this number of blocks, and as
-    /// [`new`](Self::new).
-    pub fn with_residency(
-        q: &Q,
-        protocol: Protocol,
-        config: PcsConfig,
-        statement: &'s S,
-        residency: Residency,
-    ) -> Result<Self, ProveError> {
-        Self::made(statement, |preprocessed, components| {
-            Prover::with_residency(q, protocol, config, preprocessed, components, residency)
-        })
-    }
-
-    /// Creates one of the provers that make each proof together, as ranks of `collective`.
-    ///
-    /// All ranks are given the same arguments: see [`Prover::sharded`].
-    ///
-    /// # Errors
-    /// As [`Prover::sharded`] and [`new`](Self::new).
-    pub fn sharded(
-        q: &Q,
-        collective: impl Collective<Q> + 'static,
-        protocol: Protocol,
-        config: PcsConfig,
-        statement: &'s S,
-    ) -> Result<Self, ProveError> {
-        Self::made(statement, |preprocessed, components| {
-            Prover::sharded(q, collective, protocol, config, preprocessed, components)
-        })
-    }
-
-    fn made(
-        statement: &'s S,
-        make: impl FnOnce(&[&[M31]], Vec<Component>) -> Result<Prover<Q>, ProverError>,
-    ) -> Result<Self, ProveError> {
+impl Inputs {
+    /// Records the components of `statement` and checks its relations and preprocessed columns.
+    fn of<S: Statement>(statement: &S) -> Result<Self, ProveError> {
         if let Some((expected, got)) = misplaced(statement.relations()) {
             return Err(ProveError::Relations { expected, got });
         }
@@ -290,7 +246,58 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         if let Some((PreprocessedColumn { name, log_rows }, values)) = wrong {
             return Err(ProveError::PreprocessedRows { name, log_rows, got: values.len() });
         }
-        let prover = make(&slices(&preprocessed), components)?;
+        Ok(Self { components, preprocessed })
+    }
+}
+
+impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
+    /// Creates the prover of `statement` with these parameters.
+    ///
+    /// All committed values are kept in memory if the budget of `q` has room for them. Otherwise they are cut
+    /// into the fewest blocks that fit. On a device with separate memory that has room for no number of blocks,
+    /// coefficients are kept on the host.
+    ///
+    /// # Errors
+    /// [`ProveError::Relations`] for relations whose slots do not follow each other, [`ProveError::Record`] for an AIR that cannot be
+    /// recorded, [`ProveError::Prover`] if there are no such proofs or memory is short.
+    pub fn new(q: &Q, protocol: Protocol, config: PcsConfig, statement: &'s S) -> Result<Self, ProveError> {
+        let Inputs { components, preprocessed } = Inputs::of(statement)?;
+        let prover = Prover::new(q, protocol, config, &slices(&preprocessed), components)?;
+        Ok(Self { statement, prover })
+    }
+
+    /// As [`new`](Self::new), with the residency that the caller chooses.
+    ///
+    /// # Errors
+    /// [`ProverError::Blocks`] if the statement cannot be cut into this number of blocks, and as
+    /// [`new`](Self::new).
+    pub fn with_residency(
+        q: &Q,
+        protocol: Protocol,
+        config: PcsConfig,
+        statement: &'s S,
+        residency: Residency,
+    ) -> Result<Self, ProveError> {
+        let Inputs { components, preprocessed } = Inputs::of(statement)?;
+        let prover = Prover::with_residency(q, protocol, config, &slices(&preprocessed), components, residency)?;
+        Ok(Self { statement, prover })
+    }
+
+    /// Creates one of the provers that make each proof together, as ranks of `collective`.
+    ///
+    /// All ranks are given the same arguments: see [`Prover::sharded`].
+    ///
+    /// # Errors
+    /// As [`Prover::sharded`] and [`new`](Self::new).
+    pub fn sharded(
+        q: &Q,
+        collective: impl Collective<Q> + 'static,
+        protocol: Protocol,
+        config: PcsConfig,
+        statement: &'s S,
+    ) -> Result<Self, ProveError> {
+        let Inputs { components, preprocessed } = Inputs::of(statement)?;
+        let prover = Prover::sharded(q, collective, protocol, config, &slices(&preprocessed), components)?;
         Ok(Self { statement, prover })
     }
 
@@ -321,9 +328,7 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     /// [`ProveError::Sums`] or [`ProverError::Constraints`] if the trace does not satisfy the statement, and
     /// any error of the prover or the device.
     pub fn prove(&mut self, q: &Q, trace: &[Columns]) -> Result<StatementProof, ProveError> {
-        self.load(q, Trace::Columns(trace))?;
-        let made = make(self.statement, self.prover.begin(q)?)?;
-        checked(self.statement, made)
+        self.prove_trace(q, Trace::Columns(trace))
     }
 
     /// [`prove`](Self::prove), calling `watch` as each stage begins, when the device has done what was before it.
@@ -348,9 +353,7 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     /// [`ProveError::Record`] if a generator cannot be recorded, and as [`prove`](Self::prove).
     pub fn prove_from<W: Witness>(&mut self, q: &Q, witness: &W) -> Result<StatementProof, ProveError> {
         let generators = Generators::record(witness)?;
-        self.load(q, Trace::Generated(&generators.generated()))?;
-        let made = make(self.statement, self.prover.begin(q)?)?;
-        checked(self.statement, made)
+        self.prove_trace(q, Trace::Generated(&generators.generated()))
     }
 
     /// [`prove_from`](Self::prove_from), calling `watch` as each stage begins, when the device has done what was before
@@ -366,6 +369,12 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     ) -> Result<StatementProof, ProveError> {
         let generators = Generators::record(witness)?;
         self.watched(q, Trace::Generated(&generators.generated()), watch)
+    }
+
+    fn prove_trace(&mut self, q: &Q, trace: Trace<'_>) -> Result<StatementProof, ProveError> {
+        self.load(q, trace)?;
+        let made = make(self.statement, self.prover.begin(q)?)?;
+        checked(self.statement, made)
     }
 
     fn watched(&mut self, q: &Q, trace: Trace<'_>, mut watch: impl FnMut(Stage)) -> Result<StatementProof, ProveError> {
@@ -435,11 +444,20 @@ impl<Q: StarkOps + Record, S: Statement> StatementProver<'_, Q, S> {
         witness: &W,
     ) -> Result<StatementProof, ProveError> {
         let generators = Generators::record(witness)?;
-        let statement = self.statement;
-        let (words, components) = (statement.words(), generators.generated());
+        self.prove_generated_replayed(q, graph, &generators.generated())
+    }
+
+    fn prove_generated_replayed(
+        &mut self,
+        q: &Q,
+        graph: &mut ProofGraph<Q>,
+        components: &[Generated<'_>],
+    ) -> Result<StatementProof, ProveError> {
         self.expect_components(components.len())?;
+        let statement = self.statement;
+        let words = statement.words();
         let made =
-            graph.submit_generated(&mut self.prover, q, &words, &components, |session| make(statement, session))?;
+            graph.submit_generated(&mut self.prover, q, &words, components, |session| make(statement, session))?;
         checked(statement, made)
     }
 }

@@ -28,19 +28,33 @@ pub trait Op {
     /// [`BackendError::Length`] for the first that differs.
     #[inline(always)]
     fn expect<const N: usize>(&self, expected: [usize; N]) -> Result<(), BackendError> {
-        let (mut next, mut outcome) = (0, Ok(()));
-        self.each_view(&mut |view| {
-            let expected = expected.get(next).copied().unwrap_or_default();
-            next += 1;
-            if let Some(got) = view.len
-                && got != expected
-                && outcome.is_ok()
-            {
-                outcome = Err(BackendError::Length { op: Self::NAME, view: view.name, expected, got });
-            }
-        });
-        debug_assert_eq!(next, N, "op `{}` has {next} views, not {N}", Self::NAME);
-        outcome
+        let mut lengths = Lengths { op: Self::NAME, expected: &expected, next: 0, outcome: Ok(()) };
+        self.each_view(&mut |view| lengths.compare(view));
+        debug_assert_eq!(lengths.next, N, "op `{}` has {} views, not {N}", Self::NAME, lengths.next);
+        lengths.outcome
+    }
+}
+
+/// The comparison of an op's views with their expected lengths. It is compiled once, and not for each op.
+struct Lengths<'e> {
+    op: &'static str,
+    expected: &'e [usize],
+    /// The number of views that were compared.
+    next: usize,
+    /// The first difference.
+    outcome: Result<(), BackendError>,
+}
+
+impl Lengths<'_> {
+    fn compare(&mut self, view: View) {
+        let expected = self.expected.get(self.next).copied().unwrap_or_default();
+        self.next += 1;
+        if let Some(got) = view.len
+            && got != expected
+            && self.outcome.is_ok()
+        {
+            self.outcome = Err(BackendError::Length { op: self.op, view: view.name, expected, got });
+        }
     }
 }
 

@@ -76,25 +76,38 @@ impl Inputs {
     /// Returns z, r, c and the reset state: r * h with reset before the product, the product with bias otherwise.
     pub(super) fn step(&self, member: usize, x: &[f64], h: &[f64]) -> [Vec<f64>; 4] {
         let n = h.len();
-        // `values` times column `j` of the matrix of a gate.
-        let product = |values: &[f64], of: &[f32], gate: usize, j: usize| -> f64 {
-            let rows = of[member * values.len() * 3 * n..].chunks_exact(3 * n);
-            values.iter().zip(rows).map(|(value, row)| value * f64::from(row[gate * n + j])).sum()
+        // `values` times the columns of a gate.
+        let product = |values: &[f64], of: &[f32], gate: usize| {
+            let mut sums = vec![0.0; n];
+            for (i, &value) in values.iter().enumerate() {
+                let row = &of[((member * values.len() + i) * 3 + gate) * n..][..n];
+                for (sum, &weight) in sums.iter_mut().zip(row) {
+                    *sum += value * f64::from(weight);
+                }
+            }
+            sums
         };
-        let input =
-            |gate: usize, j: usize| product(x, &self.w, gate, j) + f64::from(self.b[(3 * member + gate) * n + j]);
-        let state = |h: &[f64], gate: usize, j: usize| product(h, &self.u, gate, j);
+        let bias = |of: &[f32], gates: usize, gate: usize, j: usize| f64::from(of[(gates * member + gate) * n + j]);
+        let input = |gate: usize| {
+            let sums = product(x, &self.w, gate);
+            sums.into_iter().enumerate().map(|(j, sum)| sum + bias(&self.b, 3, gate, j)).collect::<Vec<f64>>()
+        };
         let sigmoid = |v: f64| 1.0 / (1.0 + (-v).exp());
-        let z: Vec<f64> = (0..n).map(|j| sigmoid(input(0, j) + state(h, 0, j))).collect();
-        let r: Vec<f64> = (0..n).map(|j| sigmoid(input(1, j) + state(h, 1, j))).collect();
+        let gated = |gate: usize| -> Vec<f64> {
+            let (input, state) = (input(gate), product(h, &self.u, gate));
+            input.iter().zip(&state).map(|(input, state)| sigmoid(input + state)).collect()
+        };
+        let (z, r, input) = (gated(0), gated(1), input(2));
         let (c, reset): (Vec<f64>, Vec<f64>) = match &self.bu {
             None => {
                 let reset: Vec<f64> = r.iter().zip(h).map(|(r, h)| r * h).collect();
-                ((0..n).map(|j| (input(2, j) + state(&reset, 2, j)).tanh()).collect(), reset)
+                let state = product(&reset, &self.u, 2);
+                ((0..n).map(|j| (input[j] + state[j]).tanh()).collect(), reset)
             }
             Some(bu) => {
-                let reset: Vec<f64> = (0..n).map(|j| state(h, 2, j) + f64::from(bu[member * n + j])).collect();
-                ((0..n).map(|j| (input(2, j) + r[j] * reset[j]).tanh()).collect(), reset)
+                let state = product(h, &self.u, 2);
+                let reset: Vec<f64> = (0..n).map(|j| state[j] + bias(bu, 1, 0, j)).collect();
+                ((0..n).map(|j| (input[j] + r[j] * reset[j]).tanh()).collect(), reset)
             }
         };
         [z, r, c, reset]
