@@ -266,12 +266,23 @@ impl Context {
 
     /// Runs `function` with this context current, unless the device is lost, and leaves the thread as it was.
     pub(super) fn within<T>(&self, function: impl FnOnce() -> T) -> Result<T, Fault> {
+        let is_pushed = self.enter()?;
+        let outcome = function();
+        if is_pushed {
+            // SAFETY: the call writes nothing where it is given null.
+            self.judge("cuCtxPopCurrent_v2", leave(|| unsafe { ffi::cuCtxPopCurrent_v2(ptr::null_mut()) }))?;
+        }
+        Ok(outcome)
+    }
+
+    /// Makes this context current, unless the device is lost. Returns whether it was pushed, and so has to be popped.
+    fn enter(&self) -> Result<bool, Fault> {
         if let Some(error) = self.lost.get() {
             return Err(Fault::Lost(error.clone()));
         }
         let own = self.raw();
         match current() {
-            Ok(current) if current == own => return Ok(function()),
+            Ok(current) if current == own => return Ok(false),
             Err(status) if status.is_sticky() => self.judge("cuCtxGetCurrent", status)?,
             _ => {}
         }
@@ -283,10 +294,7 @@ impl Context {
             pushed = push();
         }
         self.judge("cuCtxPushCurrent_v2", pushed)?;
-        let outcome = function();
-        // SAFETY: the call writes nothing where it is given null.
-        self.judge("cuCtxPopCurrent_v2", leave(|| unsafe { ffi::cuCtxPopCurrent_v2(ptr::null_mut()) }))?;
-        Ok(outcome)
+        Ok(true)
     }
 
     fn judge(&self, call: &'static str, status: Status) -> Result<(), Fault> {

@@ -389,14 +389,17 @@ impl Record for AnyQueue {
     type Graph = AnyGraph;
 
     fn record<E: From<BackendError>>(&self, body: impl FnOnce(&Self) -> Result<(), E>) -> Result<Option<AnyGraph>, E> {
-        // Not `traced!`, which would compile the body twice.
-        let _span = span::wanted()
-            .then(|| tracing::debug_span!(target: TRACE_TARGET, "record", backend = %self.caps().kind).entered());
-        match self {
-            Self::Cpu(queue) => Ok(queue.record(|queue| body(&Self::Cpu(queue.clone())))?.map(|graph| match graph {})),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => Ok(queue.record(|queue| body(&Self::Cuda(queue.clone())))?.map(AnyGraph::Cuda)),
-        }
+        traced!(
+            self,
+            "record",
+            [],
+            match self {
+                Self::Cpu(queue) =>
+                    Ok(queue.record(|queue| body(&Self::Cpu(queue.clone())))?.map(|graph| match graph {})),
+                #[cfg(feature = "cuda")]
+                Self::Cuda(queue) => Ok(queue.record(|queue| body(&Self::Cuda(queue.clone())))?.map(AnyGraph::Cuda)),
+            }
+        )
     }
 
     fn replay(&self, graph: &AnyGraph) -> Result<(), BackendError> {

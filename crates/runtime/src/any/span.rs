@@ -4,8 +4,9 @@ use core::fmt;
 
 use backend_api::ops::Op;
 use tracing::{
-    Level,
+    Level, Span,
     level_filters::{LevelFilter, STATIC_MAX_LEVEL},
+    span::EnteredSpan,
 };
 
 /// The target of every span, for the filters of subscribers.
@@ -17,34 +18,30 @@ pub(super) fn wanted() -> bool {
     Level::DEBUG <= STATIC_MAX_LEVEL && Level::DEBUG <= LevelFilter::current()
 }
 
-/// Runs what has a span, kept apart from the code without one.
+/// Enters the span that `make` makes. Apart from the call that the span is around, which usually has none.
 #[cold]
 #[inline(never)]
-pub(super) fn apart<R>(run: impl FnOnce() -> R) -> R {
-    run()
+pub(super) fn entered(make: impl FnOnce() -> Span) -> EnteredSpan {
+    make().entered()
 }
 
 /// Runs a call on a queue, within a span if a subscriber is interested.
 ///
-/// Otherwise the overhead is one load and one comparison: the span is in a separate copy of the
-/// code, so the call itself compiles as it would without spans.
+/// Otherwise the overhead is one load and two comparisons. The call is compiled once, with and without a span.
 macro_rules! traced {
-    ($queue:expr, $name:expr, [$($fields:tt)*], $run:expr) => {
-        if !$crate::any::span::wanted() {
-            $run
-        } else {
-            $crate::any::span::apart(|| {
-                let _span = tracing::debug_span!(
+    ($queue:expr, $name:expr, [$($fields:tt)*], $run:expr) => {{
+        let _span = $crate::any::span::wanted().then(|| {
+            $crate::any::span::entered(|| {
+                tracing::debug_span!(
                     target: $crate::TRACE_TARGET,
                     $name,
                     backend = %backend_api::Queue::caps($queue).kind,
                     $($fields)*
                 )
-                .entered();
-                $run
             })
-        }
-    };
+        });
+        $run
+    }};
 }
 
 pub(super) use traced;
