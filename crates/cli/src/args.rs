@@ -24,9 +24,9 @@ Exit codes:
 #[derive(Debug, Parser)]
 #[command(name = "trefoil", version, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
-    /// Write a trace of every op and every copy to FILE, for chrome://tracing or ui.perfetto.dev.
-    #[arg(long, value_name = "FILE", global = true)]
-    pub(crate) trace: Option<PathBuf>,
+    /// Write a profile of every op and every copy to FILE, for chrome://tracing or ui.perfetto.dev.
+    #[arg(long, alias = "trace", value_name = "FILE", global = true)]
+    pub(crate) profile: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -60,8 +60,8 @@ fn with_negative_numbers(command: clap::Command) -> clap::Command {
 }
 
 impl Command {
-    /// Why there is nothing that a trace would show.
-    pub(crate) fn has_no_trace(&self) -> Option<&'static str> {
+    /// Why a profile of the command would be empty.
+    pub(crate) fn has_no_profile(&self) -> Option<&'static str> {
         match self {
             Self::Conformance(ConformanceArgs { isolate: true, .. }) | Self::Bench(BenchArgs { isolate: true, .. }) => {
                 Some("with `--isolate` each has one of its own")

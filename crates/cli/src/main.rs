@@ -13,11 +13,11 @@ mod isolate;
 mod nn;
 mod output;
 mod private;
+mod profile;
 mod queue;
 mod report;
 mod stark;
 mod text;
-mod trace;
 #[cfg(feature = "cuda")]
 mod trials;
 
@@ -30,7 +30,7 @@ use crate::{
     args::{Cli, Command},
     exit::Usage,
     files::{Named, refuse_shared},
-    trace::Trace,
+    profile::Profile,
 };
 
 fn main() -> ExitCode {
@@ -46,21 +46,21 @@ fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Runs the command, within a trace if `--trace` is given.
+/// Runs the command, and records a profile if `--profile` is given.
 fn run(cli: &Cli) -> Result<()> {
     let unknown = if cli.command.reads_environment() { runtime::unknown_variables() } else { Vec::new() };
     if let Some(name) = unknown.into_iter().next() {
         return Err(OpenError::from(SettingsError::Unknown { name }).into());
     }
-    if let Some(reason) = cli.command.has_no_trace().filter(|_| cli.trace.is_some()) {
-        return Err(Usage(format!("`--trace` shows the ops of one process, and {reason}")).into());
+    if let Some(reason) = cli.command.has_no_profile().filter(|_| cli.profile.is_some()) {
+        return Err(Usage(format!("`--profile` shows the ops of one process, and {reason}")).into());
     }
     let mut files = cli.command.files();
-    files.extend(cli.trace.as_deref().map(|path| Named::written("--trace", path)));
+    files.extend(cli.profile.as_deref().map(|path| Named::written("--profile", path)));
     refuse_shared(&files)?;
-    let trace = cli.trace.as_deref().map(Trace::begin).transpose()?;
+    let profile = cli.profile.as_deref().map(Profile::begin).transpose()?;
     let result = command(cli);
-    let Err(error) = trace.map_or(Ok(()), Trace::finish) else { return result };
+    let Err(error) = profile.map_or(Ok(()), Profile::finish) else { return result };
     if result.is_err() {
         exit::say("error", &error.to_string());
         return result;
@@ -70,7 +70,7 @@ fn run(cli: &Cli) -> Result<()> {
 
 fn command(cli: &Cli) -> Result<()> {
     match &cli.command {
-        Command::Demo(args) => demo::run(args, cli.trace.as_deref()),
+        Command::Demo(args) => demo::run(args, cli.profile.as_deref()),
         Command::Doctor(args) => doctor::run(args),
         Command::Conformance(args) => conformance::run(args),
         Command::Bench(args) => bench::run(args),

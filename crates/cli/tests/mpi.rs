@@ -71,7 +71,7 @@ fn count(folder: &TempDir) -> usize {
 fn files_of_several_processes_are_those_of_one() {
     let program = program();
     // With more copies of the trace than processes, these gather coefficients; else columns are dealt.
-    let gathered = [&FIBONACCI[..], &["--blowup", "2"]].concat();
+    let gathered = [&FIBONACCI[..], &["--log-blowup", "2"]].concat();
     for air in [&FIBONACCI[..], &MACHINE, &gathered] {
         let folder = tempfile::tempdir().unwrap();
         let alone = run(&program, &folder, &prove(&program, air, &["--html", "page"])[1..], &[]);
@@ -122,7 +122,7 @@ fn what_processes_cannot_share_is_told_before_any_work() {
         (3, &[][..], "processes: expected a power of two of ranks, 128 at most, got 3"),
         (2, &["--devices", "2"], "`--devices` is for one process"),
         (2, &["--blocks", "4"], "`--blocks` is for one process"),
-        (2, &["--trace", "ops"], "a launcher of MPI started several"),
+        (2, &["--profile", "ops"], "a launcher of MPI started several"),
         (1, &["--patience", "3"], "`--patience` is for several processes"),
     ] {
         let refused = mpirun(&folder, &[], &[(ranks, &prove(&program, &FIBONACCI, more))]);

@@ -23,13 +23,13 @@ const STAGES: &[Stage] = &[
     Stage { name: "classify privately", run: private::run },
 ];
 
-/// Runs the command. `trace` is the file of this process's trace, if there is one.
-pub(crate) fn run(args: &DemoArgs, trace: Option<&Path>) -> Result<()> {
+/// Runs the command. `profile` is the file of this process's profile, if there is one.
+pub(crate) fn run(args: &DemoArgs, profile: Option<&Path>) -> Result<()> {
     let scratch = tempfile::tempdir().context("making a temporary folder")?;
     let folder = args.out.as_deref().unwrap_or(scratch.path());
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     let output = Output::begin_public(&args.report)?;
-    let ctx = Context::open(args, folder, trace)?;
+    let ctx = Context::open(args, folder, profile)?;
     let mut out = io::stdout().lock();
     let backends = ctx.backends.each_ref().map(|(domain, status)| format!("{domain} on {status}")).join(", ");
     writeln!(out, "backends: {backends}\n")?;

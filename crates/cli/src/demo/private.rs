@@ -101,8 +101,8 @@ impl Process {
         if let Some(backend) = ctx.backend {
             command.arg("--backend").arg(backend.name());
         }
-        if let Some(trace) = &ctx.trace {
-            command.arg("--trace").arg(trace.with_extension(format!("{name}.json")));
+        if let Some(profile) = &ctx.profile {
+            command.arg("--profile").arg(profile.with_extension(format!("{name}.json")));
         }
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         Ok(Self { child: child.with_context(|| format!("starting `{name}`"))?, name })

@@ -33,13 +33,13 @@ pub(crate) struct Context {
     pub(crate) small: bool,
     /// Output folder of the workloads.
     pub(crate) out: PathBuf,
-    /// The file of this process's trace, if there is one.
-    pub(crate) trace: Option<PathBuf>,
+    /// The file of this process's profile, if there is one.
+    pub(crate) profile: Option<PathBuf>,
 }
 
 impl Context {
     /// Opens the queues that the arguments and the environment ask for, and the output folder.
-    pub(crate) fn open(args: &DemoArgs, out: &Path, trace: Option<&Path>) -> Result<Self> {
+    pub(crate) fn open(args: &DemoArgs, out: &Path, profile: Option<&Path>) -> Result<Self> {
         let settings = Settings::from_env().map_err(OpenError::from)?;
         let open = |domain| runtime::open_with(&settings, Some(domain), args.backend);
         let ((stark, stark_status), (nn, nn_status), (pfss, pfss_status)) =
@@ -52,7 +52,7 @@ impl Context {
             backend: args.backend,
             small: args.small,
             out: out.to_owned(),
-            trace: trace.map(Path::to_owned),
+            profile: profile.map(Path::to_owned),
         })
     }
 

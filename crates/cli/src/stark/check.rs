@@ -83,11 +83,11 @@ fn told(error: &FileError, statement: &KnownStatement, config: PcsConfig) -> Str
     let fri = config.fri_config;
     match error {
         FileError::Statement(error) => format!("`--air {}`: {error}", statement.name()),
-        FileError::Leaves { .. } => format!("`--blowup` or `--lifting` is too large: {error}"),
+        FileError::Leaves { .. } => format!("`--log-blowup` or `--lifting` is too large: {error}"),
         FileError::Proof(VerifyError::Statement(error)) => match *error {
             StatementError::Rows { log_rows } if log_rows < LARGEST => {
                 let (most, got) = (LARGEST - log_rows, fri.log_blowup_factor);
-                format!("`--blowup` with 2^{log_rows} rows: expected a whole number of 1..={most}, got {got}")
+                format!("`--log-blowup` with 2^{log_rows} rows: expected a whole number of 1..={most}, got {got}")
             }
             StatementError::Lifting { .. } => {
                 let lifts = |log_size: &u32| {
@@ -125,7 +125,7 @@ mod tests {
         let of = |statement: &KnownStatement, config| check(statement, config).err().map(|Usage(message)| message);
         let fibonacci = |log_rows| KnownStatement::WideFibonacci { log_rows, columns: 3 };
         let message = of(&fibonacci(28), config(3, 1, 0, None)).unwrap();
-        assert_eq!(message, "`--blowup` with 2^28 rows: expected a whole number of 1..=2, got 3");
+        assert_eq!(message, "`--log-blowup` with 2^28 rows: expected a whole number of 1..=2, got 3");
         assert_eq!(of(&fibonacci(28), config(2, 1, 0, None)), None);
         let message = of(&fibonacci(6), config(1, 4, 3, None)).unwrap();
         assert_eq!(message, "`--fold-step` and `--last-layer`: expected 6 at most together, got 4 and 3");
@@ -151,7 +151,7 @@ mod tests {
         let circuit = KnownStatement::Plonk { gates: 16, inputs, outputs };
         let refused = check_file(&circuit, config(1, 1, 0, Some(25)), Format::Json).unwrap_err().0;
         assert!(
-            refused.starts_with("`--blowup` or `--lifting` is too large: ") && refused.contains("2^24"),
+            refused.starts_with("`--log-blowup` or `--lifting` is too large: ") && refused.contains("2^24"),
             "{refused}"
         );
         assert!(check_file(&circuit, config(1, 1, 0, Some(24)), Format::Json).is_ok());

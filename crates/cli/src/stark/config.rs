@@ -9,8 +9,8 @@ use super::number::whole;
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct ConfigArgs {
     /// Log of the blow-up, the size of a committed domain over the trace, 1..=16; each query adds this number of bits.
-    #[arg(long, value_name = "LOG", default_value_t = 1, value_parser = whole(1..=16))]
-    blowup: u32,
+    #[arg(long, alias = "blowup", value_name = "LOG", default_value_t = 1, value_parser = whole(1..=16))]
+    log_blowup: u32,
     /// Positions at which the proof is opened, 1..=65536.
     #[arg(long, value_name = "N", default_value_t = 80, value_parser = whole(1..=65_536))]
     queries: u32,
@@ -42,9 +42,9 @@ pub(crate) fn security(config: &PcsConfig) -> u32 {
 impl ConfigArgs {
     /// The options as they are written, with those that were left to their defaults.
     pub(crate) fn options(&self) -> Vec<String> {
-        let &Self { blowup, queries, pow_bits, fold_step, last_layer, lifting } = self;
+        let &Self { log_blowup, queries, pow_bits, fold_step, last_layer, lifting } = self;
         let always = [
-            ("blowup", blowup),
+            ("log-blowup", log_blowup),
             ("queries", queries),
             ("pow-bits", pow_bits),
             ("fold-step", fold_step),
@@ -59,7 +59,7 @@ impl ConfigArgs {
         PcsConfig {
             pow_bits: self.pow_bits,
             fri_config: FriConfig {
-                log_blowup_factor: self.blowup,
+                log_blowup_factor: self.log_blowup,
                 log_last_layer_degree_bound: self.last_layer,
                 n_queries: self.queries as usize,
                 fold_step: self.fold_step,
@@ -89,7 +89,7 @@ mod tests {
             line.map(|line| line.config.config().validate()).map_err(|error| error.to_string())
         };
         for (option, least, most) in [
-            ("--blowup", 1, 16),
+            ("--log-blowup", 1, 16),
             ("--queries", 1, 65_536),
             ("--pow-bits", 0, 40),
             ("--fold-step", 1, 30),
@@ -107,5 +107,8 @@ mod tests {
             }
         }
         assert_eq!(security(&Line::parse_from(["proof"]).config.config()), 96);
+        let old = Line::parse_from(["proof", "--blowup", "3"]).config;
+        assert_eq!(old.config().fri_config.log_blowup_factor, 3);
+        assert!(!help.contains("--blowup"), "{help}");
     }
 }

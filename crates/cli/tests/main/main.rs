@@ -6,6 +6,7 @@ mod bundles;
 mod cluster;
 mod networks;
 mod private;
+mod profile;
 mod rehearsal;
 mod stark;
 mod stark_devices;
@@ -14,7 +15,6 @@ mod stark_options;
 #[cfg(not(feature = "mpi"))]
 mod stark_ranks;
 mod stark_scale;
-mod trace;
 mod trials;
 
 use std::time::Duration;

@@ -308,13 +308,13 @@ fn what_cannot_be_proven_writes_nothing() {
     let of = |more: &[&'static str]| [&fibonacci[..], more].concat();
     refused(&of(&["--log-rows", "0"]), "1G", 2, "1..=28");
     refused(&of(&["--log-rows", "10"]), "64K", 1, "budget");
-    refused(&of(&["--log-rows", "4", "--blowup", "0"]), "1G", 2, "--blowup");
+    refused(&of(&["--log-rows", "4", "--log-blowup", "0"]), "1G", 2, "--log-blowup");
     refused(&of(&["--log-rows", "4", "--queries", "0"]), "1G", 2, "--queries");
     refused(&of(&["--log-rows", "4", "--fold-step", "5"]), "1G", 2, "--fold-step");
     refused(&of(&["--log-rows", "4", "--last-layer", "11"]), "1G", 2, "--last-layer");
     refused(&of(&["--log-rows", "4", "--lifting", "4"]), "1G", 2, "--lifting");
     refused(&["--air", "plonk", "--log-rows", "23"], "1G", 2, "1..=22");
-    refused(&["--air", "plonk", "--log-rows", "12", "--blowup", "13"], "1G", 2, "at most 2^24 leaves");
+    refused(&["--air", "plonk", "--log-rows", "12", "--log-blowup", "13"], "1G", 2, "at most 2^24 leaves");
 }
 
 #[test]

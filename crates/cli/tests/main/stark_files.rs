@@ -63,19 +63,19 @@ fn a_file_has_one_use_however_it_is_spelled() {
     let npy = ["--trace-npy", "there"];
     let mut lines: Vec<(Vec<&str>, [&str; 2])> = vec![
         ([&SMALL[..], &["--out", "a", "--html", "./a"]].concat(), ["--out", "--html"]),
-        ([&SMALL[..], &["--out", "a", "--html", "b", "--trace", "sub/../b"]].concat(), ["--html", "--trace"]),
-        ([&SMALL[..], &["--out", "a", "--trace", "a"]].concat(), ["--out", "--trace"]),
+        ([&SMALL[..], &["--out", "a", "--html", "b", "--profile", "sub/../b"]].concat(), ["--html", "--profile"]),
+        ([&SMALL[..], &["--out", "a", "--profile", "a"]].concat(), ["--out", "--profile"]),
         ([&SMALL[..], &npy, &["--out", "sub/../there"]].concat(), ["--trace-npy", "--out"]),
-        ([&SMALL[..], &npy, &["--out", "a", "--trace", "there"]].concat(), ["--trace-npy", "--trace"]),
+        ([&SMALL[..], &npy, &["--out", "a", "--profile", "there"]].concat(), ["--trace-npy", "--profile"]),
         (vec!["bench", "--json", "a", "--html", "./a"], ["--json", "--html"]),
-        (vec!["demo", "--report", "a", "--trace", "./a"], ["--report", "--trace"]),
-        (vec!["conformance", "--events", "a", "--trace", "./a"], ["--events", "--trace"]),
+        (vec!["demo", "--report", "a", "--profile", "./a"], ["--report", "--profile"]),
+        (vec!["conformance", "--events", "a", "--profile", "./a"], ["--events", "--profile"]),
         (vec!["pfss", "inspect", "there", "--json", "./there"], ["PATH", "--json"]),
     ];
     if cfg!(unix) {
         for name in ["link", "hard"] {
             lines.push(([&SMALL[..], &npy, &["--out", name]].concat(), ["--trace-npy", "--out"]));
-            lines.push(([&SMALL[..], &["--out", "there", "--trace", name]].concat(), ["--out", "--trace"]));
+            lines.push(([&SMALL[..], &["--out", "there", "--profile", name]].concat(), ["--out", "--profile"]));
         }
     }
     for (line, [first, second]) in lines {
@@ -96,9 +96,9 @@ fn files_of_proofs_are_not_traced_over() {
     for command in ["verify", "inspect"] {
         for trace in [&path, &folder.path().join("trace")] {
             let mut line = trefoil();
-            line.args(["stark", command]).arg(&path).arg("--trace").arg(trace);
+            line.args(["stark", command]).arg(&path).arg("--profile").arg(trace);
             let said = text(&line.assert().code(2).get_output().stderr);
-            assert!(said.contains("`--trace` shows the ops") && said.contains("host"), "{said}");
+            assert!(said.contains("`--profile` shows the ops") && said.contains("host"), "{said}");
             assert_eq!(held(folder.path()), [("proof".to_owned(), proof.clone())]);
         }
     }
@@ -134,7 +134,7 @@ fn an_unusable_path_is_told_before_any_work() {
     let before = held(folder.path());
     let long = "x".repeat(300);
     for path in ["no/report", "sub", "file/report", "new/", ".", "/", "/proc/report", long.as_str()] {
-        for option in ["--out", "--html", "--trace"] {
+        for option in ["--out", "--html", "--profile"] {
             let good = if option == "--out" { "--html" } else { "--out" };
             let mut line = trefoil();
             line.current_dir(folder.path()).timeout(Duration::from_secs(60)).args(ENDLESS);
@@ -145,7 +145,7 @@ fn an_unusable_path_is_told_before_any_work() {
             assert_eq!(held(folder.path()), before, "{option} {path}");
         }
     }
-    for option in ["--out", "--html", "--trace", "--trace-npy"] {
+    for option in ["--out", "--html", "--profile", "--trace-npy"] {
         trefoil().args(SMALL).args([option, ""]).assert().code(2);
     }
 }
@@ -261,7 +261,7 @@ fn an_interrupted_proof_leaves_nothing() {
 
     let (folder, aside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let trace = aside.path().join("trace");
-    let line = [&ENDLESS[..], &["--out", "proof", "--html", "report", "--trace", trace.to_str().unwrap()]].concat();
+    let line = [&ENDLESS[..], &["--out", "proof", "--html", "report", "--profile", trace.to_str().unwrap()]].concat();
     let mut prover = spawned(&line, folder.path()).spawn().unwrap();
     let start = Instant::now();
     while !trace.exists() || !held(folder.path()).is_empty() {

@@ -30,7 +30,7 @@ fn each_range_is_in_the_help_and_in_what_refuses_a_value() {
     for (line, option, range) in [
         (&prove[..], "--columns", "3..=65536"),
         (&prove, "--seed", "0..=2147483646"),
-        (&prove, "--blowup", "1..=16"),
+        (&prove, "--log-blowup", "1..=16"),
         (&prove, "--queries", "1..=65536"),
         (&prove, "--pow-bits", "0..=40"),
         (&prove, "--fold-step", "1..=30"),
@@ -79,8 +79,8 @@ fn options_that_fit_neither_the_computation_nor_each_other_are_refused() {
         (
             "wide-fibonacci",
             "28",
-            &["--blowup", "3"],
-            "`--blowup` with 2^28 rows: expected a whole number of 1..=2, got 3",
+            &["--log-blowup", "3"],
+            "`--log-blowup` with 2^28 rows: expected a whole number of 1..=2, got 3",
         ),
         (
             "plonk",
@@ -89,7 +89,7 @@ fn options_that_fit_neither_the_computation_nor_each_other_are_refused() {
             "`--fold-step` and `--last-layer`: expected 4 at most together, got 5 and 0",
         ),
         ("plonk", "4", &["--lifting", "4"], "`--lifting`: expected a whole number of 5..=30, got 4"),
-        ("plonk", "12", &["--blowup", "13"], "at most 2^24 leaves"),
+        ("plonk", "12", &["--log-blowup", "13"], "at most 2^24 leaves"),
     ] {
         let said = prove(air, log_rows, more);
         assert!(said.contains(expected), "{said}");

@@ -27,7 +27,7 @@ fn several_processes_without_mpi_are_told_what_to_build() {
     }
     let said = text(&started("4", "4").args(PROVE).assert().code(2).get_output().stderr);
     assert!(said.contains("OMPI_COMM_WORLD_RANK: unknown value `4`"), "{said}");
-    let said = text(&started("0", "4").args(PROVE).args(["--trace", "ops"]).assert().code(2).get_output().stderr);
+    let said = text(&started("0", "4").args(PROVE).args(["--profile", "ops"]).assert().code(2).get_output().stderr);
     assert!(said.contains("a launcher of MPI started several"), "{said}");
 }
 

@@ -1,4 +1,4 @@
-//! `--trace FILE`: the operations of the queues in Chrome's trace format, as for Perfetto.
+//! `--profile FILE`: the calls on the queues in Chrome's trace event format, as for Perfetto.
 
 use core::fmt;
 use std::{
@@ -12,49 +12,49 @@ use std::{
 use tracing_chrome::{ChromeLayerBuilder, FlushGuard};
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt as _};
 
-/// A trace that is being written. Its file is complete when [`finish`](Self::finish) returns or, after a panic, when it is
+/// A profile that is being written. Its file is complete when [`finish`](Self::finish) returns or, after a panic, when it is
 /// dropped. Where the process ends before that, the file ends with the last line that was written, which is an event.
-pub(crate) struct Trace {
+pub(crate) struct Profile {
     written: FlushGuard,
     failure: Failure,
     path: PathBuf,
 }
 
-/// Why there is no trace.
+/// Why there is no profile.
 #[derive(Debug)]
-pub(crate) struct TraceError {
+pub(crate) struct ProfileError {
     path: PathBuf,
     reason: io::Error,
 }
 
-impl fmt::Display for TraceError {
+impl fmt::Display for ProfileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "writing the trace {}: {}", self.path.display(), self.reason)
+        write!(f, "writing the profile {}: {}", self.path.display(), self.reason)
     }
 }
 
-impl std::error::Error for TraceError {}
+impl std::error::Error for ProfileError {}
 
-impl Trace {
+impl Profile {
     /// Opens the file, and subscribes to the spans of all queues of this process. Once in a process.
-    pub(crate) fn begin(path: &Path) -> Result<Self, TraceError> {
-        let file = File::create(path).map_err(|reason| TraceError { path: path.to_owned(), reason })?;
+    pub(crate) fn begin(path: &Path) -> Result<Self, ProfileError> {
+        let file = File::create(path).map_err(|reason| ProfileError { path: path.to_owned(), reason })?;
         let failure = Failure::default();
         let writer = Lines { file, begun: Vec::new(), failure: failure.clone() };
         let (layer, written) =
             ChromeLayerBuilder::new().writer(writer).include_args(true).include_locations(false).build();
         let queues = Targets::new().with_target(runtime::TRACE_TARGET, tracing::Level::DEBUG);
         let subscriber = tracing_subscriber::registry().with(queues).with(layer);
-        tracing::subscriber::set_global_default(subscriber).expect("a process begins one trace");
+        tracing::subscriber::set_global_default(subscriber).expect("a process begins one profile");
         Ok(Self { written, failure, path: path.to_owned() })
     }
 
     /// Completes the file.
-    pub(crate) fn finish(self) -> Result<(), TraceError> {
+    pub(crate) fn finish(self) -> Result<(), ProfileError> {
         let Self { written, failure, path } = self;
         drop(written);
         match failure.take() {
-            Some(reason) => Err(TraceError { path, reason }),
+            Some(reason) => Err(ProfileError { path, reason }),
             None => Ok(()),
         }
     }
@@ -75,7 +75,7 @@ impl Failure {
 }
 
 /// A file that is given whole lines, so that one that is cut can be read, and that keeps its first failure instead of telling it:
-/// whoever writes traces panics at one.
+/// whoever writes profiles panics at one.
 struct Lines<W> {
     file: W,
     /// A line whose end is still to come.

@@ -1,4 +1,4 @@
-//! `--trace FILE`: what stands in the file, also where the program was interrupted, and what becomes of a file that cannot be
+//! `--profile FILE`: what stands in the file, also where the program was interrupted, and what becomes of a file that cannot be
 //! written.
 
 use std::{
@@ -16,7 +16,7 @@ use test_process::wait;
 
 use super::{LIMIT, text, trefoil};
 
-/// The events of a trace.
+/// The events of a profile.
 fn events(path: &Path) -> Vec<Value> {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
@@ -46,13 +46,13 @@ fn all_ops() -> BTreeSet<&'static str> {
 }
 
 #[test]
-fn every_op_of_the_suite_is_in_its_trace_with_its_shape() {
+fn every_op_of_the_suite_is_in_its_profile_with_its_shape() {
     let folder = tempfile::tempdir().unwrap();
-    let trace = folder.path().join("trace.json");
+    let profile = folder.path().join("profile.json");
     let mut suite = trefoil();
-    suite.args(["conformance", "--condition", "plain", "--max-elements", "64", "--trace"]).arg(&trace);
+    suite.args(["conformance", "--condition", "plain", "--max-elements", "64", "--profile"]).arg(&profile);
     suite.assert().success();
-    let events = events(&trace);
+    let events = events(&profile);
     let ran: BTreeSet<_> = spans(&events).into_iter().collect();
     let missing: Vec<_> = all_ops().difference(&ran).copied().collect();
     assert!(missing.is_empty(), "{missing:?}");
@@ -68,12 +68,12 @@ fn every_op_of_the_suite_is_in_its_trace_with_its_shape() {
 }
 
 #[test]
-fn the_demo_traces_its_own_process_and_both_parties() {
+fn the_demo_profiles_its_own_process_and_both_parties() {
     let folder = tempfile::tempdir().unwrap();
-    let demo = |trace: Option<&Path>| {
+    let demo = |profile: Option<&Path>| {
         let mut demo = trefoil();
-        if let Some(trace) = trace {
-            demo.arg("--trace").arg(trace);
+        if let Some(profile) = profile {
+            demo.arg("--profile").arg(profile);
         }
         demo.args(["demo", "--small", "--report"]).arg(folder.path().join("report.html"));
         demo.current_dir(folder.path()).assert().success();
@@ -96,41 +96,45 @@ fn the_demo_traces_its_own_process_and_both_parties() {
 }
 
 #[test]
-fn a_command_that_fails_leaves_a_whole_trace() {
+fn a_command_that_fails_leaves_a_whole_profile() {
     let folder = tempfile::tempdir().unwrap();
-    let trace = folder.path().join("trace.json");
-    trefoil().arg("--trace").arg(&trace).args(["conformance", "no-such-op"]).assert().code(2);
-    assert!(events(&trace).is_empty());
+    let profile = folder.path().join("profile.json");
+    trefoil().arg("--profile").arg(&profile).args(["conformance", "no-such-op"]).assert().code(2);
+    assert!(events(&profile).is_empty());
+    fs::remove_file(&profile).unwrap();
+    // The name of the option before 0.1.
+    trefoil().arg("--trace").arg(&profile).args(["conformance", "no-such-op"]).assert().code(2);
+    assert!(events(&profile).is_empty());
     let mut hung = trefoil();
-    hung.arg("--trace").arg(&trace).args(["conformance", "--backend", "sim", "--exact", "linalg.axpby"]);
+    hung.arg("--profile").arg(&profile).args(["conformance", "--backend", "sim", "--exact", "linalg.axpby"]);
     hung.args(["--condition", "plain", "--max-elements", "0"]);
     hung.env("TREFOIL_SIM", "hang@cuLaunchKernel:4").env("TREFOIL_GPU_TIMEOUT", "0.2").assert().code(1);
-    assert!(spans(&events(&trace)).contains(&"axpby"));
+    assert!(spans(&events(&profile)).contains(&"axpby"));
 }
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_command_leaves_a_trace_that_is_read_line_by_line() {
+fn an_interrupted_command_leaves_a_profile_that_is_read_line_by_line() {
     use std::os::unix::process::ExitStatusExt as _;
 
     use rustix::process::{Pid, Signal, kill_process};
 
     let folder = tempfile::tempdir().unwrap();
-    let trace = folder.path().join("trace.json");
+    let profile = folder.path().join("profile.json");
     let mut suite = Command::cargo_bin("trefoil").unwrap();
     for variable in runtime::VARIABLES {
         suite.env_remove(variable.name);
     }
-    suite.args(["conformance", "--backend", "cpu", "--condition", "plain", "--trace"]).arg(&trace);
+    suite.args(["conformance", "--backend", "cpu", "--condition", "plain", "--profile"]).arg(&profile);
     let mut suite = suite.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let start = Instant::now();
-    while fs::metadata(&trace).map_or(0, |file| file.len()) < 1 << 16 {
-        assert!(start.elapsed() < Duration::from_secs(60) && suite.try_wait().unwrap().is_none(), "no trace");
+    while fs::metadata(&profile).map_or(0, |file| file.len()) < 1 << 16 {
+        assert!(start.elapsed() < Duration::from_secs(60) && suite.try_wait().unwrap().is_none(), "no profile");
         thread::sleep(Duration::from_millis(5));
     }
     kill_process(Pid::from_child(&suite), Signal::TERM).unwrap();
     assert_eq!(wait(&mut suite, LIMIT).signal(), Some(Signal::TERM.as_raw()));
-    let text = fs::read_to_string(&trace).unwrap();
+    let text = fs::read_to_string(&profile).unwrap();
     // A file system may cut the last write itself.
     let (lines, _cut) = text.rsplit_once('\n').unwrap();
     let mut lines = lines.lines();
@@ -141,28 +145,28 @@ fn an_interrupted_command_leaves_a_trace_that_is_read_line_by_line() {
 }
 
 #[test]
-fn a_trace_that_cannot_be_written_ends_the_command_before_it_works() {
+fn a_profile_that_cannot_be_written_ends_the_command_before_it_works() {
     let folder = tempfile::tempdir().unwrap();
-    let trace = folder.path().join("no/trace.json");
-    let output = trefoil().args(["doctor", "--trace"]).arg(&trace).assert().code(1).get_output().clone();
+    let profile = folder.path().join("no/profile.json");
+    let output = trefoil().args(["doctor", "--profile"]).arg(&profile).assert().code(1).get_output().clone();
     assert!(output.stdout.is_empty());
     let said = text(&output.stderr);
-    assert!(said.contains("writing the trace") && said.contains("no/trace.json"), "{said}");
+    assert!(said.contains("writing the profile") && said.contains("no/profile.json"), "{said}");
 
-    let trace = folder.path().join("trace.json");
+    let profile = folder.path().join("profile.json");
     for command in [&["conformance", "--isolate"][..], &["bench", "--isolate", "--backend", "cpu"]] {
-        let output = trefoil().arg("--trace").arg(&trace).args(command).assert().code(2).get_output().clone();
+        let output = trefoil().arg("--profile").arg(&profile).args(command).assert().code(2).get_output().clone();
         assert!(output.stdout.is_empty() && text(&output.stderr).contains("--isolate"));
     }
-    assert!(!trace.exists());
+    assert!(!profile.exists());
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_trace_that_does_not_fit_on_the_disk_is_an_error() {
+fn a_profile_that_does_not_fit_on_the_disk_is_an_error() {
     let mut suite = trefoil();
-    suite.args(["--trace", "/dev/full", "conformance", "--exact", "linalg.axpby", "--condition", "plain"]);
+    suite.args(["--profile", "/dev/full", "conformance", "--exact", "linalg.axpby", "--condition", "plain"]);
     let output = suite.assert().code(1).get_output().clone();
     assert!(text(&output.stdout).contains(" 0 failed"));
-    assert!(text(&output.stderr).contains("writing the trace /dev/full"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("writing the profile /dev/full"), "{}", text(&output.stderr));
 }
