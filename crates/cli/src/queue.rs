@@ -4,7 +4,7 @@ use core::num::NonZeroUsize;
 
 use anyhow::{Result, bail};
 use backend_api::{BackendKind, Queue as _};
-use runtime::{AnyQueue, Choice, Domain, Launch, OpenError, Reach, Settings};
+use runtime::{AnyQueue, Choice, CollectiveKind, Domain, Launch, OpenError, Settings};
 
 use crate::exit::{Usage, note};
 
@@ -44,7 +44,7 @@ pub(crate) fn open_many(domain: Domain, backend: Option<Choice>, count: usize) -
 /// another transport is refused.
 pub(crate) fn open_of_rank(domain: Domain, backend: Option<Choice>, launch: &Launch) -> Result<AnyQueue> {
     let settings = Settings::from_env().map_err(OpenError::from)?;
-    if let Some(reach @ (Reach::Nccl | Reach::Peer)) = settings.collective {
+    if let Some(reach @ (CollectiveKind::Nccl | CollectiveKind::Peer)) = settings.collective {
         let message =
             format!("processes of MPI reach each other through their hosts, and TREFOIL_COLLECTIVE is `{reach}`");
         return Err(Usage(message).into());

@@ -115,7 +115,7 @@ pub use channel::{Channel, ChannelError, MemoryChannel, StreamChannel, TcpChanne
 pub use dealer::{Dealer, Inputs, Wire};
 pub use error::PfssError;
 pub use gate::{Cost, Gate, GateKind};
-pub use gates::{BitShares, Pending, SufBools, SufShares, SufStep, Walk};
+pub use gates::{BitShares, Evaluator, Pending, SufBools, SufShares, SufStep};
 pub use lockstep::{run_lockstep, run_lockstep_watched, run_suf_lockstep, run_suf_lockstep_watched};
 pub use matrix::{MatrixShape, MatrixTriple};
 pub use operation::{Operation, OperationError, Parameters};

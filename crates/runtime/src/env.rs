@@ -9,7 +9,7 @@ use cuda_backend::{AesKernel, AirKernel};
 use cuda_sim::driver::{Spec, SpecError};
 use thiserror::Error;
 
-use crate::{Choice, Reach};
+use crate::{Choice, CollectiveKind};
 
 /// An environment variable that Trefoil reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,7 +223,7 @@ pub struct Settings {
     /// `TREFOIL_GPU_TIMEOUT`.
     pub gpu_timeout: Option<Duration>,
     /// `TREFOIL_COLLECTIVE`.
-    pub collective: Option<Reach>,
+    pub collective: Option<CollectiveKind>,
     /// `TREFOIL_NCCL_LIBRARY`.
     pub nccl_library: Option<NcclLibrary>,
     /// `TREFOIL_PTX_DIR`.
@@ -306,7 +306,7 @@ impl Settings {
                 Duration::try_from_secs_f64(seconds).ok()
             })?,
             collective: parsed(COLLECTIVE, set(COLLECTIVE)?, "`auto`, `nccl`, `peer` or `host`", |text| {
-                Reach::named(&text.to_ascii_lowercase())
+                CollectiveKind::named(&text.to_ascii_lowercase())
             })?,
             nccl_library: set(NCCL_LIBRARY)?.map(|text| match text.trim() {
                 "none" => NcclLibrary::None,
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(with("TREFOIL_CUDA_LIBRARY", "sim").unwrap().cuda_library, CudaLibrary::Simulated);
         assert_eq!(with("TREFOIL_GPU_PINNED", "0").unwrap().gpu_pinned_bytes, Some(0));
         assert_eq!(with("TREFOIL_GPU_TIMEOUT", "2.5").unwrap().gpu_timeout, Some(Duration::from_millis(2500)));
-        assert_eq!(with("TREFOIL_COLLECTIVE", "NCCL").unwrap().collective, Some(Reach::Nccl));
+        assert_eq!(with("TREFOIL_COLLECTIVE", "NCCL").unwrap().collective, Some(CollectiveKind::Nccl));
         assert_eq!(with("TREFOIL_NCCL_LIBRARY", "none").unwrap().nccl_library, Some(NcclLibrary::None));
         assert_eq!(with("TREFOIL_PTX_DIR", "/ptx").unwrap().ptx_dir, Some(PathBuf::from("/ptx")));
         #[cfg(feature = "cuda")]

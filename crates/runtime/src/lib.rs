@@ -36,6 +36,7 @@
 
 mod any;
 mod choice;
+mod collective_kind;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod domain;
@@ -44,7 +45,6 @@ mod error;
 mod launch;
 mod open;
 mod ranks;
-mod reach;
 mod replays;
 
 #[cfg(feature = "cuda")]
@@ -55,6 +55,7 @@ pub use cuda_backend::{
 
 pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRank, AnyRef, AnyRegistered, TRACE_TARGET};
 pub use choice::{Choice, UnknownChoice};
+pub use collective_kind::CollectiveKind;
 #[cfg(feature = "cuda")]
 pub use cuda::{
     CudaFacts, cuda_facts, cuda_links, cuda_memory, cuda_modules, cuda_queue, nccl_facts, refused_recording,
@@ -66,5 +67,4 @@ pub use error::{OpenError, Unavailable};
 pub use launch::{Launch, launch};
 pub use open::{BackendStatus, availability, cpu, open, open_for, open_with};
 pub use ranks::{NoReach, RanksError, ranks, ranks_with};
-pub use reach::Reach;
 pub use replays::{ReplayCounts, Replays};

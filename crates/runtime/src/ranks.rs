@@ -6,7 +6,7 @@ use collective::Local;
 use cuda_backend::{CudaQueue, NcclError, NcclRank, PeerRank};
 use thiserror::Error;
 
-use crate::{AnyQueue, AnyRank, Reach, Settings, SettingsError};
+use crate::{AnyQueue, AnyRank, CollectiveKind, Settings, SettingsError};
 
 /// Why there are no ranks.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -19,7 +19,7 @@ pub enum RanksError {
     #[error("ranks that reach each other by `{requested}` were requested: {reason}")]
     Unavailable {
         /// The requested transport.
-        requested: Reach,
+        requested: CollectiveKind,
         /// The reason it is unavailable.
         reason: NoReach,
     },
@@ -69,13 +69,13 @@ pub fn ranks_with(settings: &Settings, queues: &[AnyQueue]) -> Result<Vec<AnyRan
     let requested = settings.collective.unwrap_or_default();
     let refused = |reason| RanksError::Unavailable { requested, reason };
     match requested {
-        Reach::Host => Ok(by_host(queues)),
-        Reach::Auto => match by_peers(queues) {
+        CollectiveKind::Host => Ok(by_host(queues)),
+        CollectiveKind::Auto => match by_peers(queues) {
             Ok(made) => Ok(made?),
             Err(_) => Ok(by_host(queues)),
         },
-        Reach::Peer => Ok(by_peers(queues).map_err(refused)??),
-        Reach::Nccl => by_nccl(settings, queues).map_err(refused),
+        CollectiveKind::Peer => Ok(by_peers(queues).map_err(refused)??),
+        CollectiveKind::Nccl => by_nccl(settings, queues).map_err(refused),
     }
 }
 
@@ -130,11 +130,11 @@ mod tests {
     fn a_way_that_was_asked_for_and_cannot_be_had_is_an_error() {
         let queues = [AnyQueue::Cpu(crate::cpu().unwrap()), AnyQueue::Cpu(crate::cpu().unwrap())];
         let with = |collective| ranks_with(&Settings { collective, ..Settings::default() }, &queues);
-        for collective in [None, Some(Reach::Auto), Some(Reach::Host)] {
+        for collective in [None, Some(CollectiveKind::Auto), Some(CollectiveKind::Host)] {
             let ranks = with(collective).unwrap();
             assert!(ranks.len() == 2 && ranks.iter().all(|rank| matches!(rank, AnyRank::Host(_))));
         }
-        for requested in [Reach::Peer, Reach::Nccl] {
+        for requested in [CollectiveKind::Peer, CollectiveKind::Nccl] {
             let reason = match cfg!(feature = "cuda") {
                 true => NoReach::Processor { gpus: 0, queues: 2 },
                 false => NoReach::NotBuilt,

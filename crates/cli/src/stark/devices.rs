@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, thread};
 use anyhow::{Context as _, Result, bail};
 use backend_api::Ranks;
 use clap::Args;
-use runtime::{AnyQueue, AnyRank, Reach};
+use runtime::{AnyQueue, AnyRank, CollectiveKind};
 use stark::{
     Collective, CollectiveError, Component, Digest, PcsConfig, Protocol, Residency, Stage, Statement, StatementProof,
     StatementProver,
@@ -128,7 +128,7 @@ const fn pairs_by_route(_: &AnyRank) -> BTreeMap<String, Vec<String>> {
 
 /// The routes between devices, in words.
 fn routes(rank: &AnyRank) -> String {
-    if rank.reach() == Reach::Nccl {
+    if rank.kind() == CollectiveKind::Nccl {
         return "all by NCCL".to_owned();
     }
     let pairs = pairs_by_route(rank);

@@ -8,7 +8,7 @@ use core_types::{
 
 use super::{
     Direction, Shared, parts,
-    pass::Factors,
+    pass::Twiddles,
     scalar,
     steps::{Steps as _, log_block},
     transform::Region,
@@ -54,7 +54,7 @@ impl CpuQueue {
         let source = Shared(coefficients.as_ptr().cast::<u32>());
         let base = Shared(values.as_mut_ptr().cast::<u32>());
         // SAFETY: the view holds 2^(log_domain - 1) factors, doubled words in a transparent type.
-        let factors = Shared(unsafe { Factors::new(twiddles.as_ptr().cast(), log_domain) });
+        let factors = Shared(unsafe { Twiddles::new(twiddles.as_ptr().cast(), log_domain) });
         let region = |i: usize| {
             let (column, copy) = (i >> log_copies, i & ((1 << log_copies) - 1));
             // SAFETY: column < columns and copy < 2^log_copies, so the words lie in the views.

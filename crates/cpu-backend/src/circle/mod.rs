@@ -31,7 +31,7 @@ use core_types::{
 };
 
 use self::{
-    pass::Factors,
+    pass::Twiddles,
     samples::Sample,
     steps::{Steps, log_block},
     transform::Region,
@@ -90,7 +90,7 @@ impl CpuQueue {
         let count = columns.len() >> log_size;
         let base = Shared(columns.as_mut_ptr().cast::<u32>());
         // SAFETY: the view holds one factor per two points of the domain, doubled words in a transparent type.
-        let factors = Shared(unsafe { Factors::new(factors.as_ptr().cast(), log_domain(factors)) });
+        let factors = Shared(unsafe { Twiddles::new(factors.as_ptr().cast(), log_domain(factors)) });
         let region = |column: usize| {
             // SAFETY: column < count, so its 2^log_size words lie in the view.
             let target = unsafe { base.get().add(column << log_size) };

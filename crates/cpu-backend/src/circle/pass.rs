@@ -7,12 +7,12 @@ use crate::simd::words::Words;
 
 /// The doubled factors of a domain of `2^log_size` points, in the layout of the op set.
 #[derive(Clone, Copy)]
-pub(super) struct Factors {
+pub(super) struct Twiddles {
     base: *const u32,
     log_size: u32,
 }
 
-impl Factors {
+impl Twiddles {
     /// # Safety
     /// `base` must stay valid for `2^(log_size - 1)` words while this or a copy is used.
     pub(super) unsafe fn new(base: *const u32, log_size: u32) -> Self {
@@ -111,7 +111,7 @@ impl<L: Words> Group<L> {
     /// # Safety
     /// All layers between 1 and the domain's last; `position` inside the domain.
     #[inline(always)]
-    unsafe fn load<const R: usize>(l: L, factors: Factors, layer: u32, position: usize) -> Self {
+    unsafe fn load<const R: usize>(l: L, factors: Twiddles, layer: u32, position: usize) -> Self {
         // SAFETY: R / 2 entries of the first layer, and half the previous number of each next, serve these positions.
         unsafe {
             let first = factors.at(layer, position);
@@ -190,7 +190,7 @@ pub(super) unsafe fn block<L: Words, const INVERSE: bool>(
     l: L,
     source: *const u32,
     target: *mut u32,
-    factors: Factors,
+    factors: Twiddles,
     position: usize,
     scale: u32,
 ) {
@@ -217,7 +217,7 @@ pub(super) unsafe fn block<L: Words, const INVERSE: bool>(
 
 /// Layers `0..LOG` of two neighbouring vectors.
 #[inline(always)]
-unsafe fn low_layers_inverse<L: Words>(l: L, a: L::V, b: L::V, factors: Factors, position: usize) -> (L::V, L::V) {
+unsafe fn low_layers_inverse<L: Words>(l: L, a: L::V, b: L::V, factors: Twiddles, position: usize) -> (L::V, L::V) {
     // SAFETY: the caller vouches for two vectors of positions; each layer reads its slice of factors.
     unsafe {
         let (a, b) = l.split::<0>(a, b);
@@ -243,7 +243,7 @@ unsafe fn low_layers_forward<L: Words>(
     l: L,
     mut a: L::V,
     mut b: L::V,
-    factors: Factors,
+    factors: Twiddles,
     position: usize,
 ) -> (L::V, L::V) {
     // SAFETY: the caller vouches for two vectors of positions; each layer reads its slice of factors.
@@ -285,7 +285,7 @@ pub(super) struct Pass {
     /// The stored position of row 0.
     pub(super) position: usize,
     /// The doubled factors of the domain.
-    pub(super) factors: Factors,
+    pub(super) factors: Twiddles,
     /// Power of two to multiply the results by.
     pub(super) scale: u32,
 }

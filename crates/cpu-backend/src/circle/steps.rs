@@ -5,7 +5,7 @@
 
 use core::mem::MaybeUninit;
 
-use super::pass::{Factors, Pass, Rows, block, radix};
+use super::pass::{Pass, Rows, Twiddles, block, radix};
 use crate::simd::{Kernel, Simd, dispatch, words::Words};
 
 /// Consecutive positions, small enough for the first-level cache, and all their layers.
@@ -20,7 +20,7 @@ pub(super) struct Tile {
     /// The stored position of the first.
     pub(super) position: usize,
     /// The doubled factors of the domain.
-    pub(super) factors: Factors,
+    pub(super) factors: Twiddles,
     /// Power of two that the inverse multiplies its results by.
     pub(super) scale: u32,
 }

@@ -1,7 +1,7 @@
 //! The schedule: contiguous tiles for the low layers, strips of strided rows for the others.
 
 use super::{
-    pass::{Factors, Pass},
+    pass::{Pass, Twiddles},
     steps::{STRIP_WORDS, Steps, Strip, Tile, log_tile},
 };
 use crate::CpuQueue;
@@ -19,7 +19,7 @@ pub(super) struct Region {
     pub(super) target: *mut u32,
     pub(super) log_len: u32,
     pub(super) position: usize,
-    pub(super) factors: Factors,
+    pub(super) factors: Twiddles,
     pub(super) inverse: bool,
     pub(super) scale: u32,
 }

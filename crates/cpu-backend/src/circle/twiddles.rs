@@ -124,7 +124,7 @@ impl<L: Words> Kernel<L> for Xs<'_> {
     }
 }
 
-/// Factors as transforms want them.
+/// Twiddles as transforms want them.
 struct Doubled<'a> {
     factors: &'a [M31],
     twiddles: &'a mut [Twiddle],

@@ -89,13 +89,13 @@ pub(super) struct Eval<'a, 'b> {
 
 /// The walks of one step along one point.
 #[derive(Clone, Copy)]
-struct Walk<L: AesBlocks> {
+struct Paths<L: AesBlocks> {
     nodes: Nodes<L>,
     points: Points<L>,
     sums: [Step<L>; MAX_VALUE_BLOCKS],
 }
 
-impl<L: AesBlocks> Walk<L> {
+impl<L: AesBlocks> Paths<L> {
     #[inline(always)]
     fn idle(l: L) -> Self {
         let sums = [[l.splat(0); TOGETHER]; MAX_VALUE_BLOCKS];
@@ -129,21 +129,21 @@ impl<L: AesBlocks> Walk<L> {
 struct Blocks<L: AesBlocks> {
     x_hat: Points<L>,
     first: Points<L>,
-    walks: [Walk<L>; 2],
+    walks: [Paths<L>; 2],
 }
 
 impl<L: AesBlocks> Blocks<L> {
     /// Room for them.
     #[inline(always)]
     fn idle(l: L) -> Self {
-        Self { x_hat: Points::idle(l), first: Points::idle(l), walks: [Walk::idle(l); 2] }
+        Self { x_hat: Points::idle(l), first: Points::idle(l), walks: [Paths::idle(l); 2] }
     }
 
     /// The walk to the points `x_hat` - `offset` of `bits` bits, from their blocks of 2^`window` points on.
     #[inline(always)]
-    fn walk(&self, l: L, offset: u64, bits: u32, window: u32) -> Walk<L> {
+    fn walk(&self, l: L, offset: u64, bits: u32, window: u32) -> Paths<L> {
         let points = self.x_hat.less(l, offset, bits);
-        Walk::select(l, &points.differ(l, &self.first, window), &self.walks, points)
+        Paths::select(l, &points.differ(l, &self.first, window), &self.walks, points)
     }
 }
 
@@ -154,7 +154,7 @@ impl Eval<'_, '_> {
         &self,
         l: L,
         ciphers: &Ciphers<L>,
-        walks: &mut [Walk<L>],
+        walks: &mut [Paths<L>],
         (start, points): (usize, usize),
         levels: Range<usize>,
     ) {
@@ -205,7 +205,7 @@ impl Eval<'_, '_> {
     ) {
         let (params, shape, window) = (self.batch.params, self.batch.shape, self.batch.params.window);
         let (start, step_keys) = (self.first + at, TOGETHER * L::N);
-        let mut walks = [Walk::idle(l); S];
+        let mut walks = [Paths::idle(l); S];
         let walks = &mut walks[..keys / step_keys * points];
         for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
             let first = start + step * step_keys;
@@ -256,7 +256,7 @@ impl Eval<'_, '_> {
     ) {
         let (params, window) = (self.batch.params, self.batch.params.window);
         let (bits, start, step_keys) = (params.bits, self.first + at, TOGETHER * L::N);
-        let mut walks = [Walk::idle(l); S];
+        let mut walks = [Paths::idle(l); S];
         let walks = &mut walks[..keys / step_keys * 2];
         for (step, (walks, blocks)) in walks.as_chunks_mut::<2>().0.iter_mut().zip(blocks.iter_mut()).enumerate() {
             let key = start + step * step_keys;

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::BatchError;
 use crate::{
-    GateKind, MaskedKeys, Operation, Pending, PfssError, SufShares, SufStep, Task, Walk,
+    Evaluator, GateKind, MaskedKeys, Operation, Pending, PfssError, SufShares, SufStep, Task,
     gates::{AllPlans, Join, Plan, SufPlan, join_pending},
     wire,
 };
@@ -144,7 +144,12 @@ pub(super) enum JobPlan {
 
 impl JobPlan {
     /// Walks all key trees of a part of a job.
-    pub(super) fn eval<W: Walk>(&self, walk: &W, keys: MaskedKeys, x_hat: Vec<u64>) -> Result<Progress, PfssError> {
+    pub(super) fn eval<W: Evaluator>(
+        &self,
+        walk: &W,
+        keys: MaskedKeys,
+        x_hat: Vec<u64>,
+    ) -> Result<Progress, PfssError> {
         Ok(match self {
             Self::Task(plan) => Progress::Words(plan.eval(walk, keys, x_hat)?),
             Self::Suf(plan) => Progress::Suf(plan.eval(walk, keys, x_hat)?),

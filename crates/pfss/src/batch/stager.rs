@@ -2,7 +2,7 @@
 
 use backend_api::{BackendError, BackendKind, Fork, Queue};
 
-use super::{BatchError, held::Held};
+use super::{BatchError, ref_or_arc::RefOrArc};
 
 /// The queues through which keys reach a device and results leave it, besides the one that computes.
 ///
@@ -52,16 +52,16 @@ impl<Q> Stager<Q> for Streams<Q> {
 
 /// The queues of a pipeline.
 pub(super) struct Queues<'q, Q> {
-    compute: Held<'q, Q>,
-    upload: Held<'q, Q>,
-    download: Held<'q, Q>,
+    compute: RefOrArc<'q, Q>,
+    upload: RefOrArc<'q, Q>,
+    download: RefOrArc<'q, Q>,
 }
 
 impl<'q, Q: Queue> Queues<'q, Q> {
     /// Combines a queue with its stager's queues for uploads and downloads.
     ///
     /// A processor needs no stager; any other device needs a dedicated one.
-    pub(super) fn new(compute: Held<'q, Q>, stager: Option<[Held<'q, Q>; 2]>) -> Result<Self, BatchError> {
+    pub(super) fn new(compute: RefOrArc<'q, Q>, stager: Option<[RefOrArc<'q, Q>; 2]>) -> Result<Self, BatchError> {
         let kind = compute.caps().kind;
         let [upload, download] = match stager {
             Some(queues) => queues,
@@ -84,7 +84,7 @@ impl<'q, Q: Queue> Queues<'q, Q> {
     }
 
     /// [`compute`](Self::compute), to be held independently of whatever holds these queues.
-    pub(super) fn hold_compute(&self) -> Held<'q, Q> {
+    pub(super) fn hold_compute(&self) -> RefOrArc<'q, Q> {
         self.compute.clone()
     }
 

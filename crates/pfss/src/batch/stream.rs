@@ -11,8 +11,8 @@ use super::{
     stager::Queues,
 };
 use crate::{
-    KeyBundle, MaskedKeys, PfssError, Walk,
-    gates::{Activity, DeviceTree, Lent},
+    Evaluator, KeyBundle, MaskedKeys, PfssError,
+    gates::{Activity, DeviceTree, TreeRef},
 };
 
 /// Consecutive elements of a job.
@@ -78,7 +78,7 @@ struct Resident<'p, 'q, Q: FssOps> {
     meanwhile: &'p dyn Fn() -> Result<(), PfssError>,
 }
 
-impl<Q: FssOps> Walk for Resident<'_, '_, Q> {
+impl<Q: FssOps> Evaluator for Resident<'_, '_, Q> {
     type Queue = Q;
 
     fn queue(&self) -> &Q {
@@ -89,8 +89,8 @@ impl<Q: FssOps> Walk for Resident<'_, '_, Q> {
         self.queues.download()
     }
 
-    fn tree(&self, _bundle: &KeyBundle, index: usize) -> Result<Lent<'_, Q>, PfssError> {
-        Ok(Lent::Shared(&self.trees[index]))
+    fn tree(&self, _bundle: &KeyBundle, index: usize) -> Result<TreeRef<'_, Q>, PfssError> {
+        Ok(TreeRef::Shared(&self.trees[index]))
     }
 
     fn during<T>(&self, stage: Activity, work: impl FnOnce() -> T) -> T {

@@ -9,10 +9,10 @@ use super::{
     BatchConfig, BatchError, Counters, Fit, Job, Limit, Refused, Shares, Stager, State,
     footprint::Footprint,
     group::groups,
-    held::Held,
     job::{JobPlan, Progress},
     limits::grow,
     meter::Meter,
+    ref_or_arc::RefOrArc,
     stager::Queues,
     stream::{self, Part},
     times::Stopwatch,
@@ -84,8 +84,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// # Errors
     /// [`BatchError::NoStager`], [`BatchError::ForeignStager`], or [`BatchError::Config`].
     pub fn new(q: &'a Q, stager: Option<&'a dyn Stager<Q>>, config: BatchConfig) -> Result<Self, PfssError> {
-        let stager = stager.map(|stager| [stager.upload(), stager.download()].map(Held::Lent));
-        Self::on(Queues::new(Held::Lent(q), stager)?, config)
+        let stager = stager.map(|stager| [stager.upload(), stager.download()].map(RefOrArc::Borrowed));
+        Self::on(Queues::new(RefOrArc::Borrowed(q), stager)?, config)
     }
 
     /// [`new`](Self::new), with shared ownership of the queue and of a stager's queues for uploads and downloads, so
@@ -94,8 +94,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn shared(q: Arc<Q>, stager: Option<[Arc<Q>; 2]>, config: BatchConfig) -> Result<Self, PfssError> {
-        let stager = stager.map(|queues| queues.map(Held::Shared));
-        Self::on(Queues::new(Held::Shared(q), stager)?, config)
+        let stager = stager.map(|queues| queues.map(RefOrArc::Shared));
+        Self::on(Queues::new(RefOrArc::Shared(q), stager)?, config)
     }
 
     fn on(queues: Queues<'a, Q>, config: BatchConfig) -> Result<Self, PfssError> {
@@ -168,7 +168,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     }
 
     /// Where it walks and packs.
-    pub(super) fn queue(&self) -> Held<'a, Q> {
+    pub(super) fn queue(&self) -> RefOrArc<'a, Q> {
         self.queues.hold_compute()
     }
 

@@ -8,8 +8,8 @@ use core_types::params::share::{BitParams, BitTerm};
 use zeroize::Zeroizing;
 
 use super::{
+    evaluator::{Activity, Evaluator},
     tree::Trees,
-    walk::{Activity, Walk},
 };
 use crate::{PfssError, answers::Program, cluster::Points, gate::Tree, staging::Staged};
 
@@ -42,7 +42,11 @@ impl Comparison {
 
     /// XOR shares of the answers from comparison tree `index`, one row of `count.div_ceil(32)` words each. Bits past the last
     /// element are zero.
-    pub(super) fn eval<W: Walk>(&self, trees: &Trees<'_, W>, index: usize) -> Result<Zeroizing<Vec<u32>>, PfssError> {
+    pub(super) fn eval<W: Evaluator>(
+        &self,
+        trees: &Trees<'_, W>,
+        index: usize,
+    ) -> Result<Zeroizing<Vec<u32>>, PfssError> {
         let shares = trees.bits(index, &self.points)?;
         let mut bits = self.sums.combine(trees, &shares)?;
         drop(shares);
@@ -83,7 +87,7 @@ impl BitSums {
     }
 
     /// The sums over `rows` that lie on the device.
-    pub(super) fn combine<W: Walk>(
+    pub(super) fn combine<W: Evaluator>(
         &self,
         trees: &Trees<'_, W>,
         rows: &Staged<'_, W::Queue, u32>,

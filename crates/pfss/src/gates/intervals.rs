@@ -7,7 +7,7 @@ use core_types::{
 
 use super::{inputs::reduced, sums::Sums, tree::Trees};
 use crate::{
-    Gate, GateKind, Interval, KeyBundle, MaskedKeys, PfssError, Walk,
+    Evaluator, Gate, GateKind, Interval, KeyBundle, MaskedKeys, PfssError,
     cluster::Points,
     dealer::{Draw, Row, Secrets, TreeSecret, map, power_of_negative, powers},
     gate::{Bounds, Parameters, Rule, Tree},
@@ -100,7 +100,7 @@ impl PowersPlan {
 
     /// Shares for the keys and intervals that the plan was made for, from the masked input of each element, an element of
     /// the gate's ring.
-    pub(crate) fn eval<Q: Walk>(&self, q: &Q, bundle: &KeyBundle, x_hat: &[u64]) -> Result<Vec<u64>, PfssError> {
+    pub(crate) fn eval<Q: Evaluator>(&self, q: &Q, bundle: &KeyBundle, x_hat: &[u64]) -> Result<Vec<u64>, PfssError> {
         let trees = Trees::at(q, bundle, x_hat)?;
         let shares = trees.words(0, &self.points)?;
         self.sums.run_with(&trees, shares.view())
@@ -118,7 +118,7 @@ impl MaskedKeys {
     /// # Errors
     /// [`PfssError::Constant`] or [`PfssError::EmptyInterval`] for intervals outside the ring, and as
     /// [`eval_relu`](Self::eval_relu).
-    pub fn eval_interval_powers<Q: Walk>(
+    pub fn eval_interval_powers<Q: Evaluator>(
         self,
         q: &Q,
         intervals: &[Interval],

@@ -11,7 +11,7 @@ use super::{
     table::{RHO_ROW, Table},
 };
 use crate::{
-    Gate, MaskedKeys, PfssError, Task, Walk,
+    Evaluator, Gate, MaskedKeys, PfssError, Task,
     dealer::{Draw, Secrets, map, map2},
     gate::{Bounds, BoundsOfF, Parameters, Rule, Tree, aes_of_all_points},
 };
@@ -121,7 +121,7 @@ impl MaskedKeys {
     /// # Errors
     /// [`PfssError::Length`] unless the table has `2^n` words, [`PfssError::Constant`] for a word outside its ring,
     /// and as [`eval_relu`](Self::eval_relu).
-    pub fn eval_lut<Q: Walk>(self, q: &Q, table: &[u64], x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_lut<Q: Evaluator>(self, q: &Q, table: &[u64], x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.eval(q, Task::Lut(table), x_hat)
     }
 }

@@ -8,6 +8,7 @@
 
 mod bits;
 mod comparison;
+mod evaluator;
 mod inputs;
 pub(crate) mod intervals;
 mod join;
@@ -19,7 +20,7 @@ mod plans;
 pub(crate) mod predicates;
 pub(crate) mod product;
 pub(crate) mod relu;
-mod rest;
+mod second_step;
 pub(crate) mod shift;
 pub(crate) mod suf;
 mod sums;
@@ -27,10 +28,11 @@ mod table;
 mod task;
 mod tree;
 pub(crate) mod truncate;
-mod walk;
 
 pub use bits::BitShares;
 pub(crate) use comparison::{BitSums, Comparison};
+pub use evaluator::Evaluator;
+pub(crate) use evaluator::{Activity, DeviceTree, TreeRef};
 pub(crate) use intervals::PowersPlan;
 pub(crate) use join::{Join, join_pending};
 pub use pending::Pending;
@@ -40,5 +42,3 @@ pub use suf::{SufBools, SufShares, SufStep};
 pub(crate) use suf::{SufPlan, most_word_terms};
 pub(crate) use sums::summed_at_once;
 pub(crate) use table::elements_at_once;
-pub use walk::Walk;
-pub(crate) use walk::{Activity, DeviceTree, Lent};

@@ -9,7 +9,7 @@ use core_types::Ring;
 use super::{
     BitShares,
     opened::Opened,
-    rest::{Rest, Summed},
+    second_step::{SecondStep, Summed},
     sums::Sums,
 };
 use crate::{KeyBundle, Party, PfssError};
@@ -24,13 +24,13 @@ pub struct Pending<T = Vec<u64>> {
     masked: Vec<u32>,
     /// Additive shares of masked words, one per element or none, and their ring.
     words: (Ring, Vec<u64>),
-    then: Then<T>,
+    then: Remaining<T>,
 }
 
 /// The remaining work.
-enum Then<T> {
+enum Remaining<T> {
     /// The second step of one gate.
-    Rest(Box<dyn Rest<T>>),
+    SecondStep(Box<dyn SecondStep<T>>),
     /// The second steps of consecutive parts of a batch, all but the last of a multiple of 32 elements, and how their
     /// results are joined.
     Parts(Vec<Pending<T>>, fn(Vec<(usize, T)>) -> T),
@@ -44,8 +44,8 @@ const NO_WORDS: Ring = match Ring::new(1) {
 
 impl<T> Pending<T> {
     /// Opens rows that are already masked.
-    pub(super) fn masked(party: Party, count: usize, masked: Vec<u32>, rest: impl Rest<T> + 'static) -> Self {
-        Self { party, count, masked, words: (NO_WORDS, Vec::new()), then: Then::Rest(Box::new(rest)) }
+    pub(super) fn masked(party: Party, count: usize, masked: Vec<u32>, rest: impl SecondStep<T> + 'static) -> Self {
+        Self { party, count, masked, words: (NO_WORDS, Vec::new()), then: Remaining::SecondStep(Box::new(rest)) }
     }
 
     /// The whole of a batch from its parts: what they open, and how their results are joined.
@@ -57,7 +57,7 @@ impl<T> Pending<T> {
         join: fn(Vec<(usize, T)>) -> T,
     ) -> Self {
         let count = parts.iter().map(Self::count).sum();
-        Self { party, count, masked, words, then: Then::Parts(parts, join) }
+        Self { party, count, masked, words, then: Remaining::Parts(parts, join) }
     }
 
     /// Opens a word of each element as well.
@@ -99,12 +99,12 @@ impl<T> Pending<T> {
     /// The gate's output from what was opened.
     fn finish_opened<Q: FssOps>(self, q: &Q, opened: &Opened) -> Result<T, PfssError> {
         match self.then {
-            Then::Rest(rest) => {
+            Remaining::SecondStep(rest) => {
                 let (bundle, x) = (rest.bundle(), rest.x(opened));
                 let sums = rest.sums().iter().map(|sums| sums.run(q, bundle, x, opened)).collect::<Result<_, _>>()?;
                 Ok(rest.finish(opened, sums))
             }
-            Then::Parts(parts, join) => {
+            Remaining::Parts(parts, join) => {
                 let mut first = 0;
                 let finish = |part: Self| {
                     let (count, start) = (part.count, first);

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use super::{
-    BitShares, Pending, comparison::Comparison, inputs::reduced, sums::Sums, table::Table, tree::Trees, walk::Walk,
+    BitShares, Pending, comparison::Comparison, evaluator::Evaluator, inputs::reduced, sums::Sums, table::Table,
+    tree::Trees,
 };
 use crate::{Gate, KeyBundle, MaskedKeys, PfssError, Task};
 
@@ -36,7 +37,7 @@ impl Plan {
 
     /// The first step of the gate. The keys are those that the plan was [made for](Task::plan), and there is a masked input
     /// for each element.
-    pub(crate) fn eval<W: Walk>(
+    pub(crate) fn eval<W: Evaluator>(
         &self,
         walk: &W,
         MaskedKeys(bundle): MaskedKeys,
@@ -66,7 +67,7 @@ impl Compare {
         Self { first_mask, ..self }
     }
 
-    fn eval<W: Walk>(&self, walk: &W, bundle: KeyBundle, x_hat: Vec<u64>) -> Result<Pending, PfssError> {
+    fn eval<W: Evaluator>(&self, walk: &W, bundle: KeyBundle, x_hat: Vec<u64>) -> Result<Pending, PfssError> {
         let trees = Trees::at(walk, &bundle, &x_hat)?;
         let answers = self.comparisons.iter().enumerate().map(|(index, comparison)| comparison.eval(&trees, index));
         let mut answers: Vec<Zeroizing<Vec<u32>>> = answers.collect::<Result<_, _>>()?;
@@ -82,7 +83,7 @@ impl Compare {
 
 impl MaskedKeys {
     /// The first step of a task, planned and checked here.
-    pub(super) fn eval<W: Walk>(self, walk: &W, task: Task<'_>, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub(super) fn eval<W: Evaluator>(self, walk: &W, task: Task<'_>, x_hat: &[u64]) -> Result<Pending, PfssError> {
         task.check_keys(&self.0, x_hat.len())?;
         task.plan(self.gate())?.eval(walk, self, x_hat.to_vec())
     }

@@ -6,7 +6,7 @@ use super::{
     BitShares, Pending, Plan, comparison::Comparison, inputs::reduced, plan::Compare, sums::Sums, tree::Trees,
 };
 use crate::{
-    Gate, KeyBundle, MaskedKeys, PfssError, Predicate, Task, Walk,
+    Evaluator, Gate, KeyBundle, MaskedKeys, PfssError, Predicate, Task,
     answers::Program,
     dealer::{Draw, Secrets, map},
     gate::{Bounds, BoundsOfF, Parameters, Rule, Tree},
@@ -208,7 +208,7 @@ impl Comparison {
     }
 
     /// XOR shares of the predicates that this was made for, from the masked input of each element.
-    pub(crate) fn eval_bits<Q: Walk>(
+    pub(crate) fn eval_bits<Q: Evaluator>(
         &self,
         q: &Q,
         bundle: &KeyBundle,
@@ -226,7 +226,7 @@ impl MaskedKeys {
     /// # Errors
     /// [`PfssError::PredicateKind`], [`PfssError::Constant`] or [`PfssError::EmptyInterval`] for predicates that the
     /// keys do not answer; [`PfssError::Length`] unless there is one input per element; [`PfssError::Backend`].
-    pub fn eval_predicates<Q: Walk>(
+    pub fn eval_predicates<Q: Evaluator>(
         self,
         q: &Q,
         predicates: &[Predicate],
@@ -243,7 +243,7 @@ impl MaskedKeys {
     /// # Errors
     /// As [`eval_predicates`](Self::eval_predicates), and [`PfssError::Length`] if the number of masks in the bundle
     /// differs.
-    pub fn eval_predicates_additive<Q: Walk>(
+    pub fn eval_predicates_additive<Q: Evaluator>(
         self,
         q: &Q,
         predicates: &[Predicate],

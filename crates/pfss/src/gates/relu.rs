@@ -4,7 +4,7 @@ use core_types::{Ring, params::share::WordTerm};
 
 use super::{Pending, Plan, comparison::Comparison, sums::Sums};
 use crate::{
-    Gate, MaskedKeys, PfssError, SignedRange, Task, Walk,
+    Evaluator, Gate, MaskedKeys, PfssError, SignedRange, Task,
     answers::Program,
     dealer::{Draw, Secrets, map2},
     gate::{Bounds, BoundsOfF, Parameters, Rule, Tree},
@@ -103,7 +103,7 @@ impl MaskedKeys {
     /// [`PfssError::Kind`] for keys of another gate, [`PfssError::Range`] for keys of
     /// [`Gate::relu_within`] fewer bits, [`PfssError::Length`] unless there is one input per
     /// element, [`PfssError::Backend`].
-    pub fn eval_relu<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_relu<Q: Evaluator>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.eval(q, Task::Relu, x_hat)
     }
 
@@ -112,7 +112,12 @@ impl MaskedKeys {
     ///
     /// # Errors
     /// [`PfssError::Range`] if the keys look at fewer bits than the range needs, and as [`eval_relu`](Self::eval_relu).
-    pub fn eval_relu_within<Q: Walk>(self, q: &Q, range: SignedRange, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_relu_within<Q: Evaluator>(
+        self,
+        q: &Q,
+        range: SignedRange,
+        x_hat: &[u64],
+    ) -> Result<Pending, PfssError> {
         self.eval(q, Task::ReluWithin(range), x_hat)
     }
 
@@ -123,7 +128,7 @@ impl MaskedKeys {
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_abs<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_abs<Q: Evaluator>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.eval(q, Task::Abs, x_hat)
     }
 }

@@ -12,7 +12,7 @@ use super::{
     truncate::{CARRY, SHIFTED, carry, lower_half, minus_shifted},
 };
 use crate::{
-    Gate, MaskedKeys, PfssError, Task, Walk,
+    Evaluator, Gate, MaskedKeys, PfssError, Task,
     dealer::{Draw, Row, Secrets, map, map2},
     gate::{Bounds, Parameters, Rule, Tree},
 };
@@ -214,7 +214,7 @@ impl MaskedKeys {
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_lrs<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_lrs<Q: Evaluator>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.eval(q, Task::Lrs, x_hat)
     }
 
@@ -227,7 +227,7 @@ impl MaskedKeys {
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_ars<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_ars<Q: Evaluator>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.eval(q, Task::Ars, x_hat)
     }
 
@@ -239,7 +239,7 @@ impl MaskedKeys {
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_relu_ars<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_relu_ars<Q: Evaluator>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.eval(q, Task::ReluArs, x_hat)
     }
 }

@@ -13,9 +13,9 @@ use core_types::{
 use zeroize::Zeroizing;
 
 use super::{
+    evaluator::{Activity, Evaluator},
     opened::Opened,
     tree::Trees,
-    walk::{Activity, Walk},
 };
 use crate::{Gate, KeyBundle, PfssError, lanes::LANES, staging::Staged};
 
@@ -113,7 +113,7 @@ impl Sums {
     }
 
     /// As [`run`](Self::run), in a walk: over words of the bundle and, after them, rows that are on the device.
-    pub(super) fn run_with<W: Walk>(
+    pub(super) fn run_with<W: Evaluator>(
         &self,
         trees: &Trees<'_, W>,
         rows: Ref<'_, W::Queue, u64>,

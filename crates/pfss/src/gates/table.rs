@@ -6,7 +6,7 @@ use core_types::{Ring, block_words, cmp::cmp_blocks};
 use zeroize::Zeroizing;
 
 use super::{BitShares, Pending, sums::Sums, tree::WholeTree};
-use crate::{KeyBundle, PfssError, Walk};
+use crate::{Evaluator, KeyBundle, PfssError};
 
 /// The row of the words section with the masks `[ρ]` of the words.
 pub(super) const RHO_ROW: usize = 2;
@@ -36,7 +36,7 @@ impl Table {
     }
 
     /// The first step, from the masked input of each element.
-    pub(super) fn eval<W: Walk>(&self, walk: &W, bundle: KeyBundle, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub(super) fn eval<W: Evaluator>(&self, walk: &W, bundle: KeyBundle, x_hat: &[u64]) -> Result<Pending, PfssError> {
         let mut sums = TableSums::new(x_hat.len());
         let tree = WholeTree::of(walk, &bundle, self.entries.domain.bits())?;
         let at_once = elements_at_once(self.entries.domain.bits());

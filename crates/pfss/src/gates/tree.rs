@@ -13,18 +13,18 @@ use core_types::{
 };
 use zeroize::Zeroizing;
 
-use super::walk::{Activity, Walk};
+use super::evaluator::{Activity, Evaluator};
 use crate::{KeyBundle, PfssError, cluster::Points, gate::Tree, staging::Staged};
 
 /// The trees of a bundle during a walk, with the public masked inputs: these go to the device once, for all trees and
 /// for the sums at the end of the walk.
-pub(super) struct Trees<'w, W: Walk> {
+pub(super) struct Trees<'w, W: Evaluator> {
     walk: &'w W,
     bundle: &'w KeyBundle,
     x_hat: <W::Queue as Queue>::Buf<u64>,
 }
 
-impl<'w, W: Walk> Trees<'w, W> {
+impl<'w, W: Evaluator> Trees<'w, W> {
     /// Takes in the masked inputs, one per element of the bundle.
     pub(super) fn at(walk: &'w W, bundle: &'w KeyBundle, x_hat: &[u64]) -> Result<Self, PfssError> {
         debug_assert_eq!(x_hat.len(), bundle.count());
@@ -122,14 +122,14 @@ impl<'w, W: Walk> Trees<'w, W> {
 }
 
 /// The comparison tree of a bundle at all points of its domain, `bits` bits wide.
-pub(super) struct WholeTree<'w, W: Walk> {
+pub(super) struct WholeTree<'w, W: Evaluator> {
     walk: &'w W,
     bundle: &'w KeyBundle,
     bits: u32,
-    tree: super::walk::Lent<'w, W::Queue>,
+    tree: super::evaluator::TreeRef<'w, W::Queue>,
 }
 
-impl<'w, W: Walk> WholeTree<'w, W> {
+impl<'w, W: Evaluator> WholeTree<'w, W> {
     /// The first tree of `bundle`.
     pub(super) fn of(walk: &'w W, bundle: &'w KeyBundle, bits: u32) -> Result<Self, PfssError> {
         let tree = walk.tree(bundle, 0)?;

@@ -7,7 +7,7 @@ use core_types::{
 
 use super::{Pending, Plan, comparison::Comparison, sums::Sums};
 use crate::{
-    GapCert, Gate, MaskedKeys, PfssError, Task, Walk,
+    Evaluator, GapCert, Gate, MaskedKeys, PfssError, Task,
     answers::Program,
     dealer::{Draw, Row, Secrets, map},
     gate::{Bounds, Parameters, Rule, Tree},
@@ -146,7 +146,7 @@ impl MaskedKeys {
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_truncate_reduce<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_truncate_reduce<Q: Evaluator>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.eval(q, Task::TruncateReduce, x_hat)
     }
 
@@ -159,7 +159,7 @@ impl MaskedKeys {
     ///
     /// # Errors
     /// [`PfssError::CertWidth`] for a certificate of another ring, and as [`eval_relu`](Self::eval_relu).
-    pub fn eval_gap_ars<Q: Walk>(self, q: &Q, cert: &GapCert, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub fn eval_gap_ars<Q: Evaluator>(self, q: &Q, cert: &GapCert, x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.eval(q, Task::GapArs(*cert), x_hat)
     }
 }

@@ -10,7 +10,7 @@ use collective::{Local, Staged};
 use cuda_backend::{Link, NcclRank, PeerRank};
 
 use super::{AnyBuf, AnyMut, AnyQueue, AnyRef, span::traced};
-use crate::Reach;
+use crate::CollectiveKind;
 
 /// The place of an [`AnyQueue`] in a group of ranks of this process. See [`ranks`](crate::ranks).
 #[derive(Debug)]
@@ -40,13 +40,13 @@ impl AnyRank {
 
     /// How it reaches the others.
     #[must_use]
-    pub fn reach(&self) -> Reach {
+    pub fn kind(&self) -> CollectiveKind {
         match self {
-            Self::Host(_) => Reach::Host,
+            Self::Host(_) => CollectiveKind::Host,
             #[cfg(feature = "cuda")]
-            Self::Peer(_) => Reach::Peer,
+            Self::Peer(_) => CollectiveKind::Peer,
             #[cfg(feature = "cuda")]
-            Self::Nccl(_) => Reach::Nccl,
+            Self::Nccl(_) => CollectiveKind::Nccl,
         }
     }
 

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use backend_api::{BackendError, Collective as _, Queue as _, Ranks as _};
 use cuda_sim::driver::{Report, Rule};
-use runtime::{AnyQueue, AnyRank, Choice, Reach, Settings, ranks_with};
+use runtime::{AnyQueue, AnyRank, Choice, CollectiveKind, Settings, ranks_with};
 use stark::{
     CollectiveError, M31, PcsConfig, Protocol, ProveError, ProverError, Statement, StatementProof, StatementProver,
 };
@@ -28,9 +28,9 @@ fn queues(devices: u32) -> Vec<AnyQueue> {
 
 /// Runs each rank on a thread with its queue.
 fn on_ranks<V: Send>(queues: &[AnyQueue], run: impl Fn(&AnyQueue, AnyRank) -> V + Sync) -> Vec<V> {
-    let settings = Settings { collective: Some(Reach::Nccl), ..Settings::default() };
+    let settings = Settings { collective: Some(CollectiveKind::Nccl), ..Settings::default() };
     let group = ranks_with(&settings, queues).unwrap();
-    assert!(group.iter().all(|rank| rank.reach() == Reach::Nccl));
+    assert!(group.iter().all(|rank| rank.kind() == CollectiveKind::Nccl));
     let run = &run;
     test_process::scope(|scope| {
         let ranks: Vec<_> = queues.iter().zip(group).map(|(q, rank)| scope.spawn(move || run(q, rank))).collect();

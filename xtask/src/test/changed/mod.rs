@@ -12,7 +12,7 @@ use xshell::Shell;
 
 use self::{
     diff::Diff,
-    packages::{Packages, Reach},
+    packages::{Impact, Packages},
     suite::Selection,
 };
 use super::{host, reference, row};
@@ -87,7 +87,7 @@ pub(crate) fn run(sh: &Shell, revision: Option<&str>) -> Result<Tally> {
 }
 
 /// Test programs, examples and the conformance suite.
-fn tests(sh: &Shell, packages: &Packages, reach: &Reach, selection: &Selection, report: &mut Report) {
+fn tests(sh: &Shell, packages: &Packages, reach: &Impact, selection: &Selection, report: &mut Report) {
     let folders: BTreeSet<&str> = reach.tested.iter().filter_map(|name| packages.folder(name)).collect();
     let with_ranks = RANKS.iter().any(|name| reach.affected.contains(*name));
     report.add("host", || host::run_folders(sh, &folders, with_ranks));

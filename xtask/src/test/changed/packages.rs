@@ -30,7 +30,7 @@ pub(super) struct Packages(BTreeMap<String, Package>);
 
 /// What changed files reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Reach {
+pub(super) struct Impact {
     /// Packages with a changed file.
     pub(super) changed: BTreeSet<String>,
     /// Packages whose library or program is compiled from changed files.
@@ -71,8 +71,8 @@ impl Packages {
     }
 
     /// What `files` reach: along normal dependencies any number of steps, then along one dependency of tests.
-    pub(super) fn reach(&self, files: &BTreeSet<String>) -> Reach {
-        let mut reach = Reach::default();
+    pub(super) fn reach(&self, files: &BTreeSet<String>) -> Impact {
+        let mut reach = Impact::default();
         for file in files {
             if let Some((name, rest)) = self.owner(file) {
                 reach.changed.insert(name.to_owned());

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
-use super::packages::Reach;
+use super::packages::Impact;
 use crate::{
     pool::on_every_core,
     step::check_quietly,
@@ -43,7 +43,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    pub(super) fn of(reach: &Reach, files: &BTreeSet<String>) -> Self {
+    pub(super) fn of(reach: &Impact, files: &BTreeSet<String>) -> Self {
         let changed = |names: &[&str]| names.iter().any(|name| reach.changed.contains(*name));
         let shipped = files.iter().any(|file| file.starts_with(SHIPPED));
         let runs = |(backend, names): &(&'static str, &[&str])| {
@@ -106,7 +106,7 @@ mod tests {
 
     fn selection(changed: &[&str], affected: &[&str], files: &[&str]) -> Selection {
         let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
-        let reach = Reach { changed: set(changed), affected: set(affected), tested: BTreeSet::new() };
+        let reach = Impact { changed: set(changed), affected: set(affected), tested: BTreeSet::new() };
         Selection::of(&reach, &set(files))
     }
 

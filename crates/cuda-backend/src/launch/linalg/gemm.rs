@@ -80,7 +80,7 @@ impl Tiling {
 
 /// The operands of a product.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Factors<'a, T> {
+pub(crate) struct GemmOperands<'a, T> {
     pub(crate) a: CudaRef<'a, T>,
     pub(crate) b: CudaRef<'a, T>,
     pub(crate) bias: Option<CudaRef<'a, T>>,
@@ -92,7 +92,7 @@ pub(crate) fn tiles<'a, T: Real>(
     p: &GemmParams,
     tiling: Tiling,
     [results, parts, part]: [u32; 3],
-    factors: Factors<'a, T>,
+    factors: GemmOperands<'a, T>,
     c: &CudaMut<'a, T>,
     work: Option<&CudaMut<'a, f32>>,
 ) -> Result<(), BackendError> {

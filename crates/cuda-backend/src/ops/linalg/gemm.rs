@@ -8,7 +8,7 @@ use core_types::params::gemm::{BATCH_AXES, GemmParams, MatrixStrides};
 use super::index_bound;
 use crate::{
     CudaMut, CudaQueue, CudaRef,
-    launch::linalg::gemm::{self, Factors, Tiling},
+    launch::linalg::gemm::{self, GemmOperands, Tiling},
 };
 
 /// From this many tiles of 128 x 128 on, they keep a card busier than smaller tiles do.
@@ -41,9 +41,9 @@ impl GemmOps for CudaQueue {
         }
         // The kernels write rows of C side by side: the product of the transposes, if its columns are contiguous.
         if p.c.row == 1 && p.c.col != 1 && bias.is_none() {
-            run(self, &transposed(p), Factors { a: b, b: a, bias }, &c)
+            run(self, &transposed(p), GemmOperands { a: b, b: a, bias }, &c)
         } else {
-            run(self, p, Factors { a, b, bias }, &c)
+            run(self, p, GemmOperands { a, b, bias }, &c)
         }
     }
 }
@@ -52,7 +52,7 @@ impl GemmOps for CudaQueue {
 fn run<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &GemmParams,
-    factors: Factors<'a, T>,
+    factors: GemmOperands<'a, T>,
     c: &CudaMut<'a, T>,
 ) -> Result<(), BackendError> {
     let results: u64 = p.batch.iter().zip(p.c.batch).map(|(&len, stride)| if stride == 0 { 1 } else { len }).product();
@@ -81,7 +81,7 @@ fn transposed(p: &GemmParams) -> GemmParams {
 }
 
 /// The tiles for a product.
-fn tiling<T: Real>(p: &GemmParams, results: u64, factors: &Factors<'_, T>) -> Tiling {
+fn tiling<T: Real>(p: &GemmParams, results: u64, factors: &GemmOperands<'_, T>) -> Tiling {
     let a = transposition(p.batch, p.a, [p.m, p.k], factors.a);
     let b = transposition(p.batch, p.b, [p.k, p.n], factors.b);
     let (Some(a_transposed), Some(b_transposed)) = (a, b) else {

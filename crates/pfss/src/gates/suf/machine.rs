@@ -6,12 +6,14 @@ use backend_api::{Buffer as _, Queue as _};
 use zeroize::Zeroizing;
 
 use super::{
-    super::{BitShares, Pending, opened::Opened, rest::Rest, sums::Sums, tree::Trees, walk::Activity},
+    super::{
+        BitShares, Pending, evaluator::Activity, opened::Opened, second_step::SecondStep, sums::Sums, tree::Trees,
+    },
     SufBools, SufShares, SufStep,
     plan::{ClassPlan, SufPlan, WordsPlan},
 };
 use crate::{
-    KeyBundle, Party, PfssError, Walk,
+    Evaluator, KeyBundle, Party, PfssError,
     cluster::Points,
     staging::Staged,
     suf::{BoolMode, Class, SufProgram, Value},
@@ -38,7 +40,7 @@ impl Machine {
     /// Walks all key trees.
     ///
     /// The plan belongs to the bundle's gate, and there is a masked input for each element.
-    pub(super) fn start<Q: Walk>(
+    pub(super) fn start<Q: Evaluator>(
         q: &Q,
         plan: Arc<SufPlan>,
         bundle: KeyBundle,
@@ -59,7 +61,7 @@ impl Machine {
     }
 
     /// Shares of all step functions, and the first tree after the comparison keys.
-    fn compare<W: Walk>(&self, trees: &Trees<'_, W>) -> Result<(Vec<Bits>, usize), PfssError> {
+    fn compare<W: Evaluator>(&self, trees: &Trees<'_, W>) -> Result<(Vec<Bits>, usize), PfssError> {
         let (program, count) = (self.program(), self.x_hat.len());
         let rows = program.rows();
         let (mut tree, mut wrap) = (0, rows.selectors + 3 * rows.ands + rows.bools);
@@ -89,7 +91,7 @@ impl Machine {
     }
 
     /// Shares of `1[r + b <= x_hat]`, and of whether `r + b` wrapped, for each threshold `b` of a class.
-    fn hidden_thresholds<W: Walk>(
+    fn hidden_thresholds<W: Evaluator>(
         &self,
         trees: &Trees<'_, W>,
         class: &Class,
@@ -112,7 +114,7 @@ impl Machine {
     }
 
     /// All output words and bits that need no exchange, from the trees after the comparison keys.
-    fn select<W: Walk>(&self, trees: &Trees<'_, W>, tree: usize) -> Result<(Vec<u64>, Vec<u64>), PfssError> {
+    fn select<W: Evaluator>(&self, trees: &Trees<'_, W>, tree: usize) -> Result<(Vec<u64>, Vec<u64>), PfssError> {
         let (plan, program) = (&self.plan, self.program());
         let payload = plan.payload.as_ref().map(|points| trees.words(tree, points)).transpose()?;
         let words = match (&plan.words, &payload) {
@@ -269,7 +271,7 @@ impl Machine {
     }
 }
 
-impl Rest<SufStep> for Machine {
+impl SecondStep<SufStep> for Machine {
     fn bundle(&self) -> &KeyBundle {
         &self.bundle
     }

@@ -12,7 +12,7 @@ use core_types::Ring;
 
 use super::{BitShares, Pending, inputs::reduced};
 use crate::{
-    GateKind, MaskedKeys, PfssError, Task, Walk,
+    Evaluator, GateKind, MaskedKeys, PfssError, Task,
     dealer::{Draw, Secrets},
     gate::{Bounds, Cost, Parameters, Rule, Tree},
     suf::SufProgram,
@@ -83,7 +83,7 @@ impl Rule for Suf {
 impl SufPlan {
     /// The first step of the descriptor that this plan is for: all work on key trees. There is a masked input for each
     /// element.
-    pub(crate) fn eval<W: Walk>(
+    pub(crate) fn eval<W: Evaluator>(
         self: &Arc<Self>,
         walk: &W,
         MaskedKeys(bundle): MaskedKeys,
@@ -126,7 +126,7 @@ impl MaskedKeys {
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_suf<Q: Walk>(self, q: &Q, x_hat: &[u64]) -> Result<SufStep, PfssError> {
+    pub fn eval_suf<Q: Evaluator>(self, q: &Q, x_hat: &[u64]) -> Result<SufStep, PfssError> {
         self.0.check_use(GateKind::Suf, x_hat.len())?;
         Arc::new(SufPlan::new(self.gate())?).eval(q, self, x_hat.to_vec())
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::granule::Granule;
-use super::history::{Cell, Rest};
+use super::history::{Cell, SpilledCells};
 use super::races::Shadow;
 
 /// Granules of one page.
@@ -17,14 +17,14 @@ pub(in crate::exec::run) struct GlobalShadow {
     cells: Vec<Box<[Cell]>>,
     /// The page that was used last, and its index.
     hot: (u64, usize),
-    rest: Rest,
+    rest: SpilledCells,
     serial: u32,
 }
 
 impl GlobalShadow {
     pub(in crate::exec::run) fn new(granule: u64) -> Self {
         let (granule, hot) = (Granule::new(granule), (u64::MAX, 0));
-        Self { granule, pages: HashMap::new(), cells: Vec::new(), hot, rest: Rest::default(), serial: 0 }
+        Self { granule, pages: HashMap::new(), cells: Vec::new(), hot, rest: SpilledCells::default(), serial: 0 }
     }
 }
 
@@ -39,7 +39,7 @@ impl Shadow for GlobalShadow {
     }
 
     #[inline(always)]
-    fn cell(&mut self, place: u64) -> (&mut Cell, &mut Rest) {
+    fn cell(&mut self, place: u64) -> (&mut Cell, &mut SpilledCells) {
         let page = place / PAGE;
         if self.hot.0 != page {
             let fresh = self.cells.len();

@@ -61,12 +61,12 @@ struct Strong {
 
 /// The rest of all cells.
 #[derive(Default)]
-pub(super) struct Rest {
+pub(super) struct SpilledCells {
     more: Vec<More>,
     past: Past,
 }
 
-impl Rest {
+impl SpilledCells {
     fn of<'r>(&'r mut self, cell: &mut Cell) -> &'r mut More {
         if cell.more == 0 {
             self.more.push(More::default());
@@ -148,7 +148,7 @@ impl Present<'_> {
     }
 
     /// The race of a write with the plain reads of a place.
-    fn after_reads(&self, cell: &Cell, rest: &Rest, lanes: u32) -> Option<Race> {
+    fn after_reads(&self, cell: &Cell, rest: &SpilledCells, lanes: u32) -> Option<Race> {
         if !cell.read.is_none() {
             let constant = cell.read.access == Access::ConstantRead;
             let race = if constant { Some(self.any(&cell.read, lanes)) } else { self.unordered(&cell.read, lanes) };
@@ -167,7 +167,7 @@ impl Present<'_> {
     }
 
     /// The race with the strong accesses of a place; those to strong ones are allowed within their scopes.
-    fn after_strong(&self, cell: &Cell, rest: &Rest, lanes: u32, writes: bool) -> Option<Race> {
+    fn after_strong(&self, cell: &Cell, rest: &SpilledCells, lanes: u32, writes: bool) -> Option<Race> {
         let strong = if cell.strong { rest.known(cell)?.strong.as_deref()? } else { return None };
         let atomic = self.mark.is_strong();
         if atomic && !strong.narrow && self.mark.access != Access::BlockAtomic {
@@ -190,7 +190,7 @@ impl Present<'_> {
 
     /// A plain read by `lanes`.
     #[inline(always)]
-    pub(super) fn read(&self, cell: &mut Cell, rest: &mut Rest, lanes: u32) -> Option<Race> {
+    pub(super) fn read(&self, cell: &mut Cell, rest: &mut SpilledCells, lanes: u32) -> Option<Race> {
         let race = self.after_write(&cell.write, lanes);
         if race.is_some() {
             return race;
@@ -209,7 +209,7 @@ impl Present<'_> {
     }
 
     #[inline(never)]
-    fn read_slowly(&self, cell: &mut Cell, rest: &mut Rest, lanes: u32) -> Option<Race> {
+    fn read_slowly(&self, cell: &mut Cell, rest: &mut SpilledCells, lanes: u32) -> Option<Race> {
         let race = self.after_strong(cell, rest, lanes, false);
         if race.is_some() {
             return race;
@@ -230,7 +230,7 @@ impl Present<'_> {
     }
 
     /// Adds a plain read. Those that are ordered before it need not be remembered.
-    fn remember_read(&self, cell: &mut Cell, rest: &mut Rest, lanes: u32) {
+    fn remember_read(&self, cell: &mut Cell, rest: &mut SpilledCells, lanes: u32) {
         let mark = Mark { lanes, ..self.mark };
         if cell.read.is_none() {
             cell.read = mark;
@@ -259,7 +259,7 @@ impl Present<'_> {
     }
 
     /// The reads of another block, `old` and others, become past, unless they are ordered before the present one.
-    fn leave_behind(&self, cell: &mut Cell, rest: &mut Rest, old: &Mark, lanes: u32) {
+    fn leave_behind(&self, cell: &mut Cell, rest: &mut SpilledCells, old: &Mark, lanes: u32) {
         let others = rest.known(cell).map_or(&[][..], |more| &more.reads[..]);
         let all_known = others.iter().chain([old]).all(|read| self.unordered(read, lanes).is_none());
         if cell.more == 0 && all_known {
@@ -267,7 +267,7 @@ impl Present<'_> {
         }
         let latest = others.iter().fold(*old, |a, b| if b.time > a.time { *b } else { a });
         let index = cell_index(rest, cell);
-        let Rest { more, past } = rest;
+        let SpilledCells { more, past } = rest;
         more[index].reads.clear();
         if !all_known {
             more[index].past = past.with(more[index].past, latest);
@@ -287,7 +287,7 @@ impl Present<'_> {
     pub(super) fn write(
         &self,
         cell: &mut Cell,
-        rest: &mut Rest,
+        rest: &mut SpilledCells,
         lane: usize,
         same: impl Fn(usize) -> bool,
     ) -> Option<Race> {
@@ -320,7 +320,7 @@ impl Present<'_> {
     pub(super) fn strong(
         &self,
         cell: &mut Cell,
-        rest: &mut Rest,
+        rest: &mut SpilledCells,
         lane: usize,
         (reads, writes): (bool, bool),
     ) -> Option<Race> {
@@ -362,7 +362,14 @@ impl Present<'_> {
 
     /// A volatile access of another lane of this warp, except lanes in `excused`, that is unordered with one of
     /// `lane`: the latest write, or a read if this is a write.
-    pub(super) fn volatile(&self, cell: &Cell, rest: &Rest, lane: usize, writes: bool, excused: u32) -> Option<Race> {
+    pub(super) fn volatile(
+        &self,
+        cell: &Cell,
+        rest: &SpilledCells,
+        lane: usize,
+        writes: bool,
+        excused: u32,
+    ) -> Option<Race> {
         let strong = rest.known(cell)?.strong.as_deref()?;
         let reads = strong.reads.get(&self.mark.block).filter(|_| writes);
         let others = reads.into_iter().flatten().chain(strong.latest.as_ref().filter(|_| !writes));
@@ -374,7 +381,7 @@ impl Present<'_> {
     }
 }
 
-fn cell_index(rest: &mut Rest, cell: &mut Cell) -> usize {
+fn cell_index(rest: &mut SpilledCells, cell: &mut Cell) -> usize {
     rest.of(cell);
     cell.more as usize - 1
 }

@@ -2,7 +2,7 @@
 
 use super::clocks::Clocks;
 use super::granule::Granule;
-use super::history::{Cell, Present, Rest};
+use super::history::{Cell, Present, SpilledCells};
 use super::mark::{Mark, Race};
 use super::volatile::Volatile;
 use crate::exec::fault::Access;
@@ -19,7 +19,7 @@ pub(super) trait Shadow {
     fn serial(&mut self) -> u32;
 
     /// The history of granule `place`.
-    fn cell(&mut self, place: u64) -> (&mut Cell, &mut Rest);
+    fn cell(&mut self, place: u64) -> (&mut Cell, &mut SpilledCells);
 }
 
 /// The race of an access, if there is one, and its address; the access is remembered.

@@ -1,21 +1,21 @@
 //! Access history of a block's shared memory, for races among its threads.
 
 use super::granule::Granule;
-use super::history::{Cell, Rest};
+use super::history::{Cell, SpilledCells};
 use super::races::Shadow;
 
 /// A cell per granule: the width of the kernel's narrowest store, at most a word.
 pub(in crate::exec::run) struct SharedShadow {
     granule: Granule,
     cells: Vec<Cell>,
-    rest: Rest,
+    rest: SpilledCells,
     serial: u32,
 }
 
 impl SharedShadow {
     pub(in crate::exec::run) fn new(bytes: u64, granule: u64) -> Self {
         let cells = vec![Cell::NEW; bytes.div_ceil(granule) as usize];
-        Self { granule: Granule::new(granule), cells, rest: Rest::default(), serial: 0 }
+        Self { granule: Granule::new(granule), cells, rest: SpilledCells::default(), serial: 0 }
     }
 }
 
@@ -30,7 +30,7 @@ impl Shadow for SharedShadow {
     }
 
     #[inline(always)]
-    fn cell(&mut self, place: u64) -> (&mut Cell, &mut Rest) {
+    fn cell(&mut self, place: u64) -> (&mut Cell, &mut SpilledCells) {
         (&mut self.cells[place as usize], &mut self.rest)
     }
 }

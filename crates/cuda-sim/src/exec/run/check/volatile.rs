@@ -5,7 +5,7 @@
 //! what another lane wrote, and goes on without a fence, is reported, and so is a write to what another lane has read and
 //! is done with.
 
-use super::history::{Cell, Present, Rest};
+use super::history::{Cell, Present, SpilledCells};
 use super::mark::Race;
 use crate::exec::fault::{Access, Space};
 use crate::exec::lanes::{Bits, WARP};
@@ -65,7 +65,7 @@ impl Volatile {
     pub(super) fn meet(
         &mut self,
         present: &Present<'_>,
-        (cell, rest): (&Cell, &Rest),
+        (cell, rest): (&Cell, &SpilledCells),
         lane: usize,
         seen: &Seen<'_>,
     ) -> Option<Race> {

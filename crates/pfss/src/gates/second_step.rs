@@ -6,7 +6,7 @@ use super::{opened::Opened, sums::Sums};
 use crate::KeyBundle;
 
 /// The second step of a gate, with the shares that it needs.
-pub(super) trait Rest<T>: Send + Sync {
+pub(super) trait SecondStep<T>: Send + Sync {
     /// The bundle whose words the sums are over.
     fn bundle(&self) -> &KeyBundle;
     /// The public words of the sums.
@@ -26,7 +26,7 @@ pub(super) struct Summed {
     pub(super) sums: Arc<Sums>,
 }
 
-impl Rest<Vec<u64>> for Summed {
+impl SecondStep<Vec<u64>> for Summed {
     fn bundle(&self) -> &KeyBundle {
         &self.bundle
     }

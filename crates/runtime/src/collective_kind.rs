@@ -4,7 +4,7 @@ use core::fmt;
 
 /// How ranks reach each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Reach {
+pub enum CollectiveKind {
     /// Copies between devices if all ranks are on GPUs, else through host memory. The default.
     #[default]
     Auto,
@@ -16,7 +16,7 @@ pub enum Reach {
     Host,
 }
 
-impl Reach {
+impl CollectiveKind {
     /// Every way.
     pub const ALL: [Self; 4] = [Self::Auto, Self::Nccl, Self::Peer, Self::Host];
 
@@ -38,7 +38,7 @@ impl Reach {
     }
 }
 
-impl fmt::Display for Reach {
+impl fmt::Display for CollectiveKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

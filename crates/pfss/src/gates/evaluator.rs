@@ -27,7 +27,7 @@ pub enum Activity {
 /// [`SuperBatch`](crate::batch::SuperBatch), where they are in device memory already.
 ///
 /// Every queue with [`FssOps`] is one; the methods are not part of the interface.
-pub trait Walk {
+pub trait Evaluator {
     /// The queue of the walks.
     type Queue: FssOps;
 
@@ -43,7 +43,7 @@ pub trait Walk {
 
     /// Tree `index` of `bundle` in device memory.
     #[doc(hidden)]
-    fn tree(&self, bundle: &KeyBundle, index: usize) -> Result<Lent<'_, Self::Queue>, PfssError>;
+    fn tree(&self, bundle: &KeyBundle, index: usize) -> Result<TreeRef<'_, Self::Queue>, PfssError>;
 
     /// Runs `work`, counted as `stage`.
     #[doc(hidden)]
@@ -58,26 +58,26 @@ pub trait Walk {
     }
 }
 
-impl<Q: FssOps> Walk for Q {
+impl<Q: FssOps> Evaluator for Q {
     type Queue = Q;
 
     fn queue(&self) -> &Q {
         self
     }
 
-    fn tree(&self, bundle: &KeyBundle, index: usize) -> Result<Lent<'_, Q>, PfssError> {
-        Ok(Lent::Own(DeviceTree::upload(self, bundle, index)?))
+    fn tree(&self, bundle: &KeyBundle, index: usize) -> Result<TreeRef<'_, Q>, PfssError> {
+        Ok(TreeRef::Own(DeviceTree::upload(self, bundle, index)?))
     }
 }
 
 /// A tree in device memory, for one walk or for several.
 #[derive(Debug)]
-pub enum Lent<'a, Q: FssOps> {
+pub enum TreeRef<'a, Q: FssOps> {
     Own(DeviceTree<'a, Q>),
     Shared(&'a DeviceTree<'a, Q>),
 }
 
-impl<'a, Q: FssOps> Deref for Lent<'a, Q> {
+impl<'a, Q: FssOps> Deref for TreeRef<'a, Q> {
     type Target = DeviceTree<'a, Q>;
 
     fn deref(&self) -> &DeviceTree<'a, Q> {
