@@ -2,6 +2,7 @@
 
 mod arrows;
 mod circles;
+mod commits;
 mod facts;
 mod ops;
 mod packages;
@@ -47,6 +48,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>> {
     let files = source::read(root, "")?;
     findings.extend(check_files(root, &files));
     phrases::check(root, &files, &mut findings)?;
+    commits::check(root, &mut findings)?;
     findings.sort();
     Ok(findings)
 }
