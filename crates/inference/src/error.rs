@@ -76,7 +76,7 @@ pub enum InferenceError {
         path: PathBuf,
     },
     /// The folder holds the keys of the other party.
-    #[error("key folder {} holds the keys of {got}, expected those of {expected}", path.display())]
+    #[error("key folder {}: expected keys of {expected}, got keys of {got}", path.display())]
     OtherParty {
         /// The folder.
         path: PathBuf,

@@ -29,7 +29,7 @@ impl Keys {
                 return Err(PfssError::WrongParty { expected: party, got: key.party() }.into());
             }
             if !deal.makes(key) {
-                return Err(refused(format!("key {index} is for another gate or count")));
+                return Err(refused(format!("key {index} is for a different gate or element count than the plan")));
             }
             if !nonces.insert(key.nonce()) {
                 return Err(PfssError::ReusedBundle { nonce: key.nonce() }.into());
@@ -41,14 +41,14 @@ impl Keys {
     pub(crate) fn gate(&mut self) -> Result<KeyBundle, InferenceError> {
         match self.0.next() {
             Some(Key::Gate(bundle)) => Ok(bundle),
-            _ => Err(InferenceError::Keys { reason: "the model asks for keys of a gate that are not next".into() }),
+            _ => Err(InferenceError::Keys { reason: "expected gate keys next, got a matrix triple or no key".into() }),
         }
     }
 
     pub(crate) fn matrix(&mut self) -> Result<MatrixTriple, InferenceError> {
         match self.0.next() {
             Some(Key::Matrix(triple)) => Ok(triple),
-            _ => Err(InferenceError::Keys { reason: "the model asks for a matrix triple that is not next".into() }),
+            _ => Err(InferenceError::Keys { reason: "expected a matrix triple next, got gate keys or no key".into() }),
         }
     }
 }

@@ -156,10 +156,7 @@ impl BatchHandle {
     fn job(&self, number: u64) -> Result<(&Shares, bool), Failure> {
         let stale = || {
             let end = self.first + self.jobs.len() as u64;
-            Failure::state(format!(
-                "expected a job of {}..{end}, those since the last clear, got job {number}",
-                self.first
-            ))
+            Failure::state(format!("expected a job of {}..{end} (since the last clear), got job {number}", self.first))
         };
         let index = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
         let &(job, masked) = index.and_then(|index| self.jobs.get(index)).ok_or_else(stale)?;
@@ -327,7 +324,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_masked(batch: *mut BatchHandle, byte
     guard(|| {
         // SAFETY: the caller's promise.
         let batch = unsafe { handle("batch", batch) }?;
-        let message = batch.batch.round()?.ok_or_else(|| Failure::state("nothing is to be opened"))?;
+        let message = batch.batch.round()?.ok_or_else(|| Failure::state("no opening is pending"))?;
         // SAFETY: the caller's promise.
         unsafe { fill("bytes of masked bits and words", &message, bytes, len) }
     })

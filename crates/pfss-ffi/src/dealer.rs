@@ -67,7 +67,7 @@ pub unsafe extern "C" fn trefoil_pfss_deal(
         check("party_1", party_1, 1)?;
         let gate = gate.operation.gate();
         if gate.masks_outputs() {
-            return Err(Failure::argument("expected a gate without masked outputs, whose wires would be lost"));
+            return Err(Failure::argument("expected a gate without masked outputs; use `trefoil_pfss_deal_wired`"));
         }
         let [zero, one] = dealer.dealer.deal(&*backend.queue, gate, count)?;
         // SAFETY: the caller's promise.

@@ -25,14 +25,14 @@ impl Evaluation {
     fn pending(&self) -> Result<&Pending<SufStep>, Failure> {
         match &self.step {
             Some(SufStep::Open(pending)) => Ok(pending),
-            _ => Err(Failure::state("no bits are to be opened")),
+            _ => Err(Failure::state("no opening of bits is pending")),
         }
     }
 
     fn shares(&self) -> Result<&SufShares, Failure> {
         match &self.step {
             Some(SufStep::Done(shares)) => Ok(shares),
-            _ => Err(Failure::state("bits are still to be opened")),
+            _ => Err(Failure::state("no shares: the bits were not opened")),
         }
     }
 }
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn trefoil_pfss_evaluate(
         check("evaluation", evaluation, 1)?; // before the keys are spent
         let gate = keys.gate()?;
         if gate.program().is_none() {
-            let expected = format!("expected keys of a program, got {}; a batch evaluates them", gate.kind());
+            let expected = format!("expected keys of a program, got {}; evaluate them in a batch", gate.kind());
             return Err(Failure::new(Status::TREFOIL_PFSS_PROGRAM, expected));
         }
         let masked_outputs = gate.masks_outputs();

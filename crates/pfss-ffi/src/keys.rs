@@ -74,7 +74,7 @@ impl Keys {
             }
             State::Masked(keys) => {
                 self.0 = State::Masked(keys);
-                Err(Failure::state("the keys have masked inputs before: others would reveal the difference"))
+                Err(Failure::state("the keys already masked inputs: masking others would reveal the difference"))
             }
             State::Evaluated => Err(spent()),
         }

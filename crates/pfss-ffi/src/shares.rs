@@ -8,8 +8,8 @@ use crate::status::Failure;
 /// Rejects masked words if bare words are expected, and the other way round.
 pub(crate) fn unless_masked(masked: bool, expected: bool) -> Result<(), Failure> {
     match (masked, expected) {
-        (true, false) => Err(Failure::state("the output words come under masks: ask for shares of haty")),
-        (false, true) => Err(Failure::state("the output words come bare, not to be opened: ask for shares of y")),
+        (true, false) => Err(Failure::state("output words are masked: read the shares of haty")),
+        (false, true) => Err(Failure::state("output words are unmasked and must not be opened: read the shares of y")),
         _ => Ok(()),
     }
 }

@@ -55,7 +55,7 @@ pub unsafe extern "C" fn trefoil_pfss_deal_wired(
             let words = of.len();
             let unknown = || Failure::argument(format!("expected an output word below {words}, got {word}"));
             wire = [of.get(word).ok_or_else(unknown)?];
-            Failure::unless_len("elements, those of the wire", wire[0].count(), count)?;
+            Failure::unless_len("elements of the wire", wire[0].count(), count)?;
             Inputs::Open(&wire)
         };
         let ([zero, one], wires) = dealer.dealer.deal_wired(&*backend.queue, gate, inputs)?;

@@ -124,7 +124,7 @@ pub enum PfssError {
     },
     /// The inputs of these keys come already opened from an earlier gate's masked outputs; masking shares of them again
     /// would reveal differences of secrets.
-    #[error("expected keys with masks of their own, got keys for the opened outputs of an earlier gate")]
+    #[error("expected keys with dedicated input masks, got keys for the opened outputs of an earlier gate")]
     OpenInputs,
     /// A wire's words are of another ring than the inputs of the gate that should take them.
     #[error("expected a wire of {expected} bits, got one of {got}")]
@@ -141,10 +141,10 @@ pub enum PfssError {
         got: GateKind,
     },
     /// The gate does not mask its outputs, so opening them would reveal them.
-    #[error("expected keys of a gate with masked outputs, got shares that are not to be opened")]
+    #[error("expected keys of a gate with masked outputs, got unmasked output shares, which must not be opened")]
     BareOutputs,
     /// A gate masks its outputs, but another gate was to take them as shares of results.
-    #[error("expected shares of results for the next gate, got a gate with masked outputs before it")]
+    #[error("expected unmasked result shares from the previous gate, got masked outputs")]
     MaskedOutputs,
     /// An earlier step failed halfway, so the two parties may no longer agree on what comes next.
     #[error("session is closed after an earlier failure")]
@@ -156,7 +156,7 @@ pub enum PfssError {
         reason: String,
     },
     /// The bundle is for another descriptor or other modes than the function.
-    #[error("expected keys for the function's own program, got others")]
+    #[error("expected keys for the function's own program, got keys for another program")]
     Program,
     /// A descriptor or program is refused.
     #[error(transparent)]

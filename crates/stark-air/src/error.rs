@@ -7,13 +7,13 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum RecordError {
     /// No trace has this number of rows.
-    #[error("expected a log of the number of rows of 1..=30, got {got}")]
+    #[error("expected a log row count of 1..=30, got {got}")]
     LogRows {
         /// The log of the number of rows that the AIR states.
         got: u32,
     },
     /// No domain has the size that the bound asks for, or it is smaller than the trace.
-    #[error("expected a log of the degree bound of {log_rows}..=30, got {got}")]
+    #[error("expected a log degree bound of {log_rows}..=30, got {got}")]
     LogDegreeBound {
         /// Log of the number of rows.
         log_rows: u32,
@@ -21,7 +21,7 @@ pub enum RecordError {
         got: u32,
     },
     /// The generator writes no column.
-    #[error("expected a column, got none")]
+    #[error("expected a generator of at least one column, got none")]
     NoColumn,
     /// A generator takes bits that no element has.
     #[error("expected bits from..to with from < to <= 31, got {from}..{to}")]
@@ -56,13 +56,13 @@ pub enum RecordError {
     },
     /// A fraction reads a column of the interaction or of a later tree.
     /// These columns do not exist yet when fractions are computed.
-    #[error("fraction {fraction} of a look-up reads columns that are made from it")]
+    #[error("fraction {fraction} of a lookup reads interaction columns or later trees, which are computed after it")]
     FractionReadsInteraction {
         /// The interaction column whose fraction it is, counted from zero.
         fraction: usize,
     },
     /// The sums are not one list of look-ups.
     /// Such a list is partial sums, then a running sum, and no other interaction column.
-    #[error("interaction columns are partial sums, and last a running sum")]
+    #[error("expected interaction columns of one list of lookups: partial sums, then a running sum")]
     LookUps,
 }

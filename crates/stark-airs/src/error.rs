@@ -45,12 +45,12 @@ impl fmt::Display for AirError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rows { log_rows, least, most } => {
-                write!(f, "expected a log of rows of {least}..={most}, got {log_rows}")
+                write!(f, "expected a log row count of {least}..={most}, got {log_rows}")
             }
             Self::Columns { got, least, most } => write!(f, "expected {least}..={most} columns, got {got}"),
             Self::Length { what, expected, got } => write!(f, "expected {expected} {what}, got {got}"),
             Self::Wire { gate: Some(gate), wire } => write!(f, "gate {gate} reads wire {wire}, which has no value yet"),
-            Self::Wire { gate: None, wire } => write!(f, "an output is wire {wire}, which no gate has"),
+            Self::Wire { gate: None, wire } => write!(f, "an output reads wire {wire}, which no input or gate drives"),
         }
     }
 }

@@ -44,7 +44,7 @@ pub enum FftError {
         got_columns: usize,
     },
     /// The columns of a set are not ordered by size.
-    #[error("group {group} has log size {log_size}, expected less than {before}, that of the group before it")]
+    #[error("group {group} has log size {log_size}: expected less than {before}, the log size of the previous group")]
     GroupOrder {
         /// Number of the group.
         group: usize,
@@ -86,7 +86,7 @@ pub enum FftError {
         domain: u32,
     },
     /// A domain cannot be cut into this number of blocks of at least two values.
-    #[error("2^{log_size} points are not 2^{log_blocks} blocks of two values or more")]
+    #[error("2^{log_size} points cannot be split into 2^{log_blocks} blocks: expected at least two values per block")]
     TooManyBlocks {
         /// Log of the number of blocks.
         log_blocks: u32,
@@ -110,7 +110,7 @@ pub enum FftError {
         got: usize,
     },
     /// Columns of this length cannot be shared among this number of ranks.
-    #[error("columns of 2^{log_size} are shared by a power of two of ranks up to {most}, got {got}")]
+    #[error("{got} ranks cannot share a column of 2^{log_size}: expected a power of two up to {most}")]
     Ranks {
         /// Log size of the domain.
         log_size: u32,
@@ -128,7 +128,7 @@ pub enum FftError {
         got: usize,
     },
     /// Columns or factors are not of the part that the plan was made for.
-    #[error("expected those of {expected}, got those of {got}")]
+    #[error("expected the shard of {expected}, got the shard of {got}")]
     Shard {
         /// The part that the plan was made for.
         expected: Shard,
@@ -136,7 +136,7 @@ pub enum FftError {
         got: Shard,
     },
     /// The group of ranks is another one than the plan was made for.
-    #[error("expected {expected}, got a group in which this is rank {rank} of {ranks}")]
+    #[error("expected the process group of {expected}, got rank {rank} of {ranks}")]
     Group {
         /// The part that the plan was made for.
         expected: Shard,

@@ -10,10 +10,10 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum ProverError {
     /// There are no proofs of the statement.
-    #[error("there are no proofs of this statement")]
+    #[error("the statement cannot be proved")]
     Statement(#[from] StatementError),
     /// A protocol that this prover does not know.
-    #[error("no proofs are made in the protocol {0:?}")]
+    #[error("the prover does not support protocol {0:?}")]
     Protocol(Protocol),
     /// More work than can be found in a time that anybody waits.
     #[error("expected at most {most} bits of work, got {got}")]
@@ -42,7 +42,7 @@ pub enum ProverError {
         got: usize,
     },
     /// Ranks that make a proof together were made for other statements, or their transcripts differ in the end.
-    #[error("rank {rank} does not make the proof of the rank before it")]
+    #[error("the statement or transcript of rank {rank} differs from the previous rank's")]
     Disagreement {
         /// The first rank that differs from the one before it.
         rank: usize,
@@ -67,10 +67,10 @@ pub enum ProverError {
     #[error("expected columns that were loaded for this proof, got none")]
     NotLoaded,
     /// Columns of the host were to be committed to in a graph, which would commit to them again in other proofs.
-    #[error("columns of the host cannot be committed to in a graph: they are loaded before")]
+    #[error("host columns cannot be committed during graph capture; load them first")]
     InGraph,
     /// There is no such tree to commit to.
-    #[error("the statement has {trees} trees before the composition polynomial's, got a commitment to tree {got}")]
+    #[error("expected a commitment to a tree below {trees}, got one to tree {got}")]
     NoTree {
         /// Trees of the statement.
         trees: usize,
@@ -120,14 +120,14 @@ pub enum ProverError {
         got: usize,
     },
     /// The trace of a component is gathered by preprocessed columns, whose rows are kept for look-ups alone.
-    #[error("component {component} is gathered by preprocessed columns, which are not kept without look-ups")]
+    #[error("component {component}: gathering a trace by preprocessed columns requires a statement with lookups")]
     Keys {
         /// The component.
         component: usize,
     },
     /// A component has interaction columns in addition to its look-up columns.
     /// The caller then has to compute all of them and [load](crate::Session::load_interaction) them.
-    #[error("component {component} has {got} interaction columns, of which its look-ups make {expected}")]
+    #[error("component {component}: expected {expected} interaction columns (from its lookups), got {got}; load them")]
     Interaction {
         /// The component.
         component: usize,
@@ -137,7 +137,7 @@ pub enum ProverError {
         got: usize,
     },
     /// Interaction columns of the host have another number of claimed sums: a statement with look-ups has one for each component.
-    #[error("expected {expected} claimed sums with interaction columns of the host, got {got}")]
+    #[error("expected {expected} claimed sums with host interaction columns, got {got}")]
     ClaimedSums {
         /// Components of a statement with look-ups; none of others.
         expected: usize,
@@ -145,7 +145,7 @@ pub enum ProverError {
         got: usize,
     },
     /// A challenge was drawn to a slot that no AIR can read.
-    #[error("there are at most {most} slots of challenges, got slot {got}")]
+    #[error("expected a challenge slot below {most}, got {got}")]
     Slot {
         /// Slots that there are.
         most: usize,
@@ -153,16 +153,16 @@ pub enum ProverError {
         got: usize,
     },
     /// A constraint does not hold on some row. [`stark_air::check_trace`] names constraint and row.
-    #[error("the trace breaks a constraint; `stark_air::check_trace` returns which, and the row")]
+    #[error("the trace violates a constraint; `stark_air::check_trace` returns the constraint and the row")]
     Constraints,
     /// The out-of-domain point that was drawn is on a domain or not on the circle, by a chance of less than 2^-90.
-    #[error("the out-of-domain point cannot be used")]
+    #[error("the out-of-domain point drawn is degenerate")]
     Point,
     /// A transform was refused.
     #[error("a transform failed")]
     Fft(#[source] FftError),
     /// The ranks that make a proof together do not go on.
-    #[error("the ranks do not go on together")]
+    #[error("a collective operation failed")]
     Collective(#[source] CollectiveError),
     /// The device refused or failed.
     #[error("the device failed")]

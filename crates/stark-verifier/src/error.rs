@@ -163,11 +163,11 @@ pub enum FriError {
 impl fmt::Display for VerificationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Config => write!(f, "the proof was made with other parameters"),
+            Self::Config => write!(f, "the proof's parameters differ from the verifier's"),
             Self::Length { part, expected, got } => write!(f, "expected {expected} {part}, got {got}"),
             Self::Root { tree, expected, got } => write!(f, "tree {tree} has the root {got}, expected {expected}"),
             Self::Transcript { expected, got } => {
-                write!(f, "{got} of {expected} trees were committed to before the proof was checked")
+                write!(f, "expected commitments to {expected} trees before verification, got {got}")
             }
             Self::Inputs { component: Some(component), expected, got } => {
                 write!(f, "component {component} reads {expected} challenges, got {got}")
@@ -175,12 +175,12 @@ impl fmt::Display for VerificationError {
             Self::Inputs { component: None, expected, got } => {
                 write!(f, "expected the inputs of {expected} components, got {got}")
             }
-            Self::Point => write!(f, "the point that was drawn lies where nothing can be checked"),
+            Self::Point => write!(f, "the out-of-domain point drawn is degenerate"),
             Self::Constraints => {
-                write!(f, "the constraints do not have the value of the composition polynomial out of the domain")
+                write!(f, "the constraints and the composition polynomial differ at the out-of-domain point")
             }
-            Self::ProofOfWork => write!(f, "the nonce does not show the work"),
-            Self::Tree { tree, .. } => write!(f, "the queried values of tree {tree} are not in it"),
+            Self::ProofOfWork => write!(f, "the proof-of-work nonce is invalid"),
+            Self::Tree { tree, .. } => write!(f, "the opening of tree {tree} is invalid"),
             Self::Fri(_) => write!(f, "the quotients are not of low degree"),
         }
     }
@@ -206,7 +206,7 @@ impl fmt::Display for MerkleError {
         match self {
             Self::WitnessTooShort => write!(f, "the witness is too short"),
             Self::WitnessTooLong => write!(f, "the witness is too long"),
-            Self::Root => write!(f, "the queried values lead to another root"),
+            Self::Root => write!(f, "the queried values hash to a different root"),
             Self::Conflict { column, query } => {
                 write!(f, "column {column} has two values at the leaf of query {query}")
             }
@@ -219,14 +219,14 @@ impl fmt::Display for FriError {
         match self {
             Self::Layers { expected, got } => write!(f, "expected {expected} inner layers of FRI, got {got}"),
             Self::Witness { layer, expected, got } => {
-                write!(f, "expected {expected} values beside the queried ones in layer {layer} of FRI, got {got}")
+                write!(f, "expected {expected} witness values in layer {layer} of FRI, got {got}")
             }
-            Self::Tree { layer, .. } => write!(f, "the values of layer {layer} of FRI are not in its tree"),
+            Self::Tree { layer, .. } => write!(f, "the opening of layer {layer} of FRI is invalid"),
             Self::LastLayerLength { bound, got } => {
                 write!(f, "expected a power of two of at most {bound} coefficients in the last layer of FRI, got {got}")
             }
             Self::LastLayer { position } => {
-                write!(f, "the last polynomial of FRI does not have the folded value at position {position}")
+                write!(f, "the last-layer polynomial of FRI differs from the folded value at position {position}")
             }
         }
     }

@@ -257,7 +257,7 @@ impl fmt::Display for StatementError {
         match self {
             Self::Config(_) => write!(f, "a parameter is out of its range"),
             Self::Rows { log_rows } => write!(f, "no domain for 2^{log_rows} rows"),
-            Self::NoComponent => write!(f, "expected a component"),
+            Self::NoComponent => write!(f, "expected at least one component, got none"),
             Self::Degree { component, log_rows, bound } => {
                 write!(
                     f,
@@ -265,7 +265,7 @@ impl fmt::Display for StatementError {
                 )
             }
             Self::PreprocessedMask { component } => {
-                write!(f, "component {component} asks for a mask of the preprocessed columns, which are read by slot")
+                write!(f, "component {component} reads preprocessed columns by `mask`; read them by slot")
             }
             Self::Tree { component, tree } => {
                 write!(f, "component {component} reads tree {tree}, expected one below {MOST_TREES}")
@@ -274,14 +274,14 @@ impl fmt::Display for StatementError {
                 write!(f, "component {component} reads {expected} preprocessed columns, got {got}")
             }
             Self::Preprocessed { component, column } => {
-                write!(f, "preprocessed column {column} of component {component} is not there or not of its height")
+                write!(f, "preprocessed column {column} of component {component} is missing or has a different height")
             }
             Self::Lifting { log_size } => write!(f, "a column of log size {log_size} is above the lifting size"),
             Self::Height { tree, got, expected } => {
                 write!(f, "tree {tree} has height {got}, the composition polynomial {expected}: set a lifting size")
             }
             Self::Folds { log_degree } => {
-                write!(f, "a log degree of {log_degree} is below the fold step and the last layer's")
+                write!(f, "a log degree of {log_degree} is below the fold step plus the last layer's log degree bound")
             }
         }
     }

@@ -39,7 +39,7 @@ pub enum ProveError {
     },
     /// The statement names another number of preprocessed columns than it has values of.
     #[error(
-        "expected values of {expected} preprocessed columns, as `preprocessed` names, got {got} in `preprocessed_values`"
+        "expected values of {expected} preprocessed columns (from `preprocessed`), got {got} in `preprocessed_values`"
     )]
     PreprocessedColumns {
         /// Columns that are named.
@@ -67,7 +67,7 @@ pub enum ProveError {
     },
     /// The claimed sums do not add up to the statement's public sum.
     /// The tuples used differ from the tuples yielded.
-    #[error("what look-ups use is not what they yield")]
+    #[error("LogUp sums do not balance: the tuples used differ from those yielded")]
     Sums,
     /// The prover refused, or the device failed.
     #[error(transparent)]

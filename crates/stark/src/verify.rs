@@ -14,7 +14,7 @@ use crate::{StatementProof, relations::misplaced};
 #[non_exhaustive]
 pub enum VerifyError {
     /// There are no proofs of the statement.
-    #[error("there are no proofs of this statement")]
+    #[error("the statement cannot be proved")]
     Statement(#[from] StatementError),
     /// The slots of a relation of the statement do not follow the slots of the relation before it.
     #[error("expected a relation whose slots begin at {expected}, got {got}")]
@@ -33,7 +33,7 @@ pub enum VerifyError {
         got: usize,
     },
     /// The claimed sums do not add up to the statement's public sum.
-    #[error("what look-ups use is not what they yield")]
+    #[error("LogUp sums do not balance: the tuples used differ from those yielded")]
     Sums,
     /// A check of the proof fails.
     #[error("the proof is refused")]

@@ -73,15 +73,15 @@ fn binary_files_are_told_by_their_first_bytes_and_read_whole_or_not_at_all() {
         let refused = ProofFile::from_bytes(&binary[..len]);
         assert!(matches!(refused, Err(FileError::Encoding { .. })), "{len}: {refused:?}");
     }
-    let reason = "1 bytes follow it".to_owned();
+    let reason = "expected the end of the file, got 1 more bytes".to_owned();
     assert_eq!(ProofFile::from_bytes(&[&binary[..], &[0]].concat()), Err(FileError::Encoding { reason }));
     // After the mark come the length of the format's name and the name.
     let mut other = binary.clone();
     other[9] = b'T';
     let refused = ProofFile::from_bytes(&other).unwrap_err().to_string();
-    assert!(refused.starts_with("not a file of a proof"), "{refused}");
+    assert!(refused.starts_with("not a proof file"), "{refused}");
     let refused = ProofFile::from_bytes(b"1,2\n").unwrap_err().to_string();
-    assert!(refused.contains("expected the file of a proof"), "{refused}");
+    assert!(refused.contains("expected a proof file"), "{refused}");
     let (most, got) = (ProofFile::MOST_BYTES, ProofFile::MOST_BYTES + 1);
     assert_eq!(ProofFile::from_bytes(&vec![b' '; got]), Err(FileError::Size { most, got }));
 }

@@ -9,16 +9,16 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum FrameworkError {
     /// The AIR inverts a value. Constraints are polynomials; the inverse has to be a column.
-    #[error("a value is inverted, but constraints are polynomials")]
+    #[error("the AIR inverts a value, but constraints are polynomials; add a column for the inverse")]
     Inverse,
     /// The AIR asks whether a value is zero. A program has no branches.
-    #[error("the AIR asks whether a value that depends on columns is zero")]
+    #[error("the AIR branches on a value that depends on columns; recorded programs have no branches")]
     Branch,
     /// The AIR reads a preprocessed column by its place. They have no order; they are read by name.
     #[error("preprocessed columns are read by `get_preprocessed_column`, not by a mask")]
     PreprocessedMask,
     /// There is no such tree, or no such row.
-    #[error("there is no tree {tree} or no row at {offset:+}")]
+    #[error("expected a 32-bit tree and row offset, got tree {tree} and offset {offset:+}")]
     Mask {
         /// The tree, which stwo calls an interaction.
         tree: usize,
@@ -42,29 +42,29 @@ pub enum FrameworkError {
         got: usize,
     },
     /// A batch between others has no fraction.
-    #[error("expected batches without gaps, got none numbered {missing}")]
+    #[error("expected consecutive batches, got no fraction in batch {missing}")]
     Gap {
         /// The first batch that is missing.
         missing: usize,
     },
     /// Look-ups are finalized without a fraction, or twice, or get a fraction when they are finalized.
-    #[error("look-ups are finalized once, after all of their fractions and after at least one")]
+    #[error("lookups must be finalized once, after at least one fraction, with no fraction added later")]
     Finalized,
     /// Look-ups are never finalized.
-    #[error("{fractions} fractions are never finalized")]
+    #[error("{fractions} fractions are not finalized; call `finalize_logup`")]
     Unfinished {
         /// Fractions of a row.
         fractions: usize,
     },
     /// A look-up whose denominator reads columns, and no challenge: made with `dummy` elements, say, or with elements that were not
     /// drawn from the [`Challenges`](crate::Challenges) handed to it.
-    #[error("fraction {fraction} reads no challenge that was drawn")]
+    #[error("fraction {fraction} reads no drawn challenge; draw its lookup elements from `Challenges`")]
     NoChallenge {
         /// The fraction, counted from zero.
         fraction: usize,
     },
     /// A relation has slots of one before it, or slots that there are not.
-    #[error("expected slots of its own below {most} for relation {relation}")]
+    #[error("relation {relation}: expected slots below {most} that no earlier relation uses")]
     Slots {
         /// The relation, counted from zero.
         relation: usize,
@@ -84,7 +84,7 @@ pub enum FrameworkError {
     Words,
     /// With other challenges the AIR is another one. It computes constants from challenges, or uses more powers of `alpha`
     /// than the relation has slots for, or it is not a function of its elements.
-    #[error("with other challenges the AIR has other constants or other steps")]
+    #[error("expected an AIR independent of challenge values, got constants or steps that depend on them")]
     Baked,
     /// The AIR reads a preprocessed column that is not there.
     #[error("there is no preprocessed column `{name}`")]

@@ -141,7 +141,7 @@ mod tests {
         let large = KnownStatement::Blake2s { log_blocks: 21, digest: [0; 8] };
         assert_eq!(
             of(&large, config(1, 1, 0, None)).unwrap(),
-            "`--air blake2s`: expected a log of rows of 1..=20, got 21"
+            "`--air blake2s`: expected a log row count of 1..=20, got 21"
         );
     }
 

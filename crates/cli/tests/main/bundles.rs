@@ -196,7 +196,7 @@ fn unusable_gates_inputs_and_keys_are_refused_by_name() {
     *damaged.last_mut().unwrap() ^= 1;
     for (bytes, expected) in [
         (&damaged, "content digest"),
-        (&one, "holds the keys of party 1, expected those of party 0"),
+        (&one, "expected keys of party 0, got keys of party 1"),
         (&fs::read(of(&other, ZERO)).unwrap(), "expected keys of one deal"),
     ] {
         fs::write(of(&keys, ZERO), bytes).unwrap();

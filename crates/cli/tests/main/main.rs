@@ -206,7 +206,7 @@ fn a_file_of_another_kind_is_named_as_such() {
     assert!(said.contains("not a file of keys: it begins with `{\\\"fo`, expected `PFK1`"), "{said}");
     assert!(!said.contains("hint"), "{said}");
     let error = trefoil().args(["stark", "verify"]).arg(&path).assert().code(1).get_output().stderr.clone();
-    assert!(text(&error).contains("not a file of a proof, as `trefoil stark prove` writes it"), "{}", text(&error));
+    assert!(text(&error).contains("not a proof file of `trefoil stark prove`"), "{}", text(&error));
 }
 
 #[test]

@@ -216,7 +216,7 @@ fn parties_of_different_deals_refuse_each_other() {
     assert!(message.contains("peer certificate: expected fingerprint"), "{message}");
     let (code, message) = failed(&server.output());
     assert_eq!(code, Some(5));
-    assert!(message.contains("no peer within 10 s; the last that was refused: "), "{message}");
+    assert!(message.contains("no peer within 10 s; the last refusal: "), "{message}");
     // No client was served: the keys are still unused.
     assert!(!out.join("party1/used").exists() && !other.join("party0/used").exists());
     let shown = output(pfss("inspect").arg(out.join("party1")), LIMIT);

@@ -75,7 +75,7 @@ fn options_that_fit_neither_the_computation_nor_each_other_are_refused() {
     assert!(said.contains("cannot be used with"), "{said}");
     for (air, log_rows, more, expected) in [
         ("plonk", "23", &[][..], "`--log-rows` of plonk: expected a whole number of 1..=22, got 23"),
-        ("blake2s", "21", &[], "`--air blake2s`: expected a log of rows of 1..=20, got 21"),
+        ("blake2s", "21", &[], "`--air blake2s`: expected a log row count of 1..=20, got 21"),
         (
             "wide-fibonacci",
             "28",
@@ -235,5 +235,5 @@ fn what_hostile_files_hold_is_escaped_and_cut() {
     changed(&|file| file["proof"]["sampled_values"] = many(&json!([])));
     fs::write(&path, HOSTILE).unwrap();
     let said = tame(&trefoil().args(["stark", "verify"]).arg(&path).assert().code(1).get_output().stderr);
-    assert!(said.starts_with("error: reading ") && said.contains(r"\u{1b}[31mb: not a file of a proof"), "{said}");
+    assert!(said.starts_with("error: reading ") && said.contains(r"\u{1b}[31mb: not a proof file"), "{said}");
 }

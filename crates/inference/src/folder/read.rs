@@ -62,7 +62,7 @@ impl KeyFolder {
         }
         let plan = model.plan()?;
         if manifest.plan != hex(&plan.digest()) {
-            return Err(refused("was dealt for another plan of that model; deal again with this program".into()));
+            return Err(refused("dealt for a different plan of this model; deal again with this program".into()));
         }
         let expected = plan.deals().count();
         if manifest.keys.len() != expected {
@@ -180,7 +180,7 @@ fn read_key(folder: &Path, index: usize, deal: &Deal, file: &KeyFile) -> Result<
     }
     let bytes = read_at_most(&folder.join(&name), file.bytes).map_err(missing(folder, &name))?;
     let bytes = bytes.filter(|bytes| bytes.len() as u64 == file.bytes);
-    let bytes = bytes.ok_or_else(|| refused(format!("expected {} bytes, as the manifest says", file.bytes)))?;
+    let bytes = bytes.ok_or_else(|| refused(format!("expected {} bytes (from the manifest)", file.bytes)))?;
     let (expected, got) = (&file.sha256, hex(&Sha256::digest(&bytes[..])));
     if *expected != got {
         return Err(refused(format!("expected SHA-256 {expected}, got {got}")));

@@ -53,7 +53,7 @@ fn accept_from(
     loop {
         let mut refused = |error: TlsError| {
             refused(&error);
-            last = format!("the last that was refused: {error}");
+            last = format!("the last refusal: {error}");
         };
         let pause = take_in(&mut crowd, &mut next, &mut refused)?;
         if let Some(peer) = crowd.step(&mut refused) {
@@ -212,7 +212,7 @@ mod tests {
             let (mut events, mut gone) = (events.into_iter(), None);
             let next = || events.next().unwrap_or_else(|| Err(ErrorKind::WouldBlock.into()));
             let refused = |error: &TlsError| {
-                if error.to_string().contains("gave way") {
+                if error.to_string().contains("make room") {
                     let is_gone = |peer: &mut TcpStream| peer.read_to_end(&mut Vec::new()).is_ok();
                     assert!(gone.replace(peers.each_mut().map(is_gone)).is_none(), "a quarter of three is one");
                 }

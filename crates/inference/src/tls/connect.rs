@@ -101,7 +101,7 @@ pub(super) fn shake_hands<S: Read + Write>(
             return Err(match e.kind() {
                 ErrorKind::InvalidData => TlsError::Handshake { doing, reason: e.to_string() },
                 ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-                    TlsError::Lost { doing, reason: "the peer stands still".into() }
+                    TlsError::Lost { doing, reason: "the peer stopped responding".into() }
                 }
                 _ => TlsError::Lost { doing, reason: e.to_string() },
             });

@@ -75,7 +75,7 @@ impl Crowd {
             let oldest = self.pending.iter().position(|pending| pending.is_greeted() == of_greeted);
             let Some(oldest) = oldest else { return };
             self.pending.remove(oldest);
-            refused(lost("gave way to others, too many shake hands at once"));
+            refused(lost("closed to make room: too many simultaneous handshakes"));
         }
     }
 }

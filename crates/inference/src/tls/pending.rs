@@ -77,7 +77,7 @@ impl<S: Read + Write> Pending<S> {
         let late = |what, limit: Duration| lost(format!("{what} within {} s", limit.as_secs_f32()));
         match (HELLO.min(limits.idle), HANDSHAKE.min(limits.session)) {
             (hello, _) if !self.greeted && age > hello => Err(late("no ClientHello", hello)),
-            (_, whole) if !self.ready && age > whole => Err(late("not done", whole)),
+            (_, whole) if !self.ready && age > whole => Err(late("not complete", whole)),
             _ => Ok(()),
         }
     }

@@ -73,7 +73,7 @@ impl Bounded {
     fn patience(&self) -> io::Result<Option<Duration>> {
         let left = self.end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Error::new(ErrorKind::TimedOut, "its time is over"));
+            return Err(Error::new(ErrorKind::TimedOut, "the time limit of the connection has passed"));
         }
         Ok(Some(self.limits.idle.min(left)))
     }

@@ -169,6 +169,6 @@ fn keys_of_others_missing_keys_and_repeated_keys_are_refused_before_anything_is_
         assert!(error.to_string().contains("keys, got"), "{error}");
     }
     for error in outcomes(keys(&digits(3))) {
-        assert!(error.to_string().contains("another gate or count"), "{error}");
+        assert!(error.to_string().contains("different gate or element count"), "{error}");
     }
 }

@@ -120,7 +120,7 @@ fn wrong_and_damaged_folders_are_refused_by_name() {
     let out = scratch.path().join("deal");
     deal(&out);
     let path = out.join("party0");
-    refused(&path, Party::One, "holds the keys of party 0, expected those of party 1");
+    refused(&path, Party::One, "expected keys of party 1, got keys of party 0");
 
     let change = |file: &str, edit: &dyn Fn(Vec<u8>) -> Vec<u8>, text: &str| {
         let file = path.join(file);
@@ -143,8 +143,8 @@ fn wrong_and_damaged_folders_are_refused_by_name() {
         bytes
     };
     change("001.key", &flip, "expected SHA-256");
-    change("001.key", &cut, "bytes, as the manifest says");
-    change("002.key", &longer, "bytes, as the manifest says");
+    change("001.key", &cut, "bytes (from the manifest)");
+    change("002.key", &longer, "bytes (from the manifest)");
     change("identity.key", &flip, "`identity.key`");
     change("identity.der", &cut, "`identity.der`: expected SHA-256");
     change("manifest.json", &cut, "`manifest.json`");
@@ -154,7 +154,7 @@ fn wrong_and_damaged_folders_are_refused_by_name() {
     let replace = |from: &'static str, to: &'static str| {
         move |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replacen(from, to, 1).into_bytes()
     };
-    change("manifest.json", &replace("\"count\": 2", "\"count\": 3"), "another plan");
+    change("manifest.json", &replace("\"count\": 2", "\"count\": 3"), "different plan");
     change("manifest.json", &replace("\"digits\"", "\"letters\""), "unknown model `letters`");
     change("manifest.json", &replace("000.key", "../000.key"), "expected the name `000.key`");
     change("manifest.json", &replace("\"format\": 2", "\"format\": 1"), "expected format 2");
@@ -165,7 +165,7 @@ fn wrong_and_damaged_folders_are_refused_by_name() {
     for file in ["001.key", "manifest.json"] {
         fs::copy(out.join("party1").join(file), other.join("party0").join(file)).unwrap();
     }
-    refused(&other.join("party0"), Party::Zero, "holds the keys of party 1");
+    refused(&other.join("party0"), Party::Zero, "got keys of party 1");
     assert!(KeyFolder::open(&path, Party::Zero, |_| ()).is_ok());
     assert!(matches!(KeyFolder::open(&out, Party::Zero, |_| ()), Err(InferenceError::Io { .. })));
 }

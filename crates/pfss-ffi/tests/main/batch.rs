@@ -94,7 +94,7 @@ fn batches_refuse_by_name_what_their_state_and_limits_do_not_allow() {
         let full = trefoil_pfss_batch_submit(batch, descriptor, second, hatx.as_ptr(), 2, &mut job);
         refused(full, Status::TREFOIL_PFSS_LIMIT, "expected at most 1 jobs, got 2");
         refused(trefoil_pfss_batch_y_share(batch, 0, words.as_mut_ptr(), 2), STATE, "pending");
-        refused(trefoil_pfss_batch_pending(batch, &mut len), STATE, "expected a batch that is flushed");
+        refused(trefoil_pfss_batch_pending(batch, &mut len), STATE, "expected batch state flushed");
         assert_eq!(trefoil_pfss_batch_flush(batch), OK);
         refused(trefoil_pfss_batch_absorb(batch, null(), 0), STATE, "no round is open");
         assert_eq!(trefoil_pfss_batch_pending(batch, &mut len), OK);
@@ -107,7 +107,7 @@ fn batches_refuse_by_name_what_their_state_and_limits_do_not_allow() {
         assert_eq!(trefoil_pfss_batch_pending(batch, &mut len), OK);
         assert_eq!(len, 0);
         assert_eq!(trefoil_pfss_batch_y_share(batch, 0, words.as_mut_ptr(), 2), OK);
-        refused(trefoil_pfss_batch_haty_share(batch, 0, words.as_mut_ptr(), 2), STATE, "bare, not to be opened");
+        refused(trefoil_pfss_batch_haty_share(batch, 0, words.as_mut_ptr(), 2), STATE, "unmasked and must not");
         refused(trefoil_pfss_batch_bool_share(batch, 0, words.as_mut_ptr(), 2), STATE, "no output bits");
         refused(trefoil_pfss_batch_y_share(batch, 1, words.as_mut_ptr(), 2), STATE, "got job 1");
         let mut counters = core::mem::zeroed::<BatchCounters>();

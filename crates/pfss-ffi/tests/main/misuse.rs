@@ -70,7 +70,7 @@ fn wrong_calls_are_refused_by_name_and_keys_serve_once() {
         refused(nowhere, Status::TREFOIL_PFSS_ARGUMENT, "masked is a null");
         let mut mask = |keys| trefoil_pfss_keys_mask_inputs(keys, x.as_ptr(), 2, masked.as_mut_ptr());
         assert_eq!(mask(keys), Status::TREFOIL_PFSS_OK);
-        refused(mask(keys), Status::TREFOIL_PFSS_STATE, "masked inputs before");
+        refused(mask(keys), Status::TREFOIL_PFSS_STATE, "already masked inputs");
         refused(mask(copy), Status::TREFOIL_PFSS_STATE, "bundle reused");
         let long = trefoil_pfss_evaluate(backend, keys, x.as_ptr(), 3, &mut evaluation);
         refused(long, Status::TREFOIL_PFSS_LENGTH, "expected 2 masked inputs, got 3");
@@ -88,9 +88,9 @@ fn wrong_calls_are_refused_by_name_and_keys_serve_once() {
         refused(again, Status::TREFOIL_PFSS_STATE, "evaluated before");
 
         let early = trefoil_pfss_haty_share(evaluation, masked.as_mut_ptr(), 2);
-        refused(early, Status::TREFOIL_PFSS_STATE, "still to be opened");
+        refused(early, Status::TREFOIL_PFSS_STATE, "the bits were not opened");
         let early = trefoil_pfss_bool_share(evaluation, masked.as_mut_ptr(), 2);
-        refused(early, Status::TREFOIL_PFSS_STATE, "still to be opened");
+        refused(early, Status::TREFOIL_PFSS_STATE, "the bits were not opened");
         let none = trefoil_pfss_evaluation_resume(evaluation, core::ptr::null(), 0);
         refused(none, Status::TREFOIL_PFSS_LENGTH, "words of masked bits");
 

@@ -55,7 +55,7 @@ impl fmt::Display for Limit {
 #[non_exhaustive]
 pub enum BatchError {
     /// A call that the state does not allow.
-    #[error("expected a batch that is {expected}, it is {got}")]
+    #[error("expected batch state {expected}, got {got}")]
     State {
         /// The state that the call needs.
         expected: State,

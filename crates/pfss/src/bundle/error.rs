@@ -51,7 +51,7 @@ pub enum BundleError {
         reason: String,
     },
     /// The program that the bundle carries is not one.
-    #[error("the program of the bundle is not one")]
+    #[error("the program of the bundle is invalid")]
     Program(#[source] SufError),
     /// A header field has another value than the rest of the header implies.
     #[error("expected {expected} in header field `{field}`, got {got}")]

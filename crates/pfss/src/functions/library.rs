@@ -36,9 +36,9 @@ impl Accuracy {
     fn check(self, least: u32) -> Result<(), PfssError> {
         let cap = |what, max: u32, got: u32| Err(SufError::Cap { what, max: max as usize, got: got as usize }.into());
         match self {
-            Self { degree, .. } if !(1..=3).contains(&degree) => cap("degrees from 1 on", 3, degree),
+            Self { degree, .. } if !(1..=3).contains(&degree) => cap("degrees (at least 1)", 3, degree),
             Self { pieces, .. } if !pieces.is_power_of_two() || !(least..=64).contains(&pieces) => {
-                cap("pieces in powers of two", 64, pieces)
+                cap("pieces (a power of two)", 64, pieces)
             }
             _ => Ok(()),
         }
@@ -125,7 +125,7 @@ pub fn rsqrt(accuracy: Accuracy, output_bits: u32) -> Result<FixedFn, PfssError>
 pub fn rsqrt_octaves(accuracy: Accuracy, output_bits: u32, count: u32) -> Result<FixedFn, PfssError> {
     const MAX: u32 = 36;
     if !(1..=MAX).contains(&count) {
-        return Err(SufError::Cap { what: "octaves from 1 on", max: MAX as usize, got: count as usize }.into());
+        return Err(SufError::Cap { what: "octaves (at least 1)", max: MAX as usize, got: count as usize }.into());
     }
     octaves(accuracy, output_bits, (ONE / 16, (ONE / 16) << count), &|z| 1.0 / z.sqrt())
 }

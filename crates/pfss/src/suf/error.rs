@@ -98,7 +98,7 @@ pub enum SufError {
         got: usize,
     },
     /// A formula names a predicate that does not exist.
-    #[error("bit {bit} of piece {piece} names predicate {got} of {preds}")]
+    #[error("expected a predicate below {preds} in bit {bit} of piece {piece}, got {got}")]
     Variable {
         /// Position of the piece.
         piece: usize,

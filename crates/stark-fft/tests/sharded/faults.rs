@@ -144,7 +144,7 @@ fn what_does_not_fit_the_plan_is_refused_with_the_numbers() {
     assert_eq!(interpolate(&others, &group[0], values(first, 2).unwrap()), other);
     let group_error = FftError::Group { expected: first, rank: 1, ranks: 2 };
     assert_eq!(interpolate(&twiddles, &group[1], values(first, 2).unwrap()), Err(group_error.clone()));
-    assert_eq!(group_error.to_string(), "expected rank 0 of 2 on 2^8 points, got a group in which this is rank 1 of 2");
+    assert_eq!(group_error.to_string(), "expected the process group of rank 0 of 2 on 2^8 points, got rank 1 of 2");
     let small = ShardTwiddles::new(&q, first.on(domain(7)).unwrap()).unwrap();
     assert_eq!(
         interpolate(&small, &group[0], values(first, 2).unwrap()),

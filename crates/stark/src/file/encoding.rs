@@ -58,7 +58,7 @@ impl ProofFile {
         let Some(binary) = bytes.strip_prefix(MARK) else { return serde_json::from_slice(bytes).map_err(refused) };
         match postcard::take_from_bytes(binary).map_err(refused)? {
             (file, []) => Ok(file),
-            (_, rest) => Err(FileError::Encoding { reason: format!("{} bytes follow it", rest.len()) }),
+            (_, rest) => Err(refused(format!("expected the end of the file, got {} more bytes", rest.len()))),
         }
     }
 }

@@ -12,13 +12,13 @@ use crate::VerifyError;
 #[non_exhaustive]
 pub enum FileError {
     /// The bytes are no file of a proof.
-    #[error("not a file of a proof, as `trefoil stark prove` writes it: {reason}")]
+    #[error("not a proof file of `trefoil stark prove`: {reason}")]
     Encoding {
         /// The error of the format's reader. It may repeat text from the file.
         reason: String,
     },
     /// The file is longer than any that is written or read.
-    #[error("expected the file of a proof with at most {most} bytes, got {got}")]
+    #[error("expected a proof file of at most {most} bytes, got {got}")]
     Size {
         /// The most bytes.
         most: usize,
@@ -42,7 +42,7 @@ pub enum FileError {
         got: (u32, String),
     },
     /// There is no such statement.
-    #[error("there is no such statement")]
+    #[error("the statement is invalid")]
     Statement(#[from] AirError),
     /// A circuit has more gates than a verifier makes.
     #[error("expected at most {most} gates, got {got}")]
@@ -69,7 +69,7 @@ pub enum FileError {
         got: u32,
     },
     /// The proof does not show the statement.
-    #[error("the proof does not show the statement")]
+    #[error("the proof does not prove the statement")]
     Proof(#[from] VerifyError),
     /// The preprocessed columns differ from the statement's.
     #[error("expected preprocessed columns with root {expected}, got {got}")]

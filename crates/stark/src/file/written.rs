@@ -15,7 +15,7 @@ const STWO: &str = "2.3";
 
 /// A file, field by field.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "the file of a proof")]
+#[serde(deny_unknown_fields, expecting = "a proof file")]
 pub(super) struct Written {
     format: String,
     version: u32,

@@ -113,7 +113,7 @@ mod tests {
             (r#"{"gate": "silu", "bits": 32}"#, "expected a ring of 64 bits for silu, got 32"),
             (r#"{"gate": "rsqrt", "fraction": 25}"#, "expected a result of 1 to 24 fraction bits for rsqrt, got 25"),
             (r#"{"gate": "gelu", "range": [-16777217, 0]}"#, "expected a range within -16777216..=16777215"),
-            (r#"{"gate": "gelu", "pieces": 3}"#, "pieces in powers of two"),
+            (r#"{"gate": "gelu", "pieces": 3}"#, "pieces (a power of two)"),
             (r#"{"gate": "softmax"}"#, "softmax is no gate"),
             (r#"{"gate": "tanh"}"#, "abs, truncate_reduce, gap_ars, lrs, ars, relu_ars, lut, gelu, silu, neg_exp"),
         ] {
