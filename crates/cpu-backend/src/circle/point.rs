@@ -29,7 +29,7 @@ const WIDEST: usize = 16;
 
 /// The basis at one point, for vectors of some length.
 pub(super) struct Basis {
-    /// Twiddles of the bits of an index: `y, x, pi(x), pi(pi(x)), ...`
+    /// Factors of the bits of an index: `y, x, pi(x), pi(pi(x)), ...`
     factors: [QM31; CirclePointRangeParams::FACTORS],
     /// Basis values of the lanes of a vector, the rows of a block and the blocks of a range.
     lanes: Vec<QM31>,

@@ -124,7 +124,7 @@ impl<L: Words> Kernel<L> for Xs<'_> {
     }
 }
 
-/// Twiddles as transforms want them.
+/// Doubled twiddles, in the layout that transforms read.
 struct Doubled<'a> {
     factors: &'a [M31],
     twiddles: &'a mut [Twiddle],

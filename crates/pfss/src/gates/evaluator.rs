@@ -1,4 +1,4 @@
-//! Where key trees are walked: on a single queue, or in the pipeline of a batch.
+//! Evaluation of key trees: on a single queue, or in the pipeline of a batch.
 
 use core::{fmt, ops::Deref};
 
@@ -23,8 +23,8 @@ pub enum Activity {
     Idle,
 }
 
-/// Where a gate walks its key trees: a queue, which gets the keys as the gate needs them, or the pipeline of a
-/// [`SuperBatch`](crate::batch::SuperBatch), where they are in device memory already.
+/// Evaluates the key trees of gates: a queue, to which keys are uploaded as a gate needs them, or the pipeline of a
+/// [`SuperBatch`](crate::batch::SuperBatch), whose keys are in device memory already.
 ///
 /// Every queue with [`FssOps`] is one; the methods are not part of the interface.
 pub trait Evaluator {
@@ -70,7 +70,7 @@ impl<Q: FssOps> Evaluator for Q {
     }
 }
 
-/// A tree in device memory, for one walk or for several.
+/// A tree in device memory, owned by one evaluation or shared by several.
 #[derive(Debug)]
 pub enum TreeRef<'a, Q: FssOps> {
     Own(DeviceTree<'a, Q>),
