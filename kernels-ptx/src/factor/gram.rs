@@ -3,7 +3,7 @@
 //!
 //! # Safety
 //! `x` is `p.rows x p.cols`, `parts` has `p.cols^2` doubles for each part, `gram` has `p.cols^2`. A part has
-//! `part_rows` rows, a multiple of 32; columns are at most 96.
+//! `part_rows` rows, a multiple of 32; columns are at most 1024.
 
 use core::hint::assert_unchecked;
 

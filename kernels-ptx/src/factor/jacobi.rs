@@ -1,18 +1,20 @@
-//! Eigenvectors of a small matrix, by one block: its Cholesky factor in shared memory, then one-sided Jacobi rotations
-//! of the factor's rows, a warp to a pair of rows. The pairs of a round share no row (a round-robin tournament).
+//! Eigenvectors of a small matrix, by one block: its Cholesky factor, then one-sided Jacobi rotations of the factor's
+//! rows, a warp to a pair of rows. The pairs of a round share no row (a round-robin tournament). The factor is in shared
+//! memory for at most 96 rows, else in global memory.
 //!
 //! # Safety
-//! `gram` is `p.side x p.side`, of at most 96 rows; `vectors` and `inverse` are `p.side x p.kept`, `sigma` has `p.kept`
-//! floats; `peak` is one word or null, `rank` one word. Grid: one block of 1024 threads, with `8 side^2` bytes of
-//! shared memory after `LENGTHS` and `ORDER`.
+//! `gram` is `p.side x p.side`, of at most 1024 rows; `vectors` and `inverse` are `p.side x p.kept`, `sigma` has `p.kept`
+//! floats; `peak` is one word or null, `rank` one word. Grid: one block of 1024 threads. For `factor_jacobi` there are at
+//! most 96 rows, and `8 side^2` bytes of shared memory after `LENGTHS` and `ORDER`; for `factor_jacobi_wide`, `matrix` is
+//! `p.side x p.side`.
 
 use core::hint::assert_unchecked;
 
 use core_types::params::factor::{
-    JacobiParams, LEAST_SIGMA, MAX_SIDE, MOST_SWEEPS, ORTHOGONAL, least_pivot, power_of_two, scale_exponent,
+    JacobiParams, LEAST_SIGMA, MAX_SIDE, MOST_SWEEPS, ORTHOGONAL, SHARED_SIDE, least_pivot, power_of_two, scale_exponent,
 };
 
-use super::block::add;
+use super::{block::add, square::Square};
 use crate::dev::{
     idx::{block_stride, lane, tid_x, warp},
     math::sqrt_f64,
@@ -26,22 +28,25 @@ use crate::dev::{
 const THREADS: u32 = 1024;
 /// Its warps.
 const WARPS: u32 = THREADS / 32;
-/// Most rows of a small matrix.
-const MOST: u32 = MAX_SIDE as u32;
-/// Elements of a row that a lane has.
-const HELD: usize = MAX_SIDE as usize / 32;
+/// Most rows of a matrix in shared memory.
+const MOST: u32 = SHARED_SIDE as u32;
+/// Elements of such a row that a lane has.
+const PER_LANE: usize = SHARED_SIDE as usize / 32;
 
 /// The least pivot of each row that is not left out, then the lengths of the rows.
 const LENGTHS: Region<f64> = Layout::new().array(MOST);
 /// The rows by falling length.
 const ORDER: Region<u32> = LENGTHS.end().array(MOST);
 const MATRIX: Region<f64> = ORDER.end().array(MOST * MOST);
+/// [`LENGTHS`] and [`ORDER`] of matrices in global memory.
+const WIDE_LENGTHS: Region<f64> = Layout::new().array(MAX_SIDE as u32);
+const WIDE_ORDER: Region<u32> = WIDE_LENGTHS.end().array(MAX_SIDE as u32);
 
 /// Replaces the upper triangle of G by its Cholesky factor, and the lower triangle by zeros.
 ///
 /// Omitted pivots get rows of zeros.
 #[inline(always)]
-unsafe fn factor(side: u32, least: SharedSlice<f64>, matrix: SharedSlice<f64>) {
+unsafe fn factor(side: u32, least: SharedSlice<f64>, matrix: impl Square) {
     let (first_row, first_col) = (tid_x() / 32, tid_x() % 32);
     let mut j = 0;
     while j < side {
@@ -88,55 +93,103 @@ fn meeting(players: u32, round: u32, pair: u32) -> (u32, u32) {
     if a < b { (a, b) } else { (b, a) }
 }
 
-/// Makes two rows orthogonal; whether they were not. All lanes of a warp call it, with the same rows; none is touched
-/// unless `live`.
+/// Sine and cosine of the rotation that makes rows p and q orthogonal, from the lanes' parts of `[p p, q q, p q]`; none
+/// for rows that are.
 #[inline(always)]
-unsafe fn rotate(side: u32, matrix: SharedSlice<f64>, p: u32, q: u32, live: bool) -> bool {
-    let (mut x, mut y) = ([0.0f64; HELD], [0.0f64; HELD]);
-    let mut sums = [0.0f64; 3];
-    unroll!(I in 0..3 => {
-        let (i, place) = (I as usize, lane() + 32 * I);
-        if live && place < side {
-            (x[i], y[i]) = (matrix.get(p * side + place), matrix.get(q * side + place));
-        }
-        sums[0] += x[i] * x[i];
-        sums[1] += y[i] * y[i];
-        sums[2] += x[i] * y[i];
-    });
-    let pp = f64::from_bits(reduce(sums[0].to_bits(), add));
-    let qq = f64::from_bits(reduce(sums[1].to_bits(), add));
-    let pq = f64::from_bits(reduce(sums[2].to_bits(), add));
-    let turns = pq.abs() > ORTHOGONAL * sqrt_f64(pp * qq);
-    if turns {
-        let zeta = (qq - pp) / (2.0 * pq);
-        let size = 1.0 / (zeta.abs() + sqrt_f64(1.0 + zeta * zeta));
-        let tangent = if zeta < 0.0 { -size } else { size };
-        let cosine = 1.0 / sqrt_f64(1.0 + tangent * tangent);
-        let sine = cosine * tangent;
+fn rotation(parts: [f64; 3]) -> Option<(f64, f64)> {
+    let pp = f64::from_bits(reduce(parts[0].to_bits(), add));
+    let qq = f64::from_bits(reduce(parts[1].to_bits(), add));
+    let pq = f64::from_bits(reduce(parts[2].to_bits(), add));
+    let turns = pq.abs() > ORTHOGONAL * sqrt_f64(pp * qq); // false for what is no number
+    if !turns {
+        return None;
+    }
+    let zeta = (qq - pp) / (2.0 * pq);
+    let size = 1.0 / (zeta.abs() + sqrt_f64(1.0 + zeta * zeta));
+    let tangent = if zeta < 0.0 { -size } else { size };
+    let cosine = 1.0 / sqrt_f64(1.0 + tangent * tangent);
+    Some((cosine * tangent, cosine))
+}
+
+/// A matrix whose rows can be rotated.
+trait Rows: Square {
+    /// Makes two rows orthogonal; whether they were not. All lanes of a warp call it, with the same rows; none is touched
+    /// unless `live`.
+    unsafe fn rotate(self, side: u32, p: u32, q: u32, live: bool) -> bool;
+}
+
+/// Each lane reads its elements once.
+impl Rows for SharedSlice<f64> {
+    #[inline(always)]
+    unsafe fn rotate(self, side: u32, p: u32, q: u32, live: bool) -> bool {
+        let (mut x, mut y) = ([0.0f64; PER_LANE], [0.0f64; PER_LANE]);
+        let mut sums = [0.0f64; 3];
+        unroll!(I in 0..3 => {
+            let (i, place) = (I as usize, lane() + 32 * I);
+            if live && place < side {
+                (x[i], y[i]) = (self.get(p * side + place), self.get(q * side + place));
+            }
+            sums[0] += x[i] * x[i];
+            sums[1] += y[i] * y[i];
+            sums[2] += x[i] * y[i];
+        });
+        let Some((sine, cosine)) = rotation(sums) else { return false };
         unroll!(I in 0..3 => {
             let (i, place) = (I as usize, lane() + 32 * I);
             if place < side {
-                matrix.set(p * side + place, cosine * x[i] - sine * y[i]);
-                matrix.set(q * side + place, sine * x[i] + cosine * y[i]);
+                self.set(p * side + place, cosine * x[i] - sine * y[i]);
+                self.set(q * side + place, sine * x[i] + cosine * y[i]);
             }
         });
+        true
     }
-    turns
 }
 
-/// Writes eigenvectors and singular values.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn factor_jacobi(
-    p: JacobiParams,
-    gram: *const f64,
-    peak: *const u32,
+/// Rows are too long for registers: each lane reads its elements for the products and again for the rotation.
+impl Rows for *mut f64 {
+    #[inline(always)]
+    unsafe fn rotate(self, side: u32, p: u32, q: u32, live: bool) -> bool {
+        let (p, q) = (p * side, q * side);
+        let mut sums = [0.0f64; 3];
+        let mut place = lane();
+        while live && place < side {
+            let (x, y) = (self.get(p + place), self.get(q + place));
+            sums = [sums[0] + x * x, sums[1] + y * y, sums[2] + x * y];
+            place += 32;
+        }
+        let Some((sine, cosine)) = rotation(sums) else { return false };
+        let mut place = lane();
+        while place < side {
+            let (x, y) = (self.get(p + place), self.get(q + place));
+            self.set(p + place, cosine * x - sine * y);
+            self.set(q + place, sine * x + cosine * y);
+            place += 32;
+        }
+        true
+    }
+}
+
+/// The results of a decomposition.
+#[derive(Clone, Copy)]
+struct Results {
     vectors: *mut f64,
     inverse: *mut f64,
     sigma: *mut f32,
     rank: *mut u32,
+}
+
+/// Writes eigenvectors and singular values.
+#[inline(always)]
+unsafe fn decompose(
+    p: JacobiParams,
+    gram: *const f64,
+    peak: *const u32,
+    results: Results,
+    lengths: SharedSlice<f64>,
+    order: SharedSlice<u32>,
+    matrix: impl Rows,
 ) {
     let (side, kept) = (p.side as u32, p.kept as u32);
-    let (lengths, order, matrix) = (LENGTHS.slice(), ORDER.slice(), MATRIX.slice());
     for i in block_stride(side * side) {
         matrix.set(i, *gram.add(i as usize));
     }
@@ -155,7 +208,7 @@ pub unsafe extern "ptx-kernel" fn factor_jacobi(
             while first < players / 2 {
                 let pair = first + warp();
                 let (a, b) = meeting(players, round - 1, u32::min(pair, players / 2 - 1));
-                turned |= rotate(side, matrix, a, b, pair < players / 2 && b < side);
+                turned |= matrix.rotate(side, a, b, pair < players / 2 && b < side);
                 first += WARPS;
             }
             block_sync();
@@ -171,13 +224,12 @@ pub unsafe extern "ptx-kernel" fn factor_jacobi(
     while first < side {
         let row = first + warp();
         let mut square = 0.0f64;
-        unroll!(I in 0..3 => {
-            let place = lane() + 32 * I;
-            if row < side && place < side {
-                let x = matrix.get(row * side + place);
-                square += x * x;
-            }
-        });
+        let mut place = lane();
+        while row < side && place < side {
+            let x = matrix.get(row * side + place);
+            square += x * x;
+            place += 32;
+        }
         let square = f64::from_bits(reduce(square.to_bits(), add));
         if row < side && lane() == 0 {
             lengths.set(row, if square < f64::INFINITY { sqrt_f64(square) } else { 0.0 });
@@ -209,12 +261,12 @@ pub unsafe extern "ptx-kernel" fn factor_jacobi(
             unit = matrix.get(row * side + element) / length;
             divided = unit / length;
         }
-        *vectors.add(i as usize) = unit * scale;
-        *inverse.add(i as usize) = divided;
+        *results.vectors.add(i as usize) = unit * scale;
+        *results.inverse.add(i as usize) = divided;
     }
     for column in block_stride(kept) {
         let length = lengths.get(order.get(column));
-        *sigma.add(column as usize) = if counts(length) { (length * scale) as f32 } else { 0.0 };
+        *results.sigma.add(column as usize) = if counts(length) { (length * scale) as f32 } else { 0.0 };
     }
     if tid_x() == 0 {
         let (mut count, mut column) = (0, 0);
@@ -222,10 +274,42 @@ pub unsafe extern "ptx-kernel" fn factor_jacobi(
             count += u32::from(counts(lengths.get(order.get(column))));
             column += 1;
         }
-        *rank = count;
+        *results.rank = count;
     }
+}
+
+/// Eigenvectors of a matrix of at most 96 rows.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn factor_jacobi(
+    p: JacobiParams,
+    gram: *const f64,
+    peak: *const u32,
+    vectors: *mut f64,
+    inverse: *mut f64,
+    sigma: *mut f32,
+    rank: *mut u32,
+) {
+    let results = Results { vectors, inverse, sigma, rank };
+    decompose(p, gram, peak, results, LENGTHS.slice(), ORDER.slice(), MATRIX.slice());
+}
+
+/// Eigenvectors of a matrix of at most 1024 rows, with its factor in `matrix`.
+#[unsafe(no_mangle)]
+pub unsafe extern "ptx-kernel" fn factor_jacobi_wide(
+    p: JacobiParams,
+    gram: *const f64,
+    peak: *const u32,
+    matrix: *mut f64,
+    vectors: *mut f64,
+    inverse: *mut f64,
+    sigma: *mut f32,
+    rank: *mut u32,
+) {
+    let results = Results { vectors, inverse, sigma, rank };
+    decompose(p, gram, peak, results, WIDE_LENGTHS.slice(), WIDE_ORDER.slice(), matrix);
 }
 
 kernel_table! {
     factor_jacobi: block [THREADS, 1, 1], min_blocks 1, shared UpTo(MATRIX.end().bytes()), barriers 7;
+    factor_jacobi_wide: block [THREADS, 1, 1], min_blocks 1, shared Bytes(WIDE_ORDER.end().bytes()), barriers 7;
 }

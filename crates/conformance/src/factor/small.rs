@@ -9,8 +9,8 @@ use core_types::params::factor::JacobiParams;
 use super::model::{Matrix, unless_orthonormal, with_spectrum};
 use crate::{Case, Conditioned, Failure, OpSpec, short::Short};
 
-/// Sides around the warps and tiles of a GPU, and the longest.
-const SIDES: [usize; 10] = [0, 1, 2, 3, 31, 32, 33, 44, 65, 96];
+/// Sides around the warps and tiles of a GPU, the longest in shared memory, and longer ones.
+const SIDES: [usize; 12] = [0, 1, 2, 3, 31, 32, 33, 44, 65, 96, 97, 130];
 
 pub(super) fn specs() -> Vec<OpSpec> {
     vec![inverses(), eigenvectors()]

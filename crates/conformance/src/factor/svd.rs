@@ -104,6 +104,13 @@ fn direct() -> Vec<Case> {
             expect(&a, &decompose(q, &a, rank, options(10, 1))?, &a.singular_values(), EXACT)
         }));
     }
+    cases.push(
+        Case::new("130 x 110, rank 101", |q| {
+            let a = rounded(&Matrix::random(130, 110, 31));
+            expect(&a, &decompose(q, &a, 101, options(10, 1))?, &a.singular_values(), EXACT)
+        })
+        .on_elements(130 * 110),
+    );
     for (m, n) in [(60, 30), (30, 60)] {
         cases.push(Case::new(format!("{m} x {n}, values over five powers of ten"), move |q| {
             let sigma: Vec<f64> = (0..30).map(|i| 10f64.powf(-f64::from(i) / 6.0)).collect();
@@ -152,6 +159,14 @@ fn sketched() -> Vec<Case> {
             expect(&a, &decompose(q, &a, 86, options(10, 1))?, &sigma, Bounds { sigma: 1e-5, excess: 1.005 })
         })
         .on_elements(300 * 260),
+    );
+    cases.push(
+        Case::new("120 x 128, rank 100 of values that fall fast", |q| {
+            let sigma: Vec<f64> = (0..120).map(|i| 0.9f64.powi(i)).collect();
+            let a = rounded(&with_spectrum(120, 128, &sigma, 37));
+            expect(&a, &decompose(q, &a, 100, options(10, 1))?, &sigma, Bounds { sigma: 1e-5, excess: 1.005 })
+        })
+        .on_elements(120 * 128),
     );
     cases.push(Case::new("the same bits again, others with another seed", |q| {
         let a = Matrix::random(90, 70, 36);

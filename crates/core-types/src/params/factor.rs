@@ -7,7 +7,11 @@ use bytemuck::{Pod, Zeroable};
 use super::sizes::{Sizes, sizes};
 
 /// Most rows and columns of a small matrix: one that a single block of a GPU works on.
-pub const MAX_SIDE: u64 = 96;
+pub const MAX_SIDE: u64 = 1024;
+
+/// Most rows and columns of a small matrix that a block of a GPU keeps in shared memory (72 KiB of f64). It works on
+/// larger ones in global memory.
+pub const SHARED_SIDE: u64 = 96;
 
 /// Singular values up to this part of the greatest count as zero: what they belong to is rounding of f32.
 pub const LEAST_SIGMA: f64 = 1.0 / (1 << 20) as f64;

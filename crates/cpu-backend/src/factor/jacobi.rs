@@ -97,7 +97,7 @@ impl CpuQueue {
         order.sort_by(|&i, &j| lengths[j].total_cmp(&lengths[i]));
         let least = order.first().map_or(0.0, |&first| LEAST_SIGMA * lengths[first]);
         let counts = |i: usize| lengths[i] > least && (lengths[i] * scale) as f32 > 0.0;
-        op.rank[0] = order.iter().take(kept).filter(|&&i| counts(i)).count() as u32; // at most 96
+        op.rank[0] = order.iter().take(kept).filter(|&&i| counts(i)).count() as u32; // at most 1024
         for (column, &i) in order.iter().take(kept).enumerate() {
             let counts = counts(i);
             op.sigma[column] = if counts { (lengths[i] * scale) as f32 } else { 0.0 };

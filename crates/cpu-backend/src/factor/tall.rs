@@ -13,6 +13,8 @@ use crate::{
 const BLOCK: usize = 256;
 /// Most partial sums of a Gram matrix.
 const MOST_PARTS: usize = 64;
+/// Most elements of all partial sums where they are more than eight: 64 parts of 96 columns.
+const MOST_ELEMENTS: usize = MOST_PARTS * 96 * 96;
 
 /// `wide = x`. Lengths are equal.
 struct Widen<'a> {
@@ -61,7 +63,8 @@ impl CpuQueue {
         if rows == 0 || cols == 0 {
             return Ok(());
         }
-        let part_rows = rows.div_ceil(MOST_PARTS).next_multiple_of(BLOCK);
+        let most = (MOST_ELEMENTS / (cols * cols)).clamp(8, MOST_PARTS);
+        let part_rows = rows.div_ceil(most).next_multiple_of(BLOCK);
         let mut parts = self.zeros::<f64>(rows.div_ceil(part_rows) * cols * cols)?;
         let tasks = parts.len() / (cols * cols);
         let _scratch = self.reserve_scratch::<f64>(tasks, (BLOCK + cols) * cols)?;

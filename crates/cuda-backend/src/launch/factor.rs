@@ -7,7 +7,7 @@ use backend_api::{
         TallProduct,
     },
 };
-use core_types::params::factor::MAX_SIDE;
+use core_types::params::factor::SHARED_SIDE;
 
 use super::Launch;
 use crate::{CudaMut, CudaQueue, CudaRef};
@@ -15,9 +15,9 @@ use crate::{CudaMut, CudaQueue, CudaRef};
 /// Rows and columns of a tile.
 const TILE: u64 = 32;
 /// Doubles that `inverse` keeps before its matrix.
-const INVERSE_BYTES: u64 = 8 * MAX_SIDE;
+const INVERSE_BYTES: u64 = 8 * SHARED_SIDE;
 /// Doubles and words that `jacobi` keeps before its matrix.
-const JACOBI_BYTES: u64 = 12 * MAX_SIDE;
+const JACOBI_BYTES: u64 = 12 * SHARED_SIDE;
 
 /// Covers `threads` with no more blocks than the device holds at once.
 fn strided(launch: Launch<'_>, threads: u64) -> Launch<'_> {
@@ -58,7 +58,7 @@ pub(crate) fn gram(
     let grid = [op.params.rows.div_ceil(part_rows.into()), tiles * (tiles + 1) / 2, 1];
     let launch = queue.kernel("factor_gram")?.grid(grid).value("p", op.params);
     let launch = launch.value("part_rows", &part_rows).input("x", op.x).output("parts", parts);
-    // SAFETY: `TallGram::check` verified the shape of X, fewer than 2^31 rows and at most 96
+    // SAFETY: `TallGram::check` verified the shape of X, fewer than 2^31 rows and at most 1024
     // columns; the op has made `parts` hold a square for each part.
     unsafe { launch.launch() }
 }
@@ -86,23 +86,37 @@ pub(crate) fn product(queue: &CudaQueue, op: &TallProduct<'_, CudaQueue>) -> Res
 }
 
 pub(crate) fn inverse(queue: &CudaQueue, op: &CholInverse<'_, CudaQueue>) -> Result<(), BackendError> {
-    let side = op.side as u32; // at most 96
-    let launch = queue.kernel("factor_inverse")?.dynamic_shared(shared(INVERSE_BYTES, side.into()));
+    let side = op.side as u32; // at most 1024
+    let launch = if u64::from(side) <= SHARED_SIDE {
+        queue.kernel("factor_inverse")?.dynamic_shared(shared(INVERSE_BYTES, side.into()))
+    } else {
+        queue.kernel("factor_inverse_wide")?
+    };
     let launch = launch.value("side", &side).input("gram", op.gram).input_if("peak", op.peak);
     let launch = launch.output("inverse", &op.inverse);
     // SAFETY: `CholInverse::check` verified that both matrices have `side` rows and columns, at
-    // most 96, and that the peak is one word; the block has the shared memory that the kernel
-    // needs.
+    // most 1024, and that the peak is one word; for at most 96 the block has the shared memory that
+    // the kernel needs.
     unsafe { launch.launch() }
 }
 
-pub(crate) fn jacobi(queue: &CudaQueue, op: &JacobiEigen<'_, CudaQueue>) -> Result<(), BackendError> {
-    let launch = queue.kernel("factor_jacobi")?.dynamic_shared(shared(JACOBI_BYTES, op.params.side));
+/// `matrix` has the elements of G, if G is too large for shared memory.
+pub(crate) fn jacobi(
+    queue: &CudaQueue,
+    op: &JacobiEigen<'_, CudaQueue>,
+    matrix: Option<&CudaMut<'_, f64>>,
+) -> Result<(), BackendError> {
+    let launch = match matrix {
+        None => queue.kernel("factor_jacobi")?.dynamic_shared(shared(JACOBI_BYTES, op.params.side)),
+        Some(_) => queue.kernel("factor_jacobi_wide")?,
+    };
     let launch = launch.value("p", op.params).input("gram", op.gram).input_if("peak", op.peak);
+    let launch = if let Some(matrix) = matrix { launch.output("matrix", matrix) } else { launch };
     let launch = launch.output("vectors", &op.vectors).output("inverse", &op.inverse);
     let launch = launch.output("sigma", &op.sigma).output("rank", &op.rank);
-    // SAFETY: `JacobiEigen::check` verified all shapes, at most 96 rows, and that the scalars are
-    // single words; the block has the shared memory that the kernel needs.
+    // SAFETY: `JacobiEigen::check` verified all shapes, at most 1024 rows, and that the scalars are
+    // single words; the block has the shared memory that the kernel needs for at most 96 rows, and
+    // for more the op has made `matrix` as long as G.
     unsafe { launch.launch() }
 }
 

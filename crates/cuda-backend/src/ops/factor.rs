@@ -1,16 +1,18 @@
 //! The factor op set.
 
 use backend_api::{
-    BackendError, Buffer as _, BufferMut as _, Queue as _,
+    BackendError, Buffer as _, BufferMut as _, BufferRef as _, Queue as _,
     ops::factor::{
         CholInverse, CompleteColumns, FactorOps, JacobiEigen, MatrixPeak, OrientColumns, ScaleColumns, SignSketch,
         TallGram, TallProduct,
     },
 };
+use core_types::params::factor::SHARED_SIDE;
 
 use crate::{CudaQueue, launch::factor};
 
-/// Most partial sums of a Gram matrix: with up to six tiles each, they keep a card busy, and one thread can add them.
+/// Most partial sums of a Gram matrix in shared memory: with up to six tiles each, they keep a card busy, and one thread can
+/// add them. Larger matrices have more tiles, and fewer parts with at most the same elements in all.
 const MOST_PARTS: u64 = 64;
 /// Least rows of a part, and its granularity: the depth of a tile.
 const LEAST_ROWS: u64 = 64;
@@ -36,7 +38,11 @@ impl FactorOps for CudaQueue {
 
     fn jacobi_eigen(&self, op: JacobiEigen<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        factor::jacobi(self, &op)
+        if op.params.side <= SHARED_SIDE {
+            return factor::jacobi(self, &op, None);
+        }
+        let mut matrix = self.alloc(op.gram.len())?;
+        factor::jacobi(self, &op, Some(&matrix.view_mut()))
     }
 
     fn matrix_peak(&self, op: MatrixPeak<'_, Self>) -> Result<(), BackendError> {
@@ -67,7 +73,8 @@ impl FactorOps for CudaQueue {
         if rows == 0 || cols == 0 {
             return self.clear(op.gram);
         }
-        let part_rows = rows.div_ceil(MOST_PARTS).max(LEAST_ROWS).next_multiple_of(DEPTH);
+        let most = (MOST_PARTS * SHARED_SIDE * SHARED_SIDE / (cols * cols) as u64).clamp(1, MOST_PARTS);
+        let part_rows = rows.div_ceil(most).max(LEAST_ROWS).next_multiple_of(DEPTH);
         let count = rows.div_ceil(part_rows);
         let mut parts = self.alloc(count as usize * cols * cols)?;
         factor::gram(self, &op, part_rows as u32, &parts.view_mut())?; // fewer than 2^31 rows

@@ -24,7 +24,7 @@ impl SvdPower {
 /// Options of a [`SvdPlan`](crate::SvdPlan).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SvdOptions {
-    /// Columns of the sketch beyond the rank. A sketch has at most 96 columns.
+    /// Columns of the sketch beyond the rank. A sketch has at most 1024 columns.
     pub oversample: usize,
     /// Power iterations.
     pub power: SvdPower,

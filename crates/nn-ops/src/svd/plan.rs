@@ -10,15 +10,19 @@ use backend_api::{
         linalg::GemmOps,
     },
 };
-use core_types::params::factor::{ColumnPairParams, JacobiParams, MAX_SIDE, MatrixParams, SketchParams, TallParams};
+use core_types::params::factor::{
+    ColumnPairParams, JacobiParams, MAX_SIDE, MatrixParams, SHARED_SIDE, SketchParams, TallParams,
+};
 
 use super::{SvdFactors, SvdOptions, SvdWorkspace, workspace::Lengths};
 use crate::{GemmPlan, Layout, NnError, Shape, TensorRef};
 
 const OP: &str = "svd";
-/// Most columns of a sketch, and the longest of short sides.
+/// Most columns of a sketch, and the longest side that is decomposed directly.
 const MOST: usize = MAX_SIDE as usize;
-/// Sides up to this are short whatever the rank is.
+/// Sides up to this are decomposed directly if the sketch would have at least half as many columns.
+const MEDIUM: usize = SHARED_SIDE as usize;
+/// Sides up to this are decomposed directly whatever the rank is.
 const SHORT: usize = 64;
 /// Most power iterations: far fewer already eliminate small components.
 const MOST_ITERATIONS: usize = 64;
@@ -28,11 +32,11 @@ const GRANULE: usize = 4;
 /// A checked truncated singular value decomposition `A ~ U diag(S) V^T` of `[m, n]` matrices of f32: the `k` greatest
 /// singular values with their vectors.
 ///
-/// Where the shorter side has at most 64 elements (or at most 96 and less than twice the columns that a sketch would
-/// have), the decomposition is exact up to rounding: the eigenvectors of the Gram matrix in f64. Elsewhere it is
-/// randomized (Halko, Martinsson, Tropp, "Finding Structure with Randomness", 2011): the range of A is sketched by a
-/// product with random signs, sharpened by power iterations with an orthonormal basis in between, and the small
-/// remainder is decomposed in f64.
+/// The decomposition is exact up to rounding, from the eigenvectors of the Gram matrix in f64, if the shorter side has at
+/// most 64 elements, or at most 96 and less than twice the columns of a sketch, or no more than the columns of a sketch.
+/// Otherwise it is randomized (Halko, Martinsson, Tropp, "Finding Structure with Randomness", 2011): the range of A is
+/// sketched by a product with random signs, sharpened by power iterations with an orthonormal basis in between, and the
+/// small remainder is decomposed in f64.
 ///
 /// U and V are orthonormal within 1e-5. Singular values are right within 1e-5 of the greatest where they fall tenfold
 /// over the oversampled columns. Where they fall like 1/j, the error in the Frobenius norm exceeds the best by at most
@@ -41,11 +45,18 @@ const GRANULE: usize = 4;
 /// | --- | --- | --- |
 /// | 40 | 2 % | 0.5 % |
 /// | 64 | 4 % | 1 % |
-/// | 86 | 5 % | 1.5 % |
-/// | 96 | 9 % | 3.5 % |
+/// | 128 | 6 % | 2 % |
+/// | 256 | 10 % | 4.5 % |
+/// | 512 | 14 % | 7 % |
+/// | 1014 | 16 % | 8 % |
+/// | 1024 | 20 % | 12 % |
 ///
-/// A sketch has at most 96 columns; above rank 86 it has fewer than 10 more than the rank. Singular values up to 2^-20 of the greatest
-/// count as zero, and their vectors complete the others to an orthonormal set. Results depend on the seed, and on no other chance.
+/// with 10 oversampled columns; a sketch has at most 1024 columns, so that above rank 1014 there are fewer. Singular values
+/// up to 2^-20 of the greatest count as zero, and their vectors complete the others to an orthonormal set. Results depend
+/// on the seed, and on no other chance.
+///
+/// The time grows with the cube of the columns of a sketch: up to 96 columns a block of a GPU has the small matrices in
+/// shared memory, beyond that in global memory, where the step takes far longer.
 ///
 /// All steps run on the device and nothing waits: a decomposition can be recorded, and what was found out about the
 /// matrix is read with the result ([`SvdFactors::rank`]).
@@ -96,8 +107,9 @@ impl SvdPlan {
     /// A plan for `[m, n]` matrices and the `rank` greatest singular values, or all of them if there are fewer.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] for a rank of 0, or one above 96 where no side is short, and for more than 64 power iterations; [`NnError::EmptyReduction`] for
-    /// a side of 0; [`NnError::Overflow`] if the elements cannot be counted or a side has 2^31 or more.
+    /// [`NnError::Parameter`] for a rank of 0, one above 1024 if both sides are longer, and for more than 64 power
+    /// iterations; [`NnError::EmptyReduction`] for a side of 0; [`NnError::Overflow`] if the elements cannot be counted or
+    /// a side has 2^31 or more.
     pub fn new(m: usize, n: usize, rank: usize, options: SvdOptions) -> Result<Self, NnError> {
         let layout = Layout::of(OP, &[m, n])?;
         if m == 0 || n == 0 {
@@ -115,9 +127,9 @@ impl SvdPlan {
         let rank = rank.min(short);
         let wanted = rank.saturating_add(options.oversample);
         let columns = wanted.checked_next_multiple_of(GRANULE).unwrap_or(MOST).min(MOST).min(short);
-        let is_direct = short <= SHORT || (short <= MOST && short <= 2 * columns);
-        if rank == 0 || (!is_direct && rank > MOST) {
-            let domain = "at least 1, and at most 96 unless the matrix has at most 96 rows or columns";
+        let is_direct = short <= SHORT || (short <= MEDIUM && short <= 2 * columns) || short == columns;
+        if rank == 0 || rank > MOST {
+            let domain = "at least 1, and at most 1024";
             return Err(NnError::Parameter { op: OP, name: "rank", domain, value: rank as f64 });
         }
         let tall = if is_wide { layout.transposed()? } else { layout };
@@ -402,7 +414,7 @@ mod tests {
     #[test]
     fn ranks_and_sides_that_have_no_decomposition_are_refused() {
         assert!(matches!(plan(200, 100, 0), Err(NnError::Parameter { name: "rank", .. })));
-        assert!(matches!(plan(200, 200, 97), Err(NnError::Parameter { name: "rank", .. })));
+        assert!(matches!(plan(1025, 2000, 1025), Err(NnError::Parameter { name: "rank", .. })));
         for power in [65, usize::MAX] {
             let refused =
                 SvdPlan::new(200, 200, 5, SvdOptions { power: SvdPower::Given(power), ..SvdOptions::default() });
@@ -411,13 +423,14 @@ mod tests {
         assert!(matches!(plan(0, 3, 1), Err(NnError::EmptyReduction { op: "svd" })));
         assert!(matches!(plan(1 << 31, 2, 1), Err(NnError::Overflow { op: "svd" })));
         assert_eq!(plan(5, 3, 9).unwrap().rank(), 3);
-        assert_eq!(plan(500, 300, 96).unwrap().rank(), 96);
+        assert_eq!(plan(500, 300, 290).unwrap().rank(), 290);
+        assert_eq!(plan(1025, 2000, 1024).unwrap().rank(), 1024);
     }
 
     #[test]
     fn short_sides_are_decomposed_directly() {
         for (m, n, rank, is_direct) in
-            [(900, 64, 1, true), (65, 900, 1, false), (90, 300, 40, true), (97, 97, 90, false)]
+            [(900, 64, 1, true), (65, 900, 1, false), (90, 300, 40, true), (97, 97, 86, false), (200, 101, 89, true)]
         {
             assert_eq!(plan(m, n, rank).unwrap().is_direct(), is_direct, "{m} {n} {rank}");
         }

@@ -14,7 +14,7 @@ pub(super) fn small(op: &'static str, sides: [u64; 2]) -> Result<(), BackendErro
     if sides.into_iter().all(|side| side <= MAX_SIDE) {
         return Ok(());
     }
-    Err(BackendError::Unsupported { op, why: "a small matrix has more than 96 rows or columns" })
+    Err(BackendError::Unsupported { op, why: "a small matrix has more than 1024 rows or columns" })
 }
 
 /// Refuses matrices with 2^31 rows or more, which kernels could not index.
