@@ -11,6 +11,7 @@ mod direct;
 mod equivalent;
 mod shipped;
 mod trials;
+mod wide;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -98,7 +99,7 @@ fn faults_in_the_kernels_of_function_secret_sharing_are_noticed() {
 
 #[test]
 fn faults_in_the_kernels_of_decompositions_are_noticed() {
-    are_noticed(&Trials::of(&FACTOR, Vec::new(), 1 << 21));
+    are_noticed(&Trials::of(&FACTOR, wide::trials(), 1 << 21));
 }
 
 #[test]
