@@ -119,19 +119,19 @@ impl<Q: Queue, C: Collective<Q>> Collective<Q> for Arc<C> {
 #[non_exhaustive]
 pub enum CollectiveError {
     /// A rank is not there any more: its thread or process ended.
-    #[error("rank {rank} is gone")]
+    #[error("rank {rank} ended")]
     Gone {
         /// The rank.
         rank: usize,
     },
     /// A rank gave up after a local failure.
-    #[error("rank {rank} gave up")]
+    #[error("rank {rank} gave up after a local failure")]
     GaveUp {
         /// The rank.
         rank: usize,
     },
     /// A rank did not come to a call in time.
-    #[error("rank {rank} did not come to {call} within {seconds} s")]
+    #[error("rank {rank} did not enter {call} within {seconds} s")]
     Stalled {
         /// The rank.
         rank: usize,
@@ -141,7 +141,7 @@ pub enum CollectiveError {
         seconds: u64,
     },
     /// A rank made another call than rank 0.
-    #[error("rank {rank} disagrees: expected {expected}, got {got}")]
+    #[error("rank {rank} differs from rank 0: expected {expected}, got {got}")]
     Disagrees {
         /// The rank.
         rank: usize,
@@ -159,7 +159,7 @@ pub enum CollectiveError {
         got: usize,
     },
     /// Views cannot be cut into one part for each rank.
-    #[error("expected views of one length, a multiple of {ranks}, got {src} and {dst} elements")]
+    #[error("expected views of equal length, a multiple of {ranks}, got {src} and {dst} elements")]
     Parts {
         /// Ranks.
         ranks: usize,
@@ -169,7 +169,7 @@ pub enum CollectiveError {
         dst: usize,
     },
     /// There is no such rank.
-    #[error("there are {ranks} ranks, got rank {got}")]
+    #[error("expected a rank below {ranks}, got {got}")]
     Root {
         /// Ranks.
         ranks: usize,

@@ -156,8 +156,8 @@ fn a_process_with_other_arguments_is_named_by_all() {
     let other = ["--air", "wide-fibonacci", "--log-rows", "7", "--columns", "31"];
     let (other_air, other_seed) = (prove(&program, &other, &[]), prove(&program, &FIBONACCI, &["--seed", "2"]));
     for (odd, differing) in [
-        (other_air, "rank 3 disagrees: expected --columns 30, got --columns 31"),
-        (other_seed, "rank 3 disagrees: expected --seed 1, got --seed 2"),
+        (other_air, "rank 3 differs from rank 0: expected --columns 30, got --columns 31"),
+        (other_seed, "rank 3 differs from rank 0: expected --seed 1, got --seed 2"),
     ] {
         let said = stderr(&ended(&[], &usual, &odd));
         for rank in 0..4 {
@@ -203,6 +203,6 @@ fn a_process_that_hangs_is_named_by_all_and_leaves_nothing() {
     let said = stderr(&ended(&[], &line, &signalled("STOP", &line)));
     for rank in 0..3 {
         let line = said.lines().find(|line| line.starts_with(&format!("error: rank {rank} of 4: ")));
-        assert!(line.is_some_and(|line| line.contains("rank 3 did not come to")), "rank {rank}: {said}");
+        assert!(line.is_some_and(|line| line.contains("rank 3 did not enter")), "rank {rank}: {said}");
     }
 }

@@ -198,7 +198,7 @@ pub enum NnError {
         why: &'static str,
     },
     /// Memory or numbers that were made by another plan.
-    #[error("`{op}` was given the {what} of another plan")]
+    #[error("`{op}` expected the {what} of this plan, got the {what} of another")]
     OtherPlan {
         /// Name of the operator.
         op: &'static str,

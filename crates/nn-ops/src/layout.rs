@@ -62,7 +62,7 @@ impl Layout {
     pub fn strided(shape: &[usize], strides: &[usize]) -> Result<Self, NnError> {
         let (mut layout, numel) = Self::of_shape("layout", shape)?;
         if shape.len() != strides.len() {
-            let (strides, why) = (strides.to_vec(), "there is not one stride for each axis");
+            let (strides, why) = (strides.to_vec(), "expected one stride for each axis");
             return Err(NnError::InvalidStride { op: "layout", tensor: "a tensor", strides, why });
         }
         let overflow = NnError::Overflow { op: "layout" };
@@ -264,7 +264,7 @@ impl Layout {
         }
         let why = match self.contiguous {
             true => "the elements are not in row-major order without gaps",
-            false => "the plan is for other strides",
+            false => "the plan was made for different strides",
         };
         NnError::InvalidStride { op, tensor, strides: operand.strides().to_vec(), why }
     }

@@ -12,14 +12,14 @@ pub(super) fn check_columns(
     words: usize,
 ) -> Result<(), BackendError> {
     if u32::try_from(columns.len()).is_err() {
-        return Err(BackendError::Unsupported { op, why: "there are less than 2^32 columns" });
+        return Err(BackendError::Unsupported { op, why: "expected fewer than 2^32 columns" });
     }
     for column in columns {
         if column.log_len > log_most {
-            return Err(BackendError::Unsupported { op, why: "no column is longer than the tree or domain" });
+            return Err(BackendError::Unsupported { op, why: "a column is longer than the tree or domain" });
         }
         if column.end().is_none_or(|end| end > words as u64) {
-            return Err(BackendError::Unsupported { op, why: "columns lie in their buffer" });
+            return Err(BackendError::Unsupported { op, why: "a column reaches past the end of its buffer" });
         }
     }
     Ok(())
@@ -30,7 +30,7 @@ pub(super) fn check_log(op: &'static str, log_size: u32) -> Result<(), BackendEr
     if log_size <= core_types::circle::MAX_LOG_DOMAIN {
         return Ok(());
     }
-    Err(BackendError::Unsupported { op, why: "log sizes are at most 30" })
+    Err(BackendError::Unsupported { op, why: "expected a log size of at most 30" })
 }
 
 /// Words of `count` columns of the secure field, four planes each, of `2^log_len` words; the greatest number if that is no

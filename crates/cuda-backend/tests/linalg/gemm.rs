@@ -210,7 +210,10 @@ fn views_and_results_that_do_not_fit_are_refused() {
         (p.c.row, p.c.batch) = (4, [0; 4]);
         assert_eq!(run(p), Err(overlap));
         (p.accumulate, p.activation) = (1, Activation::Relu);
-        let epilogue = BackendError::Unsupported { op: "gemm", why: "an accumulating product has no epilogue" };
+        let epilogue = BackendError::Unsupported {
+            op: "gemm",
+            why: "accumulation cannot be combined with a bias or an activation",
+        };
         assert_eq!(run(p), Err(epilogue));
         run(GemmParams { m: 0, ..good.p }).unwrap();
         assert_eq!(q.download(&c).unwrap(), [0.0; 32]);

@@ -130,7 +130,7 @@ impl CorrectionPlan {
             return refuse("the limit", "0 or more", factors.limit.into());
         }
         if coefficients > width {
-            return refuse("the number of coefficients", "at most that of the features", coefficients as f64);
+            return refuse("the number of coefficients", "at most the number of features", coefficients as f64);
         }
         Ok(Self {
             options,

@@ -111,7 +111,7 @@ impl<Q: CorrectionOps> ResidualStore<Q> {
         let count = rows(OP, "features", features.layout())?;
         if count > self.capacity {
             let (expected, got) = ([self.capacity, self.width][..].into(), [count, self.width][..].into());
-            return Err(NnError::ShapeMismatch { op: OP, tensor: "features of at most as many states", expected, got });
+            return Err(NnError::ShapeMismatch { op: OP, tensor: "features within the capacity,", expected, got });
         }
         let features = features.planned(OP, "features", &Layout::contiguous(&[count, self.width])?)?;
         let outcomes = outcomes.planned(OP, "outcomes", &Layout::contiguous(&[count, 3])?)?;

@@ -18,7 +18,7 @@ pub enum NpyError {
     #[error("not an npy file: expected the magic bytes 93 4e 55 4d 50 59")]
     Magic,
     /// A version that this reader does not know.
-    #[error("npy version {major}.{minor} is not known; expected 1.0, 2.0 or 3.0")]
+    #[error("expected npy version 1.0, 2.0 or 3.0, got {major}.{minor}")]
     Version {
         /// Major version.
         major: u8,

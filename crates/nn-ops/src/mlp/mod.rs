@@ -285,7 +285,11 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
         config: OptimizerConfig,
     ) -> Result<MlpTraining<Q, T>, NnError> {
         if T::DTYPE == DType::F32 {
-            return Err(BackendError::Unsupported { op: OP, why: "passes in f32 are not mixed" }.into());
+            return Err(BackendError::Unsupported {
+                op: OP,
+                why: "mixed precision requires weights of 16 bits, got f32",
+            }
+            .into());
         }
         let copy = narrowed(q, &self.values, Overflow::Refuse)?;
         MlpTraining::new(q, &self.layers, rows, config, Some(copy))

@@ -79,7 +79,7 @@ impl<Q: Queue, T: Element> ParameterArena<Q, T> {
         let mut order: [usize; N] = core::array::from_fn(|i| i);
         order.sort_unstable_by_key(|&i| ids[i]);
         if let Some(pair) = order.windows(2).find(|pair| ids[pair[0]] == ids[pair[1]]) {
-            let (name, domain) = ("place of a tensor", "that of another tensor");
+            let (name, domain) = ("index of a tensor", "different from the others");
             return Err(NnError::Parameter { op: OP, name, domain, value: pair[1] as f64 });
         }
         let mut ranges = Vec::with_capacity(N);

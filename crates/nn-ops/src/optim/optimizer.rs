@@ -128,7 +128,11 @@ impl<Q: OptimOps> Optimizer<Q> {
             return Err(NnError::Length { op: OP, tensor, expected, got });
         }
         if copy.is_some() && T::DTYPE == DType::F32 {
-            return Err(BackendError::Unsupported { op: OP, why: "weights in f32 have no copy in f32" }.into());
+            return Err(BackendError::Unsupported {
+                op: OP,
+                why: "f32 weights have neither wide gradients nor a rounded copy",
+            }
+            .into());
         }
         Ok(())
     }

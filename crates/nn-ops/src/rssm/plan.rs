@@ -171,7 +171,7 @@ impl RssmPlan {
             });
         }
         if !features.is_constant() && feedback != Feedback::None {
-            let why = "features that something is fed back to do not form a sequence";
+            let why = "feedback requires constant features, got a sequence";
             return Err(BackendError::Unsupported { op: OP, why }.into());
         }
         let mask = dropout.map_or(StateMask::NONE, |RssmDropout { dropout, site, step }| dropout.mask(site, step));

@@ -99,10 +99,10 @@ fn states(q: &AnyQueue) {
         let x = Tensor::from_values(q, plan.features().shape(), &vec![0.5; plan.features().numel()]).unwrap();
         plan.run(q, &weights, head, x.at(), h.at(), losses.at(), results.at_mut()).unwrap_err()
     };
-    let why = "a map from states to features belongs to states that are fed back";
+    let why = "expected `back` with state feedback and with no other feedback";
     let expected = NnError::Backend(BackendError::Unsupported { op: "rssm_rollout", why });
     assert_eq!(refused(&plan, RssmHead::new(head.at())), expected);
     assert_eq!(refused(&step, with_map()), expected);
     let of_losses = RssmPlan::new(&weights, spec(STEPS, Feedback::PerMember, GruInputs::Sequence)).unwrap_err();
-    assert!(of_losses.to_string().contains("do not form a sequence"), "{of_losses}");
+    assert!(of_losses.to_string().contains("got a sequence"), "{of_losses}");
 }

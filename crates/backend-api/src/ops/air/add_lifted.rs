@@ -33,7 +33,7 @@ impl<Q: Queue> SecureAddLifted<'_, Q> {
         let SecureAddLiftedParams { log_small, log_large } = *self.params;
         check_log(Self::NAME, log_large)?;
         if !(1..=log_large).contains(&log_small) {
-            let why = "what is added has two values at least, and no more than there are";
+            let why = "expected `log_small` in 1..=`log_large`";
             return Err(BackendError::Unsupported { op: Self::NAME, why });
         }
         self.expect([planes(1, log_small), planes(1, log_large)])

@@ -48,14 +48,14 @@ impl<Q: Queue> AirColumns<'_, Q> {
         let opcodes = Opcode::ALL.len();
         Program { op: Self::NAME, params, instructions, masks, constants, challenges: 0, words, opcodes }.check()?;
         if params.log_size != params.log_rows {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "columns are of the rows of the trace" });
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected `log_size` equal to `log_rows`" });
         }
         if instructions.iter().any(|step| step.opcode == Opcode::OutExt as u16) {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "columns are of the base field" });
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected a program without `OutExt` steps" });
         }
         let AirColumnsParams { columns, counters } = *outputs;
         if columns > params.outputs {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "columns are outputs" });
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "more columns than outputs of the program" });
         }
         self.expect([words, (columns as usize).saturating_mul(1 << params.log_rows), counters as usize])
     }

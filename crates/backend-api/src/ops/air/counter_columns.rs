@@ -29,7 +29,7 @@ impl<Q: Queue> CounterColumns<'_, Q> {
         let CounterColumnsParams { log_rows, columns } = *self.params;
         check_log(Self::NAME, log_rows)?;
         if log_rows == 0 {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "a trace has two rows at least" });
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected a trace of at least 2 rows" });
         }
         let words = (columns as usize).saturating_mul(1 << log_rows);
         self.expect([words, words])

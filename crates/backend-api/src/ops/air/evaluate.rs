@@ -51,7 +51,7 @@ impl<Q: Queue> AirEvaluate<'_, Q> {
         let opcodes = Opcode::OF_FIELDS;
         Program { op: Self::NAME, params, instructions, masks, constants, challenges, words, opcodes }.check()?;
         if self.vanishing_inverses.len() != 1 << (params.log_size - params.log_rows) {
-            let why = "the vanishing polynomial has a value for each trace that fits the positions";
+            let why = "expected 2^(`log_size` - `log_rows`) inverses of the vanishing polynomial";
             return Err(BackendError::Unsupported { op: Self::NAME, why });
         }
         self.expect([words, challenges, params.outputs as usize, planes(1, params.log_size)])

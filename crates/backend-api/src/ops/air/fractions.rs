@@ -45,7 +45,7 @@ impl<Q: Queue> AirFractions<'_, Q> {
         let opcodes = Opcode::OF_FIELDS;
         Program { op: Self::NAME, params, instructions, masks, constants, challenges, words, opcodes }.check()?;
         if params.log_size != params.log_rows {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "fractions are of the rows of the trace" });
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected `log_size` equal to `log_rows`" });
         }
         self.expect([words, challenges, planes(params.outputs as usize, params.log_size)])
     }

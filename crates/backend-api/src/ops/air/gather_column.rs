@@ -31,7 +31,7 @@ impl<Q: Queue> GatherColumn<'_, Q> {
         let GatherColumnParams { log_rows, words } = *self.params;
         check_log(Self::NAME, log_rows)?;
         if log_rows == 0 {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "a trace has two rows at least" });
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected a trace of at least 2 rows" });
         }
         self.expect([1 << log_rows, words as usize, 1 << log_rows])
     }

@@ -42,10 +42,7 @@ impl<Q: Queue> LogUpColumns<'_, Q> {
         let LogUpColumnsParams { log_rows, columns } = *self.params;
         check_log(Self::NAME, log_rows)?;
         if log_rows == 0 || columns == 0 {
-            return Err(BackendError::Unsupported {
-                op: Self::NAME,
-                why: "there are two rows and one column at least",
-            });
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected at least 2 rows and 1 column" });
         }
         let columns = columns as usize;
         self.expect([planes(columns.saturating_mul(2), log_rows), planes(columns, log_rows), 2])

@@ -26,7 +26,7 @@ impl<Q: Queue> SecurePowers<'_, Q> {
     /// See [`AirOps`](super::AirOps).
     pub fn check(&self) -> Result<(), BackendError> {
         if self.params.descending > 1 {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "powers ascend or descend" });
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected a `descending` flag of 0 or 1" });
         }
         self.expect([1, self.params.count as usize])
     }

@@ -27,20 +27,20 @@ impl Program<'_> {
         let AirParams { log_rows, log_size, registers, outputs } = *self.params;
         check_log(self.op, log_size)?;
         if !(1..=log_size).contains(&log_rows) {
-            return refused("a trace has two rows at least, and no more than there are positions");
+            return refused("expected `log_rows` in 1..=`log_size`");
         }
         let registers = registers as usize;
         if registers > 1 << 16 {
-            return refused("a program has at most 2^16 registers");
+            return refused("expected a program of at most 2^16 registers");
         }
         for mask in self.masks {
             if mask.first.checked_add(1 << log_size).is_none_or(|end| end > self.words as u64) {
-                return refused("columns lie in their buffer");
+                return refused("a column reaches past the end of its buffer");
             }
         }
         for step in self.instructions {
             let Some(&opcode) = Opcode::ALL[..self.opcodes].get(step.opcode as usize) else {
-                return refused("steps are those there are");
+                return refused("a step has an opcode that this op does not run");
             };
             let [target, left, right] = [step.target, step.left, step.right].map(usize::from);
             let (outputs, masks, constants) = (outputs as usize, self.masks.len(), self.constants.len());
@@ -65,7 +65,7 @@ impl Program<'_> {
                 Opcode::Xor => base(target) && base(left) && base(right),
             };
             if !valid {
-                return refused("steps name what there is");
+                return refused("a step refers to an operand out of range");
             }
         }
         Ok(())

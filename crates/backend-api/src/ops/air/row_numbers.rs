@@ -26,7 +26,7 @@ impl<Q: Queue> RowNumbers<'_, Q> {
         let log_rows = self.params.log_rows;
         check_log(Self::NAME, log_rows)?;
         if log_rows == 0 {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "a trace has two rows at least" });
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected a trace of at least 2 rows" });
         }
         self.expect([1 << log_rows])
     }

@@ -31,7 +31,7 @@ impl<Q: Queue> ChannelGrind<'_, Q> {
     /// See [`ChannelOps`](super::ChannelOps).
     pub fn check(&self) -> Result<(), BackendError> {
         if self.params.bits > 40 {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "at most 40 bits of work can be found" });
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected at most 40 bits of work" });
         }
         self.expect([1, 2])
     }

@@ -35,7 +35,7 @@ impl<Q: Queue> CircleInterpolatePart<'_, Q> {
         let log_domain = domain(Self::NAME, self.params.log_domain)?;
         let log_size = domain(Self::NAME, self.params.log_size)?;
         if log_size > log_domain {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "a part is no larger than the domain" });
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "the part is larger than the domain" });
         }
         self.expect([columns(1, log_domain - 1), columns(self.params.columns, log_size)])
     }

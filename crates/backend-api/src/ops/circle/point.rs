@@ -32,7 +32,7 @@ impl<Q: Queue> CircleEvalAtPoint<'_, Q> {
     pub fn check(&self) -> Result<(), BackendError> {
         let CirclePointParams { log_size, columns: count, .. } = *self.params;
         if log_size > MAX_LOG_DOMAIN {
-            let why = "polynomials have 2^0 to 2^30 coefficients";
+            let why = "expected at most 2^30 coefficients";
             return Err(BackendError::Unsupported { op: Self::NAME, why });
         }
         self.expect([columns(count, log_size), columns(count, 0)])

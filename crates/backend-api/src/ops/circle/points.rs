@@ -41,7 +41,7 @@ impl<Q: Queue> CircleEvalAtPoints<'_, Q> {
         if !self.samples.iter().all(there) {
             return Err(BackendError::Unsupported {
                 op: Self::NAME,
-                why: "samples are of columns and points there are",
+                why: "a sample refers to a column or point out of range",
             });
         }
         self.expect([words, points, self.samples.len()])

@@ -42,7 +42,7 @@ impl<Q: Queue> CircleRestrict<'_, Q> {
         let CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns: count } = *self.params;
         extension(Self::NAME, &CircleExtendParams { log_coefficients, log_size: log_domain, columns: count })?;
         if !(1..=log_domain).contains(&log_block) {
-            let why = "a block has two values or more, and no more than the domain";
+            let why = "expected `log_block` in 1..=`log_domain`";
             return Err(BackendError::Unsupported { op: Self::NAME, why });
         }
         if block >> (log_domain - log_block) != 0 {

@@ -9,7 +9,7 @@ pub(super) fn domain(op: &'static str, log_size: u32) -> Result<u32, BackendErro
     if (1..=MAX_LOG_DOMAIN).contains(&log_size) {
         return Ok(log_size);
     }
-    Err(BackendError::Unsupported { op, why: "a circle domain has a log size of 1..=30" })
+    Err(BackendError::Unsupported { op, why: "expected a circle domain with a log size of 1..=30" })
 }
 
 /// Refuses a domain that is smaller than the polynomials.

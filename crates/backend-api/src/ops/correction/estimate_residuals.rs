@@ -48,9 +48,9 @@ impl<Q: Queue> EstimateResiduals<'_, Q> {
         let why = if coefficients > width {
             "the linear model has more coefficients than there are features"
         } else if count > MOST_SIMILAR {
-            "a query has more than 32 similar states"
+            "expected at most 32 similar states per query"
         } else if !(self.params.decay > 0.0 && self.params.decay <= 1.0) {
-            "the decay is not above 0 and at most 1"
+            "expected a decay above 0 and at most 1"
         } else {
             return Ok(());
         };

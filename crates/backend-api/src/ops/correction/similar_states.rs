@@ -43,9 +43,9 @@ impl<Q: Queue> SimilarStates<'_, Q> {
         let found = of(queries, count);
         self.expect([of(capacity, width), of(capacity, 1), 1, of(queries, width), found, found])?;
         let why = if capacity == 0 || capacity >= u64::from(u32::MAX) {
-            "a ring has between one place and 2^32 - 2"
+            "expected a ring capacity of 1..=2^32 - 2"
         } else if count > MOST_SIMILAR {
-            "more than 32 similar states are looked for"
+            "expected at most 32 similar states per query"
         } else {
             return Ok(());
         };

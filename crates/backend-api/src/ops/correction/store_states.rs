@@ -39,9 +39,9 @@ impl<Q: Queue> StoreStates<'_, Q> {
         let ring = [of(capacity, width), of(capacity, 1), of(capacity, 3)];
         self.expect([of(count, width), of(count, 3), ring[0], ring[1], ring[2], 1])?;
         let why = if capacity == 0 || capacity >= u64::from(u32::MAX) {
-            "a ring has between one place and 2^32 - 2"
+            "expected a ring capacity of 1..=2^32 - 2"
         } else if count > capacity {
-            "more states than the ring holds"
+            "more states than the capacity of the ring"
         } else {
             return Ok(());
         };

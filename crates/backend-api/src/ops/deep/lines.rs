@@ -42,20 +42,20 @@ impl<Q: Queue> DeepLines<'_, Q> {
         let (points, sampled, powers) = (self.points.len(), self.sampled.len(), self.powers.len());
         let refused = |why| Err(BackendError::Unsupported { op: Self::NAME, why });
         if self.terms.iter().any(|term| term.value as usize >= sampled || term.power as usize >= powers) {
-            return refused("terms are of values and powers that there are");
+            return refused("a term refers to a value or power out of range");
         }
         let mut next = 0;
         for batch in self.batches {
             if batch.first as usize != next || batch.count == 0 {
-                return refused("batches take the terms one after the other");
+                return refused("batches must be non-empty, consecutive and cover every term");
             }
             next = next.saturating_add(batch.count as usize);
             if batch.point as usize >= points / 2 {
-                return refused("batches are at points that there are");
+                return refused("a batch refers to a point out of range");
             }
         }
         if next != self.terms.len() {
-            return refused("batches take the terms one after the other");
+            return refused("batches must be non-empty, consecutive and cover every term");
         }
         self.expect([points, sampled, powers, next, self.batches.len().saturating_mul(2)])
     }

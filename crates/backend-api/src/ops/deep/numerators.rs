@@ -49,16 +49,16 @@ impl<Q: Queue> DeepNumerators<'_, Q> {
         let words = self.values.len();
         for batch in self.batches {
             let terms = self.terms.get(batch.first as usize..).and_then(|terms| terms.get(..batch.count as usize));
-            let Some(terms) = terms else { return refused("batches have terms that there are") };
+            let Some(terms) = terms else { return refused("a batch refers to terms out of range") };
             if batch.log_size != log_size {
-                return refused("batches are of one height");
+                return refused("the log size of a batch differs from the op's");
             }
             for term in terms {
                 let Some(column) = self.columns.get(term.column as usize) else {
-                    return refused("terms are of columns that there are");
+                    return refused("a term refers to a column out of range");
                 };
                 if column.log_len < log_size || column.end().is_none_or(|end| end > words as u64) {
-                    return refused("columns lie in their buffer and have a value at every position");
+                    return refused("a column is shorter than the domain or reaches past the end of its buffer");
                 }
             }
         }

@@ -28,7 +28,7 @@ impl<Q: Queue> DeepPoints<'_, Q> {
     /// See [`DeepOps`](super::DeepOps).
     pub fn check(&self) -> Result<(), BackendError> {
         if self.points_at.iter().any(|point| point.doublings > 31) {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "points are doubled at most 31 times" });
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected at most 31 doublings of a point" });
         }
         self.expect([1, self.points_at.len().saturating_mul(2)])
     }

@@ -46,19 +46,19 @@ impl<Q: Queue> DeepQuotients<'_, Q> {
         check_log(Self::NAME, log_domain)?;
         let refused = |why| Err(BackendError::Unsupported { op: Self::NAME, why });
         if log_size > log_domain || log_domain == 0 {
-            return refused("the positions are the first of a domain of 2^1 to 2^30 points");
+            return refused("expected `log_domain` in 1..=30 and `log_size` of at most `log_domain`");
         }
         let points = self.points.len();
         let mut numerators = 0usize;
         for batch in self.batches {
             if batch.point as usize >= points / 2 {
-                return refused("batches are at points that there are");
+                return refused("a batch refers to a point out of range");
             }
             if batch.log_size > log_size {
-                return refused("no batch has more numerators than there are positions");
+                return refused("a batch has more numerators than positions");
             }
             if batch.log_size == 0 && log_size > 0 {
-                return refused("batches have numerators for both points of a pair");
+                return refused("a batch has 1 numerator, expected at least 2 (both points of a pair)");
             }
             numerators = numerators.saturating_add(planes(1, batch.log_size));
         }

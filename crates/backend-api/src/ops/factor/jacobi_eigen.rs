@@ -45,7 +45,7 @@ impl<Q: Queue> JacobiEigen<'_, Q> {
         self.expect([elements(side, side), 1, vectors, vectors, elements(kept, 1), 1])?;
         small(Self::NAME, [side, side])?;
         if kept > side {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "more are kept than there are" });
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "`kept` exceeds the number of eigenvectors" });
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ pub(super) fn small(op: &'static str, sides: [u64; 2]) -> Result<(), BackendErro
     if sides.into_iter().all(|side| side <= MAX_SIDE) {
         return Ok(());
     }
-    Err(BackendError::Unsupported { op, why: "a small matrix has more than 1024 rows or columns" })
+    Err(BackendError::Unsupported { op, why: "expected a matrix of at most 1024 rows and columns" })
 }
 
 /// Refuses matrices with 2^31 rows or more, which kernels could not index.
@@ -22,7 +22,7 @@ pub(super) fn indexed(op: &'static str, rows: u64) -> Result<(), BackendError> {
     if rows < 1 << 31 {
         return Ok(());
     }
-    Err(BackendError::Unsupported { op, why: "a matrix has 2^31 rows or more" })
+    Err(BackendError::Unsupported { op, why: "expected a matrix of fewer than 2^31 rows" })
 }
 
 #[cfg(test)]

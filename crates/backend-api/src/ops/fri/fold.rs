@@ -38,7 +38,7 @@ impl<Q: Queue> FriFold<'_, Q> {
     pub fn check(&self) -> Result<(), BackendError> {
         let FriFoldParams { log_size, folds, on_circle } = *self.params;
         if on_circle > 1 || !(1..=log_size).contains(&folds) {
-            let why = "a layer is on the circle or on a line, and folds once at least";
+            let why = "expected `on_circle` of 0 or 1 and `folds` in 1..=`log_size`";
             return Err(BackendError::Unsupported { op: Self::NAME, why });
         }
         check_log(Self::NAME, log_size)?;

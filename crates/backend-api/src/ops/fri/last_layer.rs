@@ -42,7 +42,7 @@ impl<Q: Queue> FriLastLayer<'_, Q> {
         if log_bound > log_size {
             return Err(BackendError::Unsupported {
                 op: Self::NAME,
-                why: "there are no more coefficients than values",
+                why: "more coefficients than values: `log_bound` exceeds `log_size`",
             });
         }
         self.expect([1 << log_size, planes(1, log_size), 1 << log_bound, 1])

@@ -38,7 +38,7 @@ impl<Q: Queue> OpenGroups<'_, Q> {
         let OpenGroupsParams { log_size, log_from, log_group, queries } = *self.params;
         check_log(Self::NAME, log_from)?;
         if log_size > log_from || log_group > log_size {
-            let why = "a layer has no more values than there are positions, and a group no more than the layer";
+            let why = "expected `log_group` <= `log_size` <= `log_from`";
             return Err(BackendError::Unsupported { op: Self::NAME, why });
         }
         let queries = queries as usize;

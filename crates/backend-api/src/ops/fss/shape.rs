@@ -18,11 +18,11 @@ fn product<const D: usize>(dimensions: [usize; D]) -> usize {
 }
 
 fn ring(op: &'static str, bits: u32) -> Result<Ring, BackendError> {
-    Ring::new(bits).ok_or(BackendError::Unsupported { op, why: "widths are 1 to 64 bits" })
+    Ring::new(bits).ok_or(BackendError::Unsupported { op, why: "expected a width of 1 to 64 bits" })
 }
 
 fn party(op: &'static str, party: u32) -> Result<(), BackendError> {
-    if party <= 1 { Ok(()) } else { Err(BackendError::Unsupported { op, why: "parties are 0 and 1" }) }
+    if party <= 1 { Ok(()) } else { Err(BackendError::Unsupported { op, why: "expected party 0 or 1" }) }
 }
 
 /// Whether 2^`window` points of `bits` bits are a window of trees that end `least` levels early.
@@ -30,7 +30,7 @@ fn window(op: &'static str, window: u32, bits: u32, least: u32) -> Result<(), Ba
     if (least.min(bits)..=bits).contains(&window) {
         Ok(())
     } else {
-        let why = "a window of points is as wide as a block of leaves at least, and as the points at most";
+        let why = "expected a window at least as wide as a block of leaves and at most as wide as the points";
         Err(BackendError::Unsupported { op, why })
     }
 }
@@ -124,14 +124,14 @@ impl CmpAllShape {
     pub(super) fn new(op: &'static str, params: &CmpAllParams) -> Result<Self, BackendError> {
         let CmpAllParams { bits, count, first, keys, .. } = *params;
         if bits == 0 || bits > CMP_ALL_BITS {
-            return Err(BackendError::Unsupported { op, why: "all points are those of 1 to 13 bits" });
+            return Err(BackendError::Unsupported { op, why: "expected points of 1 to 13 bits" });
         }
         party(op, params.party)?;
         if !(first as usize).is_multiple_of(GROUP) {
-            return Err(BackendError::Unsupported { op, why: "the first key is a multiple of 32" });
+            return Err(BackendError::Unsupported { op, why: "the index of the first key is not a multiple of 32" });
         }
         if first.checked_add(keys).is_none_or(|end| end > count) {
-            return Err(BackendError::Unsupported { op, why: "the keys are keys of the batch" });
+            return Err(BackendError::Unsupported { op, why: "the key range reaches past the end of the batch" });
         }
         Ok(Self {
             row: padded(count),
@@ -160,7 +160,7 @@ fn payload(op: &'static str, words: u32) -> Result<usize, BackendError> {
     if (1..=MAX_PAYLOAD_WORDS).contains(&words) {
         Ok(words)
     } else {
-        Err(BackendError::Unsupported { op, why: "payloads are 1 to 8 words" })
+        Err(BackendError::Unsupported { op, why: "expected a payload of 1 to 8 words" })
     }
 }
 

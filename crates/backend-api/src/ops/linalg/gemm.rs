@@ -47,7 +47,7 @@ impl<Q: Queue, T: Real> Gemm<'_, Q, T> {
         let why = if !results_are_apart(p, accumulates) {
             "elements of the result overlap"
         } else if accumulates && (self.bias.is_some() || p.activation != Activation::Identity) {
-            "an accumulating product has no epilogue"
+            "accumulation cannot be combined with a bias or an activation"
         } else {
             return Ok(());
         };

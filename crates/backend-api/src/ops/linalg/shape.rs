@@ -31,7 +31,7 @@ pub(super) fn at_least(reached: u64, len: usize) -> usize {
 pub(in crate::ops) fn check_rank(op: &'static str, rank: u32) -> Result<(), BackendError> {
     match rank as usize <= MAX_RANK {
         true => Ok(()),
-        false => Err(BackendError::Unsupported { op, why: "a tensor has at most six axes" }),
+        false => Err(BackendError::Unsupported { op, why: "expected a tensor of at most 6 axes" }),
     }
 }
 

@@ -41,7 +41,7 @@ impl<Q: Queue> MerkleLeaves<'_, Q> {
         check_log(Self::NAME, log_leaves)?;
         check_columns(Self::NAME, self.columns, log_leaves, self.values.len())?;
         if !self.columns.is_sorted_by_key(|column| column.log_len) {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "the smallest columns come first" });
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected columns sorted by length" });
         }
         self.expect([self.values.len(), 1 << log_leaves])
     }

@@ -35,10 +35,10 @@ impl<Q: Queue> MerklePaths<'_, Q> {
         check_log(Self::NAME, log_leaves)?;
         check_log(Self::NAME, log_from)?;
         if first_level > log_leaves {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "no level is above the root" });
+            return Err(BackendError::Unsupported { op: Self::NAME, why: "`first_level` is above the root" });
         }
         if folded > 1 || folded == 1 && log_from < log_leaves {
-            let why = "folded trees have no more leaves than positions";
+            let why = "expected `folded` of 0 or 1, and at most as many leaves as positions in a folded tree";
             return Err(BackendError::Unsupported { op: Self::NAME, why });
         }
         let queries = queries as usize;

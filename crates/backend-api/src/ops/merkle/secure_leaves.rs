@@ -33,7 +33,10 @@ impl<Q: Queue> MerkleSecureLeaves<'_, Q> {
         let MerkleSecureLeavesParams { log_size, log_packed } = *self.params;
         check_log(Self::NAME, log_size)?;
         if !(log_packed == 0 || log_packed == 2) || log_packed > log_size {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "a leaf is of one value or of four" });
+            return Err(BackendError::Unsupported {
+                op: Self::NAME,
+                why: "expected `log_packed` of 0 or 2, at most `log_size`",
+            });
         }
         self.expect([planes(1, log_size), 1 << (log_size - log_packed)])
     }

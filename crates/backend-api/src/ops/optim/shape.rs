@@ -11,10 +11,10 @@ pub(super) fn check<Q: Queue, T: Real>(
 ) -> Result<(), BackendError> {
     let refuse = |why| Err(BackendError::Unsupported { op, why });
     if g.is_some() == wide.is_some() {
-        return refuse("gradients of one type are needed");
+        return refuse("expected exactly one of `g` and `wide`");
     }
     if T::DTYPE == DType::F32 && (wide.is_some() || copy.is_some()) {
-        return refuse("weights in f32 have no copy in f32");
+        return refuse("f32 weights have neither wide gradients nor a rounded copy");
     }
     Ok(())
 }

@@ -43,6 +43,6 @@ impl<Q: Queue, T: Real> GruLayer<'_, Q, T> {
         if self.bu.is_some() == (p.variant == GruVariant::ResetAfter) {
             return Ok(());
         }
-        Err(BackendError::Unsupported { op, why: "bu belongs to a reset after the product, and to no other" })
+        Err(BackendError::Unsupported { op, why: "expected `bu` with `ResetAfter` and with no other variant" })
     }
 }

@@ -49,11 +49,11 @@ impl<Q: Queue> RssmLoss<'_, Q> {
         let targets = elements(&[if own_targets == 0 { 1 } else { members }, rows]);
         self.expect([elements(&[both]), of(hidden), targets, of(1), of(1), of(1), of(both), of(hidden)])?;
         let why = if hidden == 0 {
-            "there is no state to read a loss from"
+            "`hidden` must be at least 1, got 0"
         } else if part == Stochastic::CopyHidden && stochastic != hidden {
-            "a copy of the state has another length than the state"
+            "`stochastic` must equal `hidden` if the state is copied"
         } else if head == LossHead::Linear && error == LossError::OfLogarithms {
-            "a linear head has no logarithm"
+            "an error of logarithms requires the head `ExpClamped`"
         } else {
             return Ok(());
         };

@@ -83,21 +83,21 @@ impl<Q: Queue, T: Real> RssmRollout<'_, Q, T> {
         self.expect(all)?;
         self.layer.check_variant(Self::NAME, p)?;
         let why = if !p.inputs.is_constant() && feedback != Feedback::None {
-            "features that something is fed back to do not form a sequence"
+            "feedback requires constant features, got a sequence"
         } else if p.input == 0 {
-            "there is no feature"
+            "`input` must be at least 1, got 0"
         } else if self.back.is_some() != (feedback == Feedback::State) {
-            "a map from states to features belongs to states that are fed back"
+            "expected `back` with state feedback and with no other feedback"
         } else if self.back.is_some() != self.back_bias.is_some() {
-            "a map from states to features has weights and biases"
+            "expected both or neither of `back` and `back_bias`"
         } else if part == Stochastic::CopyHidden && stochastic != hidden {
-            "a copy of the state has another length than the state"
+            "`stochastic` must equal `hidden` if the state is copied"
         } else if self.gamma.is_some() != self.beta.is_some() {
-            "gamma and beta belong together"
+            "expected both or neither of `gamma` and `beta`"
         } else if self.gamma.is_some() && !(self.params.eps > 0.0 && self.params.eps.is_finite()) {
-            "a state without variance cannot be normalised"
+            "expected a positive, finite `eps`"
         } else if hidden == 0 {
-            "there is no state to read a loss from"
+            "`hidden` must be at least 1, got 0"
         } else {
             return Ok(());
         };

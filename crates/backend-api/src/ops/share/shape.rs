@@ -36,7 +36,7 @@ impl BitShape {
         for term in terms {
             comparison(op, &term.public)?;
             if term.row != NO_ROW && term.row as usize >= held {
-                return Err(BackendError::Unsupported { op, why: "terms are of rows that there are" });
+                return Err(BackendError::Unsupported { op, why: "a term refers to a row out of range" });
             }
             sums += last(op, term.last)?;
         }
@@ -69,7 +69,7 @@ impl WordShape {
         let refuse = |why| Err(BackendError::Unsupported { op, why });
         party(op, params.party)?;
         if ![params.bits, params.width].iter().all(|width| (1..=64).contains(width)) || params.shift >= 64 {
-            return refuse("widths are 1 to 64 bits, shifts less than 64");
+            return refuse("expected widths of 1 to 64 bits and a shift below 64");
         }
         let rows = u64::from(params.padded_rows) + u64::from(params.rows);
         let mut sums = 0;
@@ -78,10 +78,10 @@ impl WordShape {
             let word = |row: u32| row == NO_ROW || row == ONE_ROW || u64::from(row) < rows;
             let bit = |row: u32| row == NO_ROW || row < params.opened_rows;
             if !(word(term.value) && word(term.product) && bit(term.opened) && bit(term.given)) {
-                return refuse("terms are of rows that there are");
+                return refuse("a term refers to a row out of range");
             }
             if term.power > MAX_POWER {
-                return refuse("powers are at most 7");
+                return refuse("expected a power of at most 7");
             }
             sums += last(op, term.last)?;
         }
@@ -109,26 +109,30 @@ impl WordShape {
 }
 
 fn party(op: &'static str, party: u32) -> Result<(), BackendError> {
-    if party <= 1 { Ok(()) } else { Err(BackendError::Unsupported { op, why: "parties are 0 and 1" }) }
+    if party <= 1 { Ok(()) } else { Err(BackendError::Unsupported { op, why: "expected party 0 or 1" }) }
 }
 
 fn comparison(op: &'static str, threshold: &Threshold) -> Result<(), BackendError> {
     if threshold.bits <= 64 {
         Ok(())
     } else {
-        Err(BackendError::Unsupported { op, why: "comparisons are of at most 64 bits" })
+        Err(BackendError::Unsupported { op, why: "expected a comparison of at most 64 bits" })
     }
 }
 
 /// The sums that a term ends.
 fn last(op: &'static str, last: u32) -> Result<usize, BackendError> {
-    if last <= 1 { Ok(last as usize) } else { Err(BackendError::Unsupported { op, why: "a term is last or not" }) }
+    if last <= 1 {
+        Ok(last as usize)
+    } else {
+        Err(BackendError::Unsupported { op, why: "expected a `last` flag of 0 or 1" })
+    }
 }
 
 /// Refuses a list whose last term is not the last of its sum.
 fn complete(op: &'static str, last: Option<u32>) -> Result<(), BackendError> {
     match last {
         None | Some(1) => Ok(()),
-        Some(_) => Err(BackendError::Unsupported { op, why: "the last term is the last of its sum" }),
+        Some(_) => Err(BackendError::Unsupported { op, why: "the final term must have the `last` flag" }),
     }
 }

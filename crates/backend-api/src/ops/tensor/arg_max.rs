@@ -31,9 +31,9 @@ impl<Q: Queue, T: Real> ArgMax<'_, Q, T> {
         let AxisParams { outer, len, inner } = *self.params;
         self.expect([elements(&[outer, len, inner]), elements(&[outer, inner])])?;
         let why = if len == 0 && outer > 0 && inner > 0 {
-            "an axis without elements"
+            "the axis has no elements"
         } else if len > u64::from(u32::MAX) {
-            "an axis of 2^32 elements or more"
+            "expected an axis of fewer than 2^32 elements"
         } else {
             return Ok(());
         };

@@ -32,7 +32,7 @@ impl<Q: Queue, T: Real> Reduce<'_, Q, T> {
         self.expect([elements(&[outer, len, inner]), elements(&[outer, inner])])?;
         match len > 0 || reduction == Reduction::Sum || outer == 0 || inner == 0 {
             true => Ok(()),
-            false => Err(BackendError::Unsupported { op: Self::NAME, why: "an axis without elements" }),
+            false => Err(BackendError::Unsupported { op: Self::NAME, why: "the axis has no elements" }),
         }
     }
 }

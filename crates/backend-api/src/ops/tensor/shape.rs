@@ -71,7 +71,7 @@ pub(super) fn is_nested(rank: u32, shape: &[u64; MAX_RANK], strides: &[u64; MAX_
 pub(super) fn map_is_defined(op: &'static str, p: &MapParams) -> Result<(), BackendError> {
     let why = match p.f {
         Function::Clamp if p.low.is_nan() || p.high.is_nan() || p.low > p.high => {
-            "the bounds of a clamp are not in order"
+            "the lower bound of the clamp exceeds the upper bound, or a bound is NaN"
         }
         Function::Huber if p.high.is_nan() || p.high <= 0.0 => "the bound of a Huber function is not positive",
         _ => return Ok(()),
