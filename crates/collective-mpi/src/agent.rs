@@ -107,7 +107,9 @@ pub(crate) fn run(
 fn begin() -> Result<(Universe, Place), JoinError> {
     let (universe, threading) = mpi::initialize_with_threading(Threading::Funneled).ok_or(JoinError::Joined)?;
     if threading < Threading::Funneled {
-        return Err(JoinError::Thread { reason: "this MPI allows no threads".to_owned() });
+        return Err(JoinError::Thread {
+            reason: "this MPI does not support threads (`MPI_THREAD_FUNNELED`)".to_owned(),
+        });
     }
     let world = universe.world();
     let place = Place { rank: world.rank() as usize, ranks: world.size() as usize };
@@ -216,5 +218,5 @@ impl Agent<'_> {
 
 /// The error for a message that this version does not define.
 pub(crate) fn unreadable(rank: usize) -> CollectiveError {
-    CollectiveError::Transport(format!("rank {rank} says what no rank of this version does"))
+    CollectiveError::Transport(format!("rank {rank} sent a message that this version does not define"))
 }

@@ -10,16 +10,16 @@ pub enum JoinError {
     #[error("this program was built without MPI (feature `mpi` of crate `collective-mpi`)")]
     NotBuilt,
     /// A process joins once: MPI cannot begin again where it has ended.
-    #[error("this process has joined the ranks of MPI before")]
+    #[error("this process has already joined the ranks of MPI")]
     Joined,
     /// Not all processes that were started came.
-    #[error("not all ranks came within {seconds} s")]
+    #[error("not all ranks joined within {seconds} s")]
     Late {
         /// How long this one waited.
         seconds: u64,
     },
     /// The thread that talks to MPI could not be started.
-    #[error("the thread that talks to MPI did not start: {reason}")]
+    #[error("the MPI thread did not start: {reason}")]
     Thread {
         /// The error text of the system or MPI.
         reason: String,

@@ -173,7 +173,7 @@ impl Agent<'_> {
     }
 
     fn refuse(&self, order: &Order) {
-        let ended = || CollectiveError::Transport("the exchange before has failed".to_owned());
+        let ended = || CollectiveError::Transport("the previous exchange failed".to_owned());
         let why = self.group.failure_of(self.completed).unwrap_or_else(ended);
         let (Ok(()) | Err(_)) = order.reply.send(Err(why));
     }
@@ -195,6 +195,6 @@ fn rooms(lens: &[u64]) -> Result<Vec<Vec<u32>>, CollectiveError> {
         room.resize(len, 0);
         Some(room)
     };
-    let refused = |words| CollectiveError::Transport(format!("no room for {words} words from another rank"));
+    let refused = |words| CollectiveError::Transport(format!("no memory for {words} words from another rank"));
     lens.iter().map(|words| room(words).ok_or_else(|| refused(*words))).collect()
 }

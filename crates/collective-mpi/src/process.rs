@@ -56,7 +56,9 @@ impl Mpi {
         started.map_err(|error| JoinError::Thread { reason: error.to_string() })?;
         let place = place.recv_timeout(patience).map_err(|error| match error {
             RecvTimeoutError::Timeout => JoinError::Late { seconds: patience.as_secs() },
-            RecvTimeoutError::Disconnected => JoinError::Thread { reason: "it ended".to_owned() },
+            RecvTimeoutError::Disconnected => {
+                JoinError::Thread { reason: "it ended before MPI was initialised".to_owned() }
+            }
         })??;
         Ok(Self { place, group, orders: Some(orders), ended: Mutex::new(ended) })
     }
@@ -83,7 +85,7 @@ impl Transport for Mpi {
         let sent = self.orders.as_ref().is_some_and(|orders| orders.send(order).is_ok());
         match answer.recv() {
             Ok(came) if sent => came,
-            _ => Err(CollectiveError::Transport("the thread that talks to MPI ended".to_owned())),
+            _ => Err(CollectiveError::Transport("the MPI thread ended".to_owned())),
         }
     }
 

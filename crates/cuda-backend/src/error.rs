@@ -37,7 +37,7 @@ impl From<Fault> for BackendError {
                 call,
                 code: status.0,
                 name: status.name().unwrap_or("an unknown code"),
-                text: status.text().unwrap_or("this version of Trefoil does not know the code"),
+                text: status.text().unwrap_or("the code is not listed in this version of Trefoil"),
             },
             Fault::Lost(error) => error,
         }

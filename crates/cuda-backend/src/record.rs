@@ -82,7 +82,7 @@ impl<'q> Begun<'q> {
             return Err(lost.clone());
         }
         if used.refused || device.context().refused_captures() != refused {
-            return Ok(no_graph(device, "an op waits for the device, which a graph cannot".to_owned()));
+            return Ok(no_graph(device, "an op waits for the device; a wait cannot be captured in a graph".to_owned()));
         }
         Ok(Some(Ended { captured: joined.and(captured), used }))
     }

@@ -73,7 +73,7 @@ impl Recording {
     /// Fails if the recording has ended: any queues of it that are left then have no stream that records.
     pub(crate) fn permit(&self, op: &'static str, _turn: &Turn<'_>) -> Result<(), BackendError> {
         if lock(&self.state).ended {
-            return Err(BackendError::Unsupported { op, why: "the recording that the queue served has ended" });
+            return Err(BackendError::Unsupported { op, why: "the recording of this queue has ended" });
         }
         Ok(())
     }

@@ -140,7 +140,7 @@ impl Track {
             None => Ok(()),
             Some(recording) => {
                 recording.refuse();
-                Err(BackendError::Unsupported { op, why: "a recording cannot wait for the device" })
+                Err(BackendError::Unsupported { op, why: "waiting for the device cannot be recorded" })
             }
         }
     }

@@ -11,6 +11,6 @@ fn a_driver_that_is_too_old_is_refused_with_both_releases() {
         let refused = CudaQueue::open(CudaConfig::default()).unwrap_err();
         let too_old = Unavailable::TooOld { found: DriverVersion(11_020), oldest: DriverVersion::OLDEST };
         assert_eq!(refused, OpenError::Driver(too_old));
-        assert_eq!(refused.to_string(), "the CUDA driver is of release 11.2, at least 11.4 is needed");
+        assert_eq!(refused.to_string(), "expected a CUDA driver of release 11.4 or newer, got 11.2");
     });
 }

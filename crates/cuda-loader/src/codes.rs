@@ -59,7 +59,7 @@ codes! {
     100 NO_DEVICE kept "no CUDA device is present, or CUDA_VISIBLE_DEVICES hides all; with MIG it has to name an instance";
     101 INVALID_DEVICE kept "no device has this ordinal";
     102 DEVICE_NOT_LICENSED kept "the device has no licence for this";
-    200 INVALID_IMAGE kept "the image is no valid module";
+    200 INVALID_IMAGE kept "the image is not a valid module";
     201 INVALID_CONTEXT kept "no valid context is current";
     202 CONTEXT_ALREADY_CURRENT kept "the context is current already";
     205 MAP_FAILED kept "mapping failed";

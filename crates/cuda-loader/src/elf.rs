@@ -6,15 +6,15 @@
 /// Why a file is not a library for this program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NotLoadable {
-    #[error("it is no ELF file")]
+    #[error("not an ELF file")]
     Magic,
-    #[error("it is an ELF file of another class or byte order than this program's")]
+    #[error("the ELF class or byte order differs from this program's")]
     Class,
-    #[error("it is for machine {got}, this program for {expected}")]
+    #[error("expected ELF machine {expected} (from this program), got {got}")]
     Machine { expected: u16, got: u16 },
-    #[error("it is no shared library (type {0})")]
+    #[error("expected a shared library, got ELF type {0}")]
     Kind(u16),
-    #[error("its headers speak of {expected} bytes, it has {got}")]
+    #[error("expected {expected} bytes (from its headers), got {got}")]
     Truncated { expected: u64, got: u64 },
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn load(source: &Source) -> Result<Opened, Unavailable> {
 pub(crate) fn inspect(path: &Path) -> Result<(), String> {
     // A device such as `/dev/zero` has no end.
     if !std::fs::metadata(path).map_err(|error| error.to_string())?.is_file() {
-        return Err("it is no regular file".to_owned());
+        return Err("not a regular file".to_owned());
     }
     let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
     if cfg!(target_os = "linux") {
@@ -116,6 +116,6 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_device_is_no_library() {
-        assert_eq!(inspect(Path::new("/dev/zero")), Err("it is no regular file".to_owned()));
+        assert_eq!(inspect(Path::new("/dev/zero")), Err("not a regular file".to_owned()));
     }
 }

@@ -27,7 +27,7 @@ pub enum Unavailable {
         reason: String,
     },
     /// A library was loaded but is no CUDA driver.
-    #[error("`{path}` is no CUDA driver: it lacks {function}")]
+    #[error("`{path}` is not a CUDA driver: it lacks {function}")]
     NotADriver {
         /// The library.
         path: PathBuf,
@@ -35,10 +35,10 @@ pub enum Unavailable {
         function: &'static str,
     },
     /// The driver did not state its version.
-    #[error("the CUDA driver does not state its version: {0}")]
+    #[error("the version of the CUDA driver cannot be read: {0}")]
     Version(Status),
     /// The driver is older than the oldest one supported.
-    #[error("the CUDA driver is of release {found}, at least {oldest} is needed")]
+    #[error("expected a CUDA driver of release {oldest} or newer, got {found}")]
     TooOld {
         /// Its release.
         found: DriverVersion,

@@ -304,6 +304,6 @@ mod tests {
     fn a_wrong_result_is_named() {
         assert_eq!(computes("axpby", &[9.0], || Ok(vec![9.0])), Ok(()));
         let refused = computes("axpby", &[9.0], || Ok(vec![8.0])).unwrap_err();
-        assert_eq!(refused.to_string(), "the device computes wrongly: op `axpby` gave [8.0], expected [9.0]");
+        assert_eq!(refused.to_string(), "the self-test of the device failed: op `axpby`: expected [9.0], got [8.0]");
     }
 }

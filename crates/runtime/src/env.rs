@@ -27,19 +27,21 @@ const PFSS_BACKEND: Variable =
 const NN_BACKEND: Variable =
     Variable { name: "RSI_ML_BACKEND", help: "cpu, gpu, auto: backend of nn-ops only; gpu may fall back at opening" };
 const NN_STRICT: Variable =
-    Variable { name: "RSI_ML_BACKEND_STRICT", help: "1: that fallback is an error; 0 (default): it is reported" };
+    Variable { name: "RSI_ML_BACKEND_STRICT", help: "1: refuse that fallback; 0 (default): report it" };
 const MEM_LIMIT: Variable =
-    Variable { name: "TREFOIL_MEM_LIMIT", help: "bytes that buffers may hold at once, with K, M or G; default none" };
+    Variable { name: "TREFOIL_MEM_LIMIT", help: "limit of the bytes of all buffers, with K, M or G; default none" };
 const THREADS: Variable = Variable { name: "TREFOIL_THREADS", help: "CPU threads, 1..=1024; default all cores" };
-const SIMD: Variable =
-    Variable { name: "TREFOIL_SIMD", help: "portable, avx2, avx512: strongest vector level; default what the CPU has" };
+const SIMD: Variable = Variable {
+    name: "TREFOIL_SIMD",
+    help: "portable, avx2, avx512: highest SIMD level; default the highest of the CPU",
+};
 const GPU_AES: Variable = Variable {
     name: "TREFOIL_GPU_AES",
     help: "table (default), bitsliced: AES for evaluating keys on the GPU; bitsliced has no secret-dependent addresses",
 };
 const GPU_AIR: Variable = Variable {
     name: "TREFOIL_GPU_AIR",
-    help: "compiled (default), interpreted: constraints and look-ups of AIRs on the GPU, as code that the driver compiles or by steps",
+    help: "compiled (default), interpreted: how the GPU evaluates AIR constraints and lookups",
 };
 const CUDA_DEVICE: Variable = Variable { name: "TREFOIL_CUDA_DEVICE", help: "number of the GPU, from 0 (default)" };
 const CUDA_LIBRARY: Variable = Variable {
@@ -56,7 +58,7 @@ const GPU_TIMEOUT: Variable = Variable {
 };
 const COLLECTIVE: Variable = Variable {
     name: "TREFOIL_COLLECTIVE",
-    help: "auto (default), nccl, peer, host: how devices that work on one thing reach each other",
+    help: "auto (default), nccl, peer, host: transport between devices that work together",
 };
 const NCCL_LIBRARY: Variable = Variable {
     name: "TREFOIL_NCCL_LIBRARY",

@@ -22,11 +22,11 @@ pub enum Unavailable {
     Simulator(Box<cuda_sim::driver::InstallError>),
     /// The process uses the simulated driver already, and a process uses one driver.
     #[cfg(feature = "cuda")]
-    #[error("this process uses the simulated CUDA driver, so it has no real one")]
+    #[error("this process already uses the simulated CUDA driver; use a new process for a real one")]
     OnlySimulated,
     /// The device was opened, and an op on known values gave a wrong result.
     #[cfg(feature = "cuda")]
-    #[error("the device computes wrongly: op `{op}` gave {got}, expected {expected}")]
+    #[error("the self-test of the device failed: op `{op}`: expected {expected}, got {got}")]
     Miscomputes {
         /// Name of the op.
         op: &'static str,

@@ -65,15 +65,15 @@ fn read(var: impl Fn(&'static str) -> Result<Option<String>, SettingsError>) -> 
         let refused = |variable, value, expected| SettingsError::Value { variable, value, expected };
         let ranks = match ranks.parse() {
             Ok(ranks) if ranks > 0 => ranks,
-            _ => return Err(refused(launcher.ranks, ranks, "a number of processes, from a launcher of MPI")),
+            _ => return Err(refused(launcher.ranks, ranks, "the number of processes, from an MPI launcher")),
         };
         let own = var(launcher.rank)?.unwrap_or_default();
         let rank = match own.parse() {
             Ok(rank) if rank < ranks => rank,
-            _ => return Err(refused(launcher.rank, own, "the number of a process, from a launcher of MPI")),
+            _ => return Err(refused(launcher.rank, own, "a rank below the number of processes, from an MPI launcher")),
         };
         let local_rank = var(launcher.local_rank)?.map(|value| {
-            let refused = |_| refused(launcher.local_rank, value.clone(), "the number of a process on its machine");
+            let refused = |_| refused(launcher.local_rank, value.clone(), "the local rank of a process on its machine");
             value.parse().map_err(refused)
         });
         return Ok(Some(Launch { rank, ranks, local_rank: local_rank.transpose()? }));

@@ -16,7 +16,7 @@ pub enum RanksError {
     #[error("environment: {0}")]
     Settings(#[from] SettingsError),
     /// The requested transport is unavailable. There is no fallback.
-    #[error("ranks that reach each other by `{requested}` were requested: {reason}")]
+    #[error("transport `{requested}` between ranks was requested: {reason}")]
     Unavailable {
         /// The requested transport.
         requested: CollectiveKind,
@@ -36,7 +36,7 @@ pub enum NoReach {
     #[error("this program was built without CUDA (feature `cuda` of crate `runtime`)")]
     NotBuilt,
     /// Not all queues are on GPUs.
-    #[error("{gpus} of {queues} queues are on GPUs")]
+    #[error("expected all {queues} queues on GPUs, got {gpus}")]
     Processor {
         /// Queues on GPUs.
         gpus: usize,

@@ -148,8 +148,8 @@ fn doctor_draws_how_devices_reach_each_other() {
         "links       to 0                        to 1                        to 2",
         "  from 0    -                           peer, rank 0, simulated     host, no access, simulated",
         "  from 2    host, no access, simulated  host, rank 1, simulated     -",
-        "  0 to 2    through the host: the driver gives no access",
-        "  2 to 1    through the host: a copy of 65536 bytes was said to be done, and byte 0 was wrong",
+        "  0 to 2    through the host: the driver does not support peer access",
+        "  2 to 1    through the host: a copy of 65536 bytes was reported complete, but byte 0 was wrong",
     ] {
         assert!(drawn.lines().any(|drawn| drawn == line), "{line}\n{drawn}");
     }

@@ -143,7 +143,7 @@ fn a_launch_that_hangs_is_given_up_and_named() {
     assert!(!lost.is_empty());
     for event in lost {
         let reason = event["reason"].as_str().unwrap();
-        assert!(reason.contains("waited 0.2 s") && reason.contains("linalg_axpby_"), "{reason}");
+        assert!(reason.contains("timed out after 0.2 s") && reason.contains("linalg_axpby_"), "{reason}");
     }
 }
 

@@ -18,7 +18,7 @@ fn files_of_several_devices_are_those_of_one() {
     };
     let (expected, said) = prove("one", &[]);
     assert!(!said.contains("each sent each other"), "{said}");
-    let wrong = "2 to 3, 3 to 2 through the host: a copy of 65536 bytes was said to be done, and byte 0 was wrong";
+    let wrong = "2 to 3, 3 to 2 through the host: a copy of 65536 bytes was reported complete, but byte 0 was wrong";
     for (devices, backend, links) in [
         ("2", "cpu", "through host memory"),
         ("4", "cpu", "through host memory"),
@@ -96,6 +96,6 @@ fn devices_reach_each_other_as_they_are_asked_to() {
     }
     let refused = prove("none", "nccl", &["--devices", "2", "--backend", "cpu"]).failure();
     let said = text(&refused.get_output().stderr);
-    let why = "ranks that reach each other by `nccl` were requested: 0 of 2 queues are on GPUs";
+    let why = "transport `nccl` between ranks was requested: expected all 2 queues on GPUs, got 0";
     assert!(said.contains(why) && !folder.path().join("none").exists(), "{said}");
 }

@@ -233,7 +233,7 @@ impl Context {
         self.hung.store(true, Ordering::Relaxed);
         ABANDONED.store(true, Ordering::Relaxed);
         let lost = self.lost.get_or_init(|| BackendError::DeviceLost {
-            cause: format!("{call} waited {} s for work that did not end", timeout.as_secs_f64()),
+            cause: format!("{call} timed out after {} s: submitted work did not complete", timeout.as_secs_f64()),
             in_flight: self.in_flight(),
         });
         Fault::Lost(lost.clone())

@@ -75,7 +75,7 @@ fn judge(functions: &Functions, call: &'static str, status: Status) -> Result<()
     // It is of the whole process, so another thread's failure may have taken its place.
     let told = told.map_or_else(String::new, text_at);
     if !told.is_empty() {
-        text.extend(["; NCCL last said: ", &told]);
+        text.extend(["; last error of NCCL: ", &told]);
     }
     Err(NcclFault::Refused { call, status, text })
 }

@@ -120,10 +120,12 @@ impl Kernel {
             (Some(DynamicShared::UpTo { .. }), Some(bytes)) if bytes <= self.shared.dynamic => Ok(bytes),
             (Some(DynamicShared::UpTo { .. }), Some(bytes)) => {
                 let possible = self.shared.dynamic;
-                Err(format!("{bytes} bytes of dynamic shared memory are asked for, {possible} are possible"))
+                Err(format!("expected at most {possible} bytes of dynamic shared memory, got {bytes}"))
             }
-            (Some(DynamicShared::UpTo { .. }), None) => Err("the launch must say how much shared memory".to_owned()),
-            (_, Some(_)) => Err("the launch may not say how much shared memory".to_owned()),
+            (Some(DynamicShared::UpTo { .. }), None) => {
+                Err("expected a size of dynamic shared memory, got none".to_owned())
+            }
+            (_, Some(_)) => Err("expected no size of dynamic shared memory, got one".to_owned()),
         }
     }
 }
@@ -182,7 +184,9 @@ fn fit(entry: &Entry, facts: FunctionFacts, info: &DeviceInfo) -> Result<Shared,
     let possible = facts.max_threads.min(info.max_block_threads);
     if threads > possible {
         let registers = facts.registers;
-        return Err(format!("blocks of {threads} threads, {possible} are possible with {registers} registers each"));
+        return Err(format!(
+            "expected blocks of at most {possible} threads ({registers} registers each), got {threads}"
+        ));
     }
     let fixed = facts.static_shared.max(entry.static_shared);
     let dynamic = match entry.dynamic_shared {
@@ -193,7 +197,10 @@ fn fit(entry: &Entry, facts: FunctionFacts, info: &DeviceInfo) -> Result<Shared,
     };
     let shared = u64::from(dynamic) + u64::from(fixed);
     if shared > u64::from(info.max_shared_bytes) {
-        return Err(format!("{shared} bytes of shared memory to a block, {} are possible", info.max_shared_bytes));
+        return Err(format!(
+            "expected at most {} bytes of shared memory per block, got {shared}",
+            info.max_shared_bytes
+        ));
     }
     Ok(Shared { fixed, dynamic })
 }

@@ -23,10 +23,10 @@ pub enum ManifestError {
     #[error("the manifest cannot be read: {0}")]
     Syntax(String),
     /// It belongs to another module.
-    #[error("the manifest is of module `{0}`")]
+    #[error("expected the manifest of this module, got the manifest of `{0}`")]
     OtherModule(String),
     /// The entry of a kernel is contradictory.
-    #[error("the manifest contradicts itself at kernel `{kernel}`: {what}")]
+    #[error("the manifest entry of kernel `{kernel}` is invalid: {what}")]
     Kernel {
         /// The kernel.
         kernel: String,
@@ -34,7 +34,7 @@ pub enum ManifestError {
         what: &'static str,
     },
     /// The PTX is not the one that the manifest describes.
-    #[error("the PTX is not the one that was built: its SHA-256 is {found}, the manifest says {expected}")]
+    #[error("the PTX differs from its build: expected SHA-256 {expected} (from the manifest), got {found}")]
     Foreign {
         /// The digest in the manifest.
         expected: String,
@@ -42,7 +42,7 @@ pub enum ManifestError {
         found: String,
     },
     /// The PTX is made for another kind of device.
-    #[error("the target is `{0}`, expected `sm_` and a number")]
+    #[error("expected a target of `sm_` and a number, got `{0}`")]
     Target(String),
 }
 
@@ -108,18 +108,18 @@ impl Parameter {
     /// type; if not, what does not fit.
     pub(crate) fn admit(&self, name: &str, kind: Kind, element: Option<&str>, bytes: usize) -> Result<(), String> {
         if *self.name != *name {
-            return Err(format!("it wants `{}` and was given `{name}`", self.name));
+            return Err(format!("expected an argument `{}`, got `{name}`", self.name));
         }
         if self.kind != kind {
-            return Err(format!("parameter `{name}` is {} and was given {}", self.kind.words(), kind.words()));
+            return Err(format!("parameter `{name}`: expected {}, got {}", self.kind.words(), kind.words()));
         }
         if let Some(element) = element
             && !is_of(&self.r#type, element)
         {
-            return Err(format!("parameter `{name}` leads to `{}` and was given `{element}`", self.r#type));
+            return Err(format!("parameter `{name}`: expected elements of `{}`, got `{element}`", self.r#type));
         }
         if bytes != self.size {
-            return Err(format!("parameter `{name}` is {} bytes long and was given {bytes}", self.size));
+            return Err(format!("parameter `{name}`: expected {} bytes, got {bytes}", self.size));
         }
         Ok(())
     }
@@ -158,7 +158,7 @@ impl Manifest {
             let refuse = |what| ManifestError::Kernel { kernel: kernel.name.clone(), what };
             kernel.check().map_err(refuse)?;
             if !names.insert(&kernel.name) {
-                return Err(refuse("it is listed twice"));
+                return Err(refuse("the kernel is listed twice"));
             }
         }
         let found: String = Sha256::digest(ptx).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -180,7 +180,7 @@ impl Entry {
         let (mut end, mut names) = (0, HashSet::new());
         for parameter in &self.params {
             if !names.insert(&parameter.name) {
-                return Err("two parameters have one name");
+                return Err("two parameters have the same name");
             }
             if parameter.kind != Kind::Value && parameter.size != ADDRESS_BYTES {
                 return Err("the address of a parameter is not 8 bytes long");
@@ -194,12 +194,12 @@ impl Entry {
             end = parameter.offset.saturating_add(parameter.size);
         }
         if end > MAX_PARAMETER_BYTES {
-            return Err("there are more than 4096 bytes of parameters");
+            return Err("expected at most 4096 bytes of parameters");
         }
         let sides = self.block.map(u64::from);
         let possible = sides.iter().all(|side| (1..=MAX_BLOCK_THREADS).contains(side));
         if !possible || sides.iter().product::<u64>() > MAX_BLOCK_THREADS {
-            return Err("a block has no threads, or more than 1024");
+            return Err("expected 1 to 1024 threads per block");
         }
         Ok(())
     }
@@ -274,7 +274,7 @@ mod tests {
         let listed = |text: &str| Manifest::read("m", text, PTX).map(|_| ());
         let refused = |kernel: &str, what| Err(ManifestError::Kernel { kernel: kernel.to_owned(), what });
         assert_eq!(listed(&whole), Ok(()));
-        assert_eq!(listed(&twice), refused("m_k", "it is listed twice"));
+        assert_eq!(listed(&twice), refused("m_k", "the kernel is listed twice"));
     }
 
     #[test]

@@ -38,7 +38,7 @@ impl Kernels {
         for (place, module) in modules.iter().enumerate() {
             for kernel in module.entries() {
                 if places.insert(kernel.name.clone(), place).is_some() {
-                    let what = "another module has it too";
+                    let what = "another module has a kernel of this name";
                     let reason = ManifestError::Kernel { kernel: kernel.name.clone(), what };
                     return Err(ModuleError::Manifest { module: module.name().to_owned(), reason });
                 }
@@ -59,7 +59,10 @@ impl Kernels {
         info: &DeviceInfo,
         name: &str,
     ) -> Result<Arc<Kernel>, BackendError> {
-        let unknown = || BackendError::Kernel { kernel: name.to_owned(), reason: "no module has it".to_owned() };
+        let unknown = || BackendError::Kernel {
+            kernel: name.to_owned(),
+            reason: "no loaded module has a kernel of this name".to_owned(),
+        };
         let module = &self.modules[*self.places.get(name).ok_or_else(unknown)?];
         let kernel = module.kernel(context, info, name).map_err(|error| error.of_kernel(name))?;
         kernel.ok_or_else(unknown)

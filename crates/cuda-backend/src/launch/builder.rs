@@ -160,7 +160,7 @@ impl<'a> Launch<'a> {
     fn push(&mut self, name: &str, kind: Kind, element: Option<&str>, bytes: &[u8]) {
         let parameters = self.kernel.parameters();
         let admitted = match parameters.get(self.given) {
-            None => Err(format!("it has {} parameters and was given `{name}` too", parameters.len())),
+            None => Err(format!("expected {} arguments, got an additional `{name}`", parameters.len())),
             Some(parameter) => parameter.admit(name, kind, element, bytes.len()).map(|()| parameter.offset),
         };
         match admitted {
@@ -182,7 +182,7 @@ impl<'a> Launch<'a> {
         let count = self.kernel.parameters().len();
         if self.misfit.is_none() && self.given != count {
             let given = self.given;
-            self.refuse(format_args!("it has {count} parameters and was given {given}"));
+            self.refuse(format_args!("expected {count} arguments, got {given}"));
         }
         let mut grid = [0u32; 3];
         let limits = self.track.device().info().max_grid;
@@ -191,7 +191,7 @@ impl<'a> Launch<'a> {
                 Ok(blocks) if blocks <= limit => grid[axis] = blocks,
                 _ => {
                     let axis = ["x", "y", "z"][axis];
-                    self.refuse(format_args!("{blocks} blocks along {axis} are asked for, {limit} are possible"));
+                    self.refuse(format_args!("expected at most {limit} blocks along {axis}, got {blocks}"));
                 }
             }
         }

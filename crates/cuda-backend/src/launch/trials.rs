@@ -71,7 +71,7 @@ fn belongs(kernel: &str, prefix: &str) -> Result<(), BackendError> {
     }
     Err(BackendError::Kernel {
         kernel: kernel.to_owned(),
-        reason: format!("it is no trial: the name does not begin with `{prefix}`"),
+        reason: format!("not a trial: expected a name that begins with `{prefix}`"),
     })
 }
 
@@ -79,7 +79,7 @@ fn belongs(kernel: &str, prefix: &str) -> Result<(), BackendError> {
 fn count(kernel: &str, len: usize) -> Result<u32, BackendError> {
     let refused = |_| BackendError::Kernel {
         kernel: kernel.to_owned(),
-        reason: format!("{len} elements are more than it can count"),
+        reason: format!("expected fewer than 2^32 elements, got {len}"),
     };
     u32::try_from(len).map_err(refused)
 }

@@ -59,7 +59,8 @@ impl<T: Transport> Link<T> {
         while !comm.is_ready()? {
             let waited = start.elapsed();
             if transport.failure().is_some() || waited > PATIENCE {
-                let (status, text) = (cuda_loader::nccl::Status::IN_PROGRESS, "other ranks did not come".to_owned());
+                let (status, text) =
+                    (cuda_loader::nccl::Status::IN_PROGRESS, "timed out waiting for other ranks".to_owned());
                 return Err(NcclFault::Refused { call: "an operation of NCCL", status, text });
             }
             pause(waited);
@@ -104,7 +105,7 @@ impl<T: Transport> Link<T> {
         if let Some(last) = state.last.take() {
             let runs_through = within_grace(|| last.is_complete().or_else(is_lost));
             if !runs_through {
-                let cause = format!("an exchange between devices did not end, and was aborted: {why}");
+                let cause = format!("an exchange between devices did not complete and was aborted: {why}");
                 self.device.context().disown(cause);
             }
         }

@@ -46,7 +46,7 @@ impl<T: Transport + 'static> NcclRank<T> {
         let link = Arc::new(Link::new(transport, q.device(), comm));
         let watch = Watch::begin(&link).map_err(|error| {
             link.transport.fail(gave_up);
-            CollectiveError::Transport(format!("no thread to watch NCCL: {error}"))
+            CollectiveError::Transport(format!("the thread that watches NCCL did not start: {error}"))
         })?;
         Ok(Self { link, watch: Some(watch), ranks, sent })
     }

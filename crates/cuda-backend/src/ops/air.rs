@@ -18,7 +18,7 @@ use crate::{
 fn check_steps(op: &'static str, steps: usize) -> Result<(), BackendError> {
     match u32::try_from(steps) {
         Ok(_) => Ok(()),
-        Err(_) => Err(BackendError::Unsupported { op, why: "there are less than 2^32 steps" }),
+        Err(_) => Err(BackendError::Unsupported { op, why: "expected fewer than 2^32 steps" }),
     }
 }
 

@@ -42,7 +42,7 @@ impl CorrectionOps for CudaQueue {
         if outputs >= 1 << 22 || batch >= 1 << 31 {
             return Err(BackendError::Unsupported {
                 op: "encode_states",
-                why: "an axis has more elements than a grid",
+                why: "an axis has more elements than a grid can cover",
             });
         }
         correction::encode(self, &op)
@@ -60,7 +60,7 @@ impl CorrectionOps for CudaQueue {
             return Ok(());
         }
         if queries >= 1 << 31 || width >= 1 << 31 {
-            let why = "there are 2^31 queries or features, or more";
+            let why = "expected fewer than 2^31 queries and features";
             return Err(BackendError::Unsupported { op: "similar_states", why });
         }
         let part_len = capacity.div_ceil(MOST_PARTS).next_multiple_of(LEAST_PART);
@@ -73,7 +73,10 @@ impl CorrectionOps for CudaQueue {
     fn store_states(&self, op: StoreStates<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
         if op.params.width >= 1 << 31 {
-            return Err(BackendError::Unsupported { op: "store_states", why: "a state has 2^31 features or more" });
+            return Err(BackendError::Unsupported {
+                op: "store_states",
+                why: "expected states of fewer than 2^31 features",
+            });
         }
         correction::store(self, &op)
     }
@@ -81,7 +84,10 @@ impl CorrectionOps for CudaQueue {
     fn training_features(&self, op: TrainingFeatures<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
         if op.batch as u64 >= 1 << 31 {
-            return Err(BackendError::Unsupported { op: "training_features", why: "there are 2^31 trainings or more" });
+            return Err(BackendError::Unsupported {
+                op: "training_features",
+                why: "expected fewer than 2^31 trainings",
+            });
         }
         correction::features(self, &op)
     }

@@ -11,7 +11,7 @@ use crate::{CudaQueue, launch::deep};
 fn check_count(op: &'static str, count: usize) -> Result<(), BackendError> {
     match u32::try_from(count) {
         Ok(_) => Ok(()),
-        Err(_) => Err(BackendError::Unsupported { op, why: "there are less than 2^32 points and batches" }),
+        Err(_) => Err(BackendError::Unsupported { op, why: "expected fewer than 2^32 points and batches" }),
     }
 }
 

@@ -17,7 +17,7 @@ impl OptimOps for CudaQueue {
     fn advance_step(&self, op: AdvanceStep<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
         let count = u32::try_from(op.sums.map_or(0, |sums| sums.len()));
-        let too_many = |_| BackendError::Unsupported { op: "advance_step", why: "2^32 sums or more" };
+        let too_many = |_| BackendError::Unsupported { op: "advance_step", why: "expected fewer than 2^32 sums" };
         optim::advance(self, &op, count.map_err(too_many)?)
     }
 

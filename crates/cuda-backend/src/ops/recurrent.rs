@@ -22,7 +22,7 @@ impl RecurrentOps for CudaQueue {
         }
         admit("gru_backward", op.params)?;
         if op.params.members >= 1 << 16 {
-            return Err(BackendError::Unsupported { op: "gru_backward", why: "there are 2^16 members or more" });
+            return Err(BackendError::Unsupported { op: "gru_backward", why: "expected fewer than 2^16 members" });
         }
         let mut turned = self.alloc(op.u.len())?;
         recurrent::gru_backward(self, &op, &turned.view_mut())
@@ -48,7 +48,10 @@ impl RecurrentOps for CudaQueue {
         // One more state than there are is counted.
         let products = p.stochastic.saturating_add(1).saturating_mul(p.hidden.saturating_add(1));
         if products >= 1 << 31 || p.members.saturating_mul(p.rows) >= 1 << 31 {
-            return Err(BackendError::Unsupported { op: "rssm_loss", why: "an axis has 2^31 elements or more" });
+            return Err(BackendError::Unsupported {
+                op: "rssm_loss",
+                why: "expected fewer than 2^31 elements along an axis",
+            });
         }
         recurrent::rssm_loss(self, &op)
     }
@@ -63,7 +66,7 @@ impl RecurrentOps for CudaQueue {
         if op.params.stochastic.saturating_mul(p.hidden) >= 1 << 31 {
             return Err(BackendError::Unsupported {
                 op: "rssm_rollout",
-                why: "the second part of the state is too long",
+                why: "`stochastic` times `hidden` must be below 2^31",
             });
         }
         if let Some(resident) = Resident::of(self, op.params) {
@@ -92,9 +95,9 @@ impl RecurrentOps for CudaQueue {
 fn admit(op: &'static str, p: &GruParams) -> Result<(), BackendError> {
     let blocks = p.members.saturating_mul(p.batch);
     let why = if p.hidden > MOST_STATES {
-        "a row has more states than the kernels hold"
+        "`hidden` exceeds the most states per row that the kernels support"
     } else if p.input.saturating_mul(p.hidden) >= 1 << 30 || blocks >= 1 << 31 {
-        "an axis has 2^31 elements or more"
+        "expected fewer than 2^31 elements along an axis"
     } else {
         return Ok(());
     };

@@ -11,7 +11,7 @@ use crate::{CudaQueue, launch::share};
 fn check_terms(op: &'static str, terms: usize) -> Result<(), BackendError> {
     match u32::try_from(terms) {
         Ok(_) => Ok(()),
-        Err(_) => Err(BackendError::Unsupported { op, why: "there are less than 2^32 terms" }),
+        Err(_) => Err(BackendError::Unsupported { op, why: "expected fewer than 2^32 terms" }),
     }
 }
 

@@ -150,7 +150,8 @@ impl TensorOps for CudaQueue {
 
 /// A number of elements as kernels with strides count them.
 fn strided_len(op: &'static str, len: u64) -> Result<u32, BackendError> {
-    u32::try_from(len).map_err(|_| BackendError::Unsupported { op, why: "2^32 elements or more with strides" })
+    u32::try_from(len)
+        .map_err(|_| BackendError::Unsupported { op, why: "expected fewer than 2^32 elements with strides" })
 }
 
 /// The words of an axis that is not empty, for each part that it is cut into.

@@ -68,7 +68,7 @@ impl Inlet {
         let end = start.saturating_add(target.bytes());
         if end > offer.bytes {
             let (expected, got) = (end as usize, offer.bytes as usize);
-            return Err(BackendError::Length { op: "copy between ranks", view: "what a rank offers", expected, got });
+            return Err(BackendError::Length { op: "copy between ranks", view: "the offer of a rank", expected, got });
         }
         offer.ready.hold_back(self.stream().unwrap_or(track.stream()))?;
         match &self.way {

@@ -67,10 +67,10 @@ impl fmt::Display for Route {
 impl fmt::Display for Detour {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoAccess => f.write_str("the driver gives no access"),
+            Self::NoAccess => f.write_str("the driver does not support peer access"),
             Self::Refused(error) => write!(f, "{error}"),
             Self::Wrong { bytes, first } => {
-                write!(f, "a copy of {bytes} bytes was said to be done, and byte {first} was wrong")
+                write!(f, "a copy of {bytes} bytes was reported complete, but byte {first} was wrong")
             }
         }
     }

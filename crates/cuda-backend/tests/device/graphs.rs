@@ -213,7 +213,10 @@ fn what_waits_is_not_recorded_but_run() {
     }
     assert!(repeated.graph.is_none());
     assert_eq!(queue.device().memory().unwrap().refused_recordings, 1);
-    assert_eq!(queue.device().refused_recording().unwrap(), "an op waits for the device, which a graph cannot");
+    assert_eq!(
+        queue.device().refused_recording().unwrap(),
+        "an op waits for the device; a wait cannot be captured in a graph"
+    );
     drop((repeated, words, queue));
     assert_eq!(machine.counters().calls_after_sticky, Vec::<&str>::new());
 }

@@ -14,18 +14,21 @@ fn arguments_grids_and_shared_memory_that_do_not_fit_are_refused() {
     let floats = queue.zeros::<f32>(64).unwrap();
     let shared = || queue.kernel("test_shared").unwrap();
     let launches = [
-        ("given `count` too", queue.kernel("test_stray").unwrap().value("count", &1u32)),
-        ("was given 1", shared().output("words", &words.view_mut()).dynamic_shared(256)),
-        ("wants `words` and was given `count`", shared().value("count", &1u32)),
-        ("a view that is written and was given a view that is read", shared().input("words", read.view())),
-        ("a view that is written and was given a value", shared().value("words", &1u64)),
-        ("leads to `u32` and was given `f32`", queue.kernel("test_add").unwrap().input("a", floats.view())),
-        ("4 bytes long and was given 8", shared().output("words", &wide.view_mut()).value("count", &1u64)),
+        ("expected 0 arguments, got an additional `count`", queue.kernel("test_stray").unwrap().value("count", &1u32)),
+        ("expected 2 arguments, got 1", shared().output("words", &words.view_mut()).dynamic_shared(256)),
+        ("expected an argument `words`, got `count`", shared().value("count", &1u32)),
+        ("expected a view that is written, got a view that is read", shared().input("words", read.view())),
+        ("expected a view that is written, got a value", shared().value("words", &1u64)),
+        ("expected elements of `u32`, got `f32`", queue.kernel("test_add").unwrap().input("a", floats.view())),
+        ("expected 4 bytes, got 8", shared().output("words", &wide.view_mut()).value("count", &1u64)),
         ("blocks along y", queue.kernel("test_stray").unwrap().grid([1, 1 << 20, 1])),
         ("blocks along x", queue.kernel("test_stray").unwrap().grid([u64::MAX, 1, 1])),
-        ("may not say", queue.kernel("test_stray").unwrap().dynamic_shared(16)),
-        ("must say", shared().output("words", &few.view_mut()).value("count", &64u32)),
-        ("are possible", shared().output("words", &many.view_mut()).value("count", &64u32).dynamic_shared(65_537)),
+        ("expected no size of dynamic shared memory", queue.kernel("test_stray").unwrap().dynamic_shared(16)),
+        ("expected a size of dynamic shared memory", shared().output("words", &few.view_mut()).value("count", &64u32)),
+        (
+            "bytes of dynamic shared memory, got 65537",
+            shared().output("words", &many.view_mut()).value("count", &64u32).dynamic_shared(65_537),
+        ),
     ];
     let before = machine.counters().launches;
     for (reason, launch) in launches {
@@ -39,7 +42,13 @@ fn arguments_grids_and_shared_memory_that_do_not_fit_are_refused() {
     assert_eq!(machine.counters().launches, before);
     for name in ["test_missing", "other_kernel", "nameless"] {
         let error = queue.kernel(name).unwrap_err();
-        assert_eq!(error, BackendError::Kernel { kernel: name.to_owned(), reason: "no module has it".to_owned() });
+        assert_eq!(
+            error,
+            BackendError::Kernel {
+                kernel: name.to_owned(),
+                reason: "no loaded module has a kernel of this name".to_owned()
+            }
+        );
     }
     scale(&queue, &mut words.view_mut(), 2).unwrap();
     queue.finish().unwrap();
@@ -139,7 +148,7 @@ fn a_wait_that_runs_out_of_time_names_the_kernels_in_flight() {
         stray(&queue).unwrap();
         let lost = queue.finish().unwrap_err();
         let BackendError::DeviceLost { cause, in_flight } = &lost else { panic!("{lost}") };
-        assert_eq!(*cause, format!("cuEventSynchronize waited {seconds} s for work that did not end"));
+        assert_eq!(*cause, format!("cuEventSynchronize timed out after {seconds} s: submitted work did not complete"));
         assert_eq!(in_flight, &["test_stray"], "{schedule}");
         assert_eq!(queue.download(&words).unwrap_err(), lost);
         assert!(cuda_backend::abandoned());
@@ -193,7 +202,7 @@ fn modules_that_are_not_ours_are_refused_with_the_reason() {
     assert!(refused(&PTX.replace("mul.lo", "add"), &manifest()).contains("SHA-256"));
     assert!(refused(PTX, &manifest()[..200]).contains("cannot be read"));
     assert!(refused(PTX, "").contains("cannot be read"));
-    assert!(refused(PTX, &manifest().replace("\"test\"", "\"fss\"")).contains("of module `fss`"));
+    assert!(refused(PTX, &manifest().replace("\"test\"", "\"fss\"")).contains("got the manifest of `fss`"));
     assert!(refused(PTX, &manifest().replace("sm_80", "sm_90")).contains("needs compute capability 9.0"));
     let broken = PTX.replace("ld.param.b64 %rd1,", "ld.param.b64 ]%rd1,");
     assert!(refused(&broken, &manifest_for(&broken)).contains("was not loaded"));
@@ -238,7 +247,7 @@ fn a_module_that_cannot_be_compiled_leaves_the_others() {
     let again = manifest().replace("\"test\"", "\"other\"");
     let again = ModuleText { name: "other".into(), manifest: again.into(), ..modules[1].clone() };
     let error = open(&[modules[1].clone(), again]).unwrap_err().to_string();
-    assert!(error.contains("another module has it too"), "{error}");
+    assert!(error.contains("another module has a kernel of this name"), "{error}");
 }
 
 #[test]

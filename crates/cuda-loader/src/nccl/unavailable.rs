@@ -27,7 +27,7 @@ pub enum Unavailable {
         reason: String,
     },
     /// The loaded library lacks a required function.
-    #[error("`{path}` is no NCCL that can be used: it lacks {function}")]
+    #[error("`{path}` is not a usable NCCL library: it lacks {function}")]
     Lacks {
         /// The library.
         path: PathBuf,
@@ -35,10 +35,10 @@ pub enum Unavailable {
         function: &'static str,
     },
     /// The library did not state its version.
-    #[error("NCCL does not state its version: {0}")]
+    #[error("the version of NCCL cannot be read: {0}")]
     Version(Status),
     /// The library is older than the oldest one supported.
-    #[error("NCCL is of release {found}, at least {oldest} is needed")]
+    #[error("expected NCCL of release {oldest} or newer, got {found}")]
     TooOld {
         /// Its release.
         found: Version,

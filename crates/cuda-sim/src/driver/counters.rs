@@ -89,7 +89,7 @@ pub enum Report {
         relation: &'static str,
     },
     /// Work that is not ordered after earlier work, at a place where one of them writes.
-    #[error("{work} and {earlier} both touch {address:#x}, and nothing orders them")]
+    #[error("{work} and {earlier} both access {address:#x} without an order between them")]
     Unordered {
         /// The work.
         work: String,
@@ -99,7 +99,7 @@ pub enum Report {
         address: u64,
     },
     /// A copy to the host of bytes that were never written.
-    #[error("{work} takes bytes to the host that nothing has written, the first at {address:#x}")]
+    #[error("{work} copies uninitialised bytes to the host, the first at {address:#x}")]
     Unwritten {
         /// The copy.
         work: String,
@@ -107,7 +107,7 @@ pub enum Report {
         address: u64,
     },
     /// Pinned memory that the host changed while a copy from it was enqueued.
-    #[error("the host changed {address:#x} before {work} from there was done")]
+    #[error("the host changed {address:#x} before the {work} that reads it completed")]
     SourceChanged {
         /// The copy.
         work: String,

@@ -176,7 +176,7 @@ pub enum FaultKind {
     },
     /// A register whose value was never defined decides something: it was never written, or got its value from a lane
     /// that took no part in a shuffle.
-    #[error("a value that nothing defined is {used_as}")]
+    #[error("an undefined value is {used_as}")]
     Undefined {
         /// The use of the value.
         used_as: &'static str,
@@ -222,7 +222,7 @@ pub enum FaultKind {
         waiting: String,
     },
     /// A barrier in a branch that not all threads of the block took: some went past it and have ended.
-    #[error("barrier in a branch: thread {thread:?} went past it and ended")]
+    #[error("barrier in a branch: thread {thread:?} exited without arriving")]
     SkippedBarrier {
         /// One of those threads.
         thread: [u32; 3],

@@ -47,7 +47,7 @@ impl CudaQueue {
         for (value, (log_size, first, point)) in samples.enumerate() {
             let value = u32::try_from(value).map_err(|_| BackendError::Unsupported {
                 op: CircleEvalAtPoints::<Self>::NAME,
-                why: "there are less than 2^32 samples",
+                why: "expected fewer than 2^32 samples",
             })?;
             sizes.entry(log_size).or_default().push(CircleSampleAt { first, point, value });
         }

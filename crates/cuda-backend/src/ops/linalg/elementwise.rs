@@ -43,8 +43,10 @@ impl ElementwiseOps for CudaQueue {
         if is_flat(shape, &p.a_strides) && is_flat(shape, &p.b_strides) {
             return elementwise::binary(self, p.op, a, b, &y);
         }
-        let len = u32::try_from(y.len())
-            .map_err(|_| BackendError::Unsupported { op: "binary", why: "2^32 elements or more with strides" })?;
+        let len = u32::try_from(y.len()).map_err(|_| BackendError::Unsupported {
+            op: "binary",
+            why: "expected fewer than 2^32 elements with strides",
+        })?;
         elementwise::binary_strided(self, &BinaryParams { rank: rank as u32, ..*p }, len, a, b, &y)
     }
 

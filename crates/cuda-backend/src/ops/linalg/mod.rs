@@ -16,5 +16,5 @@ fn index_bound(op: &'static str, len: u64) -> Result<u32, BackendError> {
     u32::try_from(len)
         .ok()
         .filter(|&len| len < 1 << 31)
-        .ok_or(BackendError::Unsupported { op, why: "an axis has 2^31 elements or more" })
+        .ok_or(BackendError::Unsupported { op, why: "expected fewer than 2^31 elements along an axis" })
 }

@@ -51,7 +51,7 @@ fn a_link_is_used_if_it_does_what_it_says_and_else_the_reason_stands_there() {
         assert_eq!(between(&found, 0, 0).route, Route::Device);
         assert_eq!(
             wrong.to_string(),
-            "through the host: a copy of 65536 bytes was said to be done, and byte 0 was wrong"
+            "through the host: a copy of 65536 bytes was reported complete, but byte 0 was wrong"
         );
         gathered(&queues);
         let group = PeerRank::group(&queues).unwrap();

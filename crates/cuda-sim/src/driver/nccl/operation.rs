@@ -82,7 +82,7 @@ impl Call {
             let end = leg.address.saturating_add(bytes);
             let found = driver.memory.find(leg.address);
             if !found.is_some_and(|found| found.device == Some(device) && end <= found.base + found.bytes) {
-                let reason = format!("{:#x}..{end:#x} is no memory of device {device}", leg.address);
+                let reason = format!("{:#x}..{end:#x} is not memory of device {device}", leg.address);
                 driver.report(Report::Address { call: leg.what.name, reason });
                 return Err(Status::INVALID_ARGUMENT);
             }

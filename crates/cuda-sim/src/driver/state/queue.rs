@@ -167,7 +167,7 @@ impl Queue {
     pub(in crate::driver) fn give_up_unmet(&mut self) {
         for task in self.pending.values_mut().filter(|task| task.unmet > 0) {
             task.unmet = 0;
-            task.work = Work::Fail(Status::LAUNCH_TIMEOUT, format!("{}: other ranks did not come", task.work));
+            task.work = Work::Fail(Status::LAUNCH_TIMEOUT, format!("{}: other ranks did not arrive", task.work));
         }
     }
 

@@ -384,7 +384,7 @@ impl<'a> Body<'a> {
                     Place::Shared(at) | Place::Local(at) | Place::Param(at) => {
                         Target { base: Slot::None, offset: at.wrapping_add_signed(address.offset).cast_signed() }
                     }
-                    Place::Function(_) => return refuse("a function is no place in memory"),
+                    Place::Function(_) => return refuse("a function is not an address in memory"),
                 };
                 Ok((target, Some(place)))
             }
