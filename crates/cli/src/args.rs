@@ -11,9 +11,9 @@ use crate::{files::Named, nn::NnArgs, private::PfssArgs, stark::StarkArgs};
 const EXIT_CODES: &str = "\
 Exit codes:
   0  everything ran and was verified
-  1  something failed; the message says what
+  1  something failed; the message names it
   2  the command line or an environment variable cannot be used
-  3  the requested backend is not available; `trefoil doctor` says why
+  3  the requested backend is not available; `trefoil doctor` shows why
   4  keys were refused: used before, of the other party, for another model, or damaged
   5  the other party failed: absent, silent, gone, not the one expected, or out of step";
 
@@ -64,12 +64,12 @@ impl Command {
     pub(crate) fn has_no_profile(&self) -> Option<&'static str> {
         match self {
             Self::Conformance(ConformanceArgs { isolate: true, .. }) | Self::Bench(BenchArgs { isolate: true, .. }) => {
-                Some("with `--isolate` each has one of its own")
+                Some("with `--isolate` there are several")
             }
             Self::Stark(args) if args.command.is_on_the_host() => {
-                Some("this command runs none on a backend: it checks or reads a file on the host")
+                Some("this command uses no backend: it runs on the host alone")
             }
-            Self::Stark(args) if args.command.is_shared() => Some("a launcher of MPI started several for this proof"),
+            Self::Stark(args) if args.command.is_shared() => Some("an MPI launcher started several for this proof"),
             _ => None,
         }
     }

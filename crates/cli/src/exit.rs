@@ -69,7 +69,7 @@ impl Told {
 
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("failed, as was said")
+        f.write_str("failed; the error was printed")
     }
 }
 
@@ -91,8 +91,8 @@ pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
         None if error.is::<Usage>() => (USAGE, ""),
         None if error.downcast_ref() == Some(&JoinError::NotBuilt) => (
             UNAVAILABLE,
-            "`cargo build --release --package trefoil-cli --features mpi` builds it with MPI; for processes that prove apart, \
-                 start them without MPI, as `srun --mpi=none` does",
+            "`cargo build --release --package trefoil-cli --features mpi` builds it with MPI; to make independent \
+             proofs, start the processes without MPI, for example with `srun --mpi=none`",
         ),
         None if let Some(relayed) = error.downcast_ref::<Relayed>() => (relayed.code, ""),
         None => match error.downcast_ref::<InferenceError>() {

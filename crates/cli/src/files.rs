@@ -39,9 +39,7 @@ pub(crate) fn refuse_shared(files: &[Named<'_>]) -> Result<(), Usage> {
         for (other, same) in files.iter().zip(&identities).take(k) {
             if (file.written || other.written) && identity.is_some() && identity == same {
                 let (first, second, path) = (other.by, file.by, file.path.display());
-                return Err(Usage(format!(
-                    "{first} and {second} are the same file, {path}: each needs one of its own"
-                )));
+                return Err(Usage(format!("{first} and {second} are the same file, {path}: expected different files")));
             }
         }
     }
@@ -215,7 +213,7 @@ mod tests {
         assert_eq!(shared(&[Named::read("--a", here), Named::read("--b", here)]), None);
         let message =
             shared(&[Named::read("--a", null), Named::read("--b", here), Named::written("--c", here)]).unwrap();
-        assert_eq!(message, "--b and --c are the same file, .: each needs one of its own");
+        assert_eq!(message, "--b and --c are the same file, .: expected different files");
     }
 
     #[test]

@@ -45,15 +45,17 @@ pub(crate) fn open_many(domain: Domain, backend: Option<Choice>, count: usize) -
 pub(crate) fn open_of_rank(domain: Domain, backend: Option<Choice>, launch: &Launch) -> Result<AnyQueue> {
     let settings = Settings::from_env().map_err(OpenError::from)?;
     if let Some(reach @ (CollectiveKind::Nccl | CollectiveKind::Peer)) = settings.collective {
-        let message =
-            format!("processes of MPI reach each other through their hosts, and TREFOIL_COLLECTIVE is `{reach}`");
+        let message = format!(
+            "MPI processes communicate through their hosts: expected TREFOIL_COLLECTIVE of `auto` or `host`, \
+             got `{reach}`"
+        );
         return Err(Usage(message).into());
     }
     let cuda_device = settings.cuda_device.saturating_add(launch.local_rank.unwrap_or(0));
     let own = Settings { cuda_device, ..settings };
     let (queue, _) = open_first(&own, domain, backend)?;
     if launch.local_rank.is_none() && queue.caps().kind == BackendKind::Cuda {
-        bail!("the launcher does not say which process of its machine this is, so all would take one GPU");
+        bail!("the MPI launcher sets no local rank, so all processes of a machine would use the same GPU");
     }
     Ok(queue)
 }

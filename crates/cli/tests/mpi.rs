@@ -120,10 +120,10 @@ fn what_processes_cannot_share_is_told_before_any_work() {
     let (program, folder) = (program(), tempfile::tempdir().unwrap());
     for (ranks, more, expected) in [
         (3, &[][..], "processes: expected a power of two of ranks, 128 at most, got 3"),
-        (2, &["--devices", "2"], "`--devices` is for one process"),
-        (2, &["--blocks", "4"], "`--blocks` is for one process"),
-        (2, &["--profile", "ops"], "a launcher of MPI started several"),
-        (1, &["--patience", "3"], "`--patience` is for several processes"),
+        (2, &["--devices", "2"], "`--devices` requires a single process"),
+        (2, &["--blocks", "4"], "`--blocks` requires a single process"),
+        (2, &["--profile", "ops"], "an MPI launcher started several"),
+        (1, &["--patience", "3"], "`--patience` requires several processes"),
     ] {
         let refused = mpirun(&folder, &[], &[(ranks, &prove(&program, &FIBONACCI, more))]);
         assert_eq!(refused.status.code(), Some(2), "{more:?}");
@@ -134,7 +134,7 @@ fn what_processes_cannot_share_is_told_before_any_work() {
         let variables = [("TREFOIL_COLLECTIVE", reach)];
         let refused = mpirun(&folder, &variables, &[(2, &prove(&program, &FIBONACCI, &[]))]);
         assert_eq!(refused.status.code(), Some(2), "{reach}");
-        let expected = format!("through their hosts, and TREFOIL_COLLECTIVE is `{reach}`");
+        let expected = format!("through their hosts: expected TREFOIL_COLLECTIVE of `auto` or `host`, got `{reach}`");
         assert!(stderr(&refused).contains(&expected) && count(&folder) == 0, "{refused:?}");
     }
 }

@@ -106,7 +106,7 @@ fn one(
                 hangs += usize::from(verdict == Verdict::Hung);
                 if faults == MAX_FAULTS || hangs == MAX_HANGS {
                     let reason =
-                        format!("{faults} cases took the process or the device with them, {hangs} of them hung");
+                        format!("{faults} cases ended their process or lost the device, {hangs} of them by a hang");
                     show.tell(&not_run(left, &reason))?;
                     return Ok(None);
                 }
@@ -151,7 +151,7 @@ fn follow(
             }
             Heard::Silence => {
                 let over = limits.are_over();
-                let reason = format!("nothing was heard for {}; {}", limits.silence(), child.kill());
+                let reason = format!("no event for {}; {}", limits.silence(), child.kill());
                 return match (total, running) {
                     (None, _) if over => Ok(Course::Closed("out of time".to_owned())),
                     (None, _) => Ok(Course::Closed(reason)),

@@ -48,7 +48,7 @@ pub(crate) fn run(ctx: &Context) -> Result<Findings> {
             && server.received_bytes == client.sent_bytes
             && [&client, &server].iter().all(|party| party.sent_bytes == party.predicted_bytes),
     )?;
-    let correct = client.correct.context("the client knows the labels")?;
+    let correct = client.correct.context("the client has no labels")?;
     found.fact("images", format!("{count} of the test set"));
     found.fact("accuracy", format!("{:.2} % ({correct} of {count})", 1e2 * correct as f64 / count as f64));
     found.fact("rounds", client.rounds);

@@ -83,7 +83,7 @@ impl Child {
                 Ok(event) => Heard::Event(event),
                 Err(_) => {
                     let ending = self.kill();
-                    Heard::Ending(Ending { how: format!("its process said `{line}`, which is no event"), ..ending })
+                    Heard::Ending(Ending { how: format!("expected an event from its process, got `{line}`"), ..ending })
                 }
             },
             Err(RecvTimeoutError::Timeout) => Heard::Silence,
@@ -116,7 +116,7 @@ impl Child {
 
     fn ending(&mut self, status: Option<ExitStatus>) -> Ending {
         let Some(status) = status else {
-            return Ending { code: None, how: "its process was killed and is still there".into(), said: String::new() };
+            return Ending { code: None, how: "its process was killed but has not ended".into(), said: String::new() };
         };
         // With the process its end of the pipe is gone.
         let said = self.errors.take().and_then(|errors| errors.join().ok()).unwrap_or_default();

@@ -54,7 +54,7 @@ fn unpacked(bytes: &[u8], name: &str) -> Result<Vec<u8>> {
         [only] => only,
         _ => stored.iter().find(|&stored| stored == name).with_context(|| {
             let stored = stored.join(", ");
-            format!("there is no array `{name}` among those of the archive: {stored}")
+            format!("expected an array `{name}`, the archive has: {stored}")
         })?,
     };
     let file = archive.by_name(&format!("{chosen}.npy"))?;
@@ -79,7 +79,7 @@ pub(super) fn matrix<T>(array: &NpyArray<T>, what: &str) -> Result<[usize; 2]> {
         [rows, .., _] => {
             let features = array.data.len().checked_div(rows).unwrap_or(0);
             bail!(
-                "{what} have shape {:?}, expected [rows, features]; as rows of all their elements: [{rows}, {features}]",
+                "{what} have shape {:?}, expected [rows, features]; reshape them, for example to [{rows}, {features}]",
                 array.shape
             )
         }
@@ -152,7 +152,7 @@ mod tests {
             assert_eq!(numbers(only.path(), "inputs").unwrap().data, vec![3.0; 1000]);
             let others = archive(&[("x", x.clone()), ("y", y.clone())], method);
             let refused = format!("{:#}", numbers(others.path(), "inputs").unwrap_err());
-            assert!(refused.ends_with("there is no array `inputs` among those of the archive: x, y"), "{refused}");
+            assert!(refused.ends_with("expected an array `inputs`, the archive has: x, y"), "{refused}");
             let whole = std::fs::read(both.path()).unwrap();
             for len in (4..whole.len()).step_by(7) {
                 assert!(numbers(file(&whole[..len]).path(), "inputs").is_err(), "{len}");
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(shaped(&[4, 6]).unwrap(), [4, 6]);
         let refused = shaped(&[2, 3, 4]).unwrap_err().to_string();
         let expected =
-            "the inputs have shape [2, 3, 4], expected [rows, features]; as rows of all their elements: [2, 12]";
+            "the inputs have shape [2, 3, 4], expected [rows, features]; reshape them, for example to [2, 12]";
         assert_eq!(refused, expected);
         assert!(shaped(&[24]).is_err());
     }

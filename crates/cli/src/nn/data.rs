@@ -64,9 +64,9 @@ impl DataArgs {
         }
         ensure!(
             test.features == rows.features,
-            "the rows to test with have {} features, those to train with {}",
-            test.features,
-            rows.features
+            "expected {} features per test row (from the training rows), got {}",
+            rows.features,
+            test.features
         );
         Ok([rows, test])
     }

@@ -18,7 +18,7 @@ pub(super) fn names(layers: usize) -> Vec<String> {
     (0..layers).map(|layer| format!("layers.{layer}")).collect()
 }
 
-/// How a file has the weights of a layer.
+/// The layout of the weights in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum WeightLayout {
     /// `[inputs, outputs]`, as this program writes them.
@@ -84,7 +84,7 @@ fn found(tensors: &Tensors) -> Result<Vec<String>> {
     let stored = tensors.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
     ensure!(
         !layers.is_empty(),
-        "there is no tensor `layers.0.weight`; `--layers` names others, of which there are {stored}"
+        "expected a tensor `layers.0.weight`, or `--layers` with the names of the layers; the file has: {stored}"
     );
     Ok(layers)
 }

@@ -17,10 +17,10 @@ use crate::{
     report,
 };
 
-/// Say the class of each row by a trained network.
+/// Classify rows with a trained network.
 ///
-/// Without files, the rows are the digits to test with. With labels, the share of the rows that the network gets right is printed, and
-/// how often each class was taken for another.
+/// Without files, the rows are the digits to test with. With labels, the accuracy and the confusion matrix are printed
+/// too.
 #[derive(Args, Debug)]
 pub(crate) struct PredictArgs {
     /// The network: safetensors with `NAME.weight` and `NAME.bias` for each layer.
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
     tell(&text)?;
     let Some(html) = html else { return Ok(()) };
     let page = report::Page {
-        title: "Trefoil: what a network says".to_owned(),
+        title: "Trefoil: predictions of a network".to_owned(),
         lead: format!("The network in {}.", args.model.display()),
         sections: vec![report::Section { heading: "Classes".to_owned(), facts, pictures: Vec::new(), table }],
     };

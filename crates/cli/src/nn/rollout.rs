@@ -55,7 +55,7 @@ pub(crate) struct RolloutArgs {
     /// Units of a member's state.
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(8..=1024))]
     hidden: u32,
-    /// Rows of a window that is learned at once.
+    /// Rows of a training window.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
     window: u32,
     /// Steps of training, of 16 windows each.

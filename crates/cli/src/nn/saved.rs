@@ -57,12 +57,14 @@ impl Saved {
         new.write(bytes)?;
         // Locked before it has the name. Where files cannot be locked, every process may go on.
         if let Err(TryLockError::WouldBlock) = new.file().try_lock() {
-            bail!("its replacement is in use");
+            bail!("its replacement is locked by another process");
         }
         self.file = Some(match self.file {
             Some(_) => new.name(&self.path)?,
             None => match new.name_new(&self.path) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => bail!("another training made it meanwhile"),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    bail!("another training created it meanwhile")
+                }
                 named => named?,
             },
         });
@@ -79,7 +81,7 @@ fn lock(path: &Path) -> Result<Option<File>> {
         };
         ensure!(file.metadata()?.is_file(), "expected a regular file");
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            bail!("another training uses it");
+            bail!("another training has locked it");
         }
         // Another process may have replaced it before it was locked.
         if same_file(&file.metadata()?, &fs::metadata(path)?) {
@@ -91,7 +93,7 @@ fn lock(path: &Path) -> Result<Option<File>> {
 /// Parses a training and compares its arguments.
 fn parse(bytes: &[u8], arguments: &str) -> Result<(Checkpoint, History)> {
     let checkpoint = Checkpoint::from_bytes(bytes)?;
-    let text = |key: &str| checkpoint.text.get(key).with_context(|| format!("it holds no `{key}`"));
+    let text = |key: &str| checkpoint.text.get(key).with_context(|| format!("it has no `{key}`"));
     let (saved, separated) =
         (text(ARGUMENTS)?, |text: &str| text.split(SEPARATOR).map(str::to_owned).collect::<Vec<_>>());
     if saved != arguments {
@@ -100,7 +102,7 @@ fn parse(bytes: &[u8], arguments: &str) -> Result<(Checkpoint, History)> {
             of.iter().filter(|argument| !others.contains(argument)).cloned().collect::<Vec<_>>().join(", ")
         };
         bail!(
-            "it is of other arguments or rows: expected {}, got {}",
+            "it was written with different arguments or rows: expected {}, got {}",
             missing(&expected, &got),
             missing(&got, &expected)
         );
@@ -123,18 +125,18 @@ mod tests {
         for _ in 0..2 {
             saved.write(Checkpoint::default(), "a 1; b 2; c 3", &history).unwrap();
             let busy = format!("{:#}", Saved::open(&path, "a 1; b 2; c 3").unwrap_err());
-            assert!(busy.contains("another training uses it"), "{busy}");
+            assert!(busy.contains("another training has locked it"), "{busy}");
         }
         drop(saved);
         assert_eq!(Saved::open(&path, "a 1; b 2; c 3").unwrap().1.unwrap().1, history);
         let other = format!("{:#}", Saved::open(&path, "a 1; b 7; c 3").unwrap_err());
-        assert!(other.ends_with("it is of other arguments or rows: expected b 7, got b 2"), "{other}");
+        assert!(other.ends_with("it was written with different arguments or rows: expected b 7, got b 2"), "{other}");
         // Two trainings that began without a file.
         let unmade = folder.path().join("unmade");
         let [mut first, mut second] = [(); 2].map(|()| Saved::open(&unmade, "a").unwrap().0);
         first.write(Checkpoint::default(), "a", &history).unwrap();
         let late = format!("{:#}", second.write(Checkpoint::default(), "a", &history).unwrap_err());
-        assert!(late.contains("another training made it meanwhile"), "{late}");
+        assert!(late.contains("another training created it meanwhile"), "{late}");
         fs::write(&path, [0xff; 20]).unwrap();
         let broken = format!("{:#}", Saved::open(&path, "a").unwrap_err());
         assert!(broken.contains("state") && !broken.contains(char::is_control), "{broken}");

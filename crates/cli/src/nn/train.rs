@@ -37,8 +37,8 @@ const MOST_CLASSES: usize = 1 << 16;
 /// Fit a perceptron to labelled rows, test it, and write it as safetensors.
 ///
 /// The layers have ReLU between them; the loss is the cross-entropy of the softmax. The rate falls to zero in a straight line over the
-/// epochs. The same arguments give the same network on every run of one backend, also when the training is taken up again in
-/// between: with `--checkpoint` its state is kept in a file after every epoch, and the same command goes on from there.
+/// epochs. The same arguments give the same network on every run of one backend, also if the training is interrupted: with
+/// `--checkpoint` its state is saved after every epoch, and the same command resumes it.
 #[derive(Args, Debug)]
 pub(crate) struct TrainArgs {
     #[command(flatten)]
@@ -46,25 +46,25 @@ pub(crate) struct TrainArgs {
     /// Units of each hidden layer.
     #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "64", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     hidden: Vec<u32>,
-    /// Times that every row is seen.
+    /// Passes over all rows.
     #[arg(long, value_name = "N", default_value_t = 80, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     epochs: u32,
-    /// Rows of a step.
+    /// Rows per step.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     batch: u32,
-    /// The rule of a training step.
+    /// The optimizer.
     #[arg(long, value_enum, default_value_t = OptimizerName::Sgd)]
     optimizer: OptimizerName,
-    /// Size of the first step [default: 0.05 of sgd, 0.002 of adam-w].
+    /// Initial learning rate [default: 0.05 for sgd, 0.002 for adam-w].
     #[arg(long, value_name = "X")]
     rate: Option<f64>,
-    /// Share of the running sum of gradients that a step of sgd keeps, in 0..1 [default: 0.9].
+    /// Momentum of sgd, in 0..1 [default: 0.9].
     #[arg(long, value_name = "X")]
     momentum: Option<f64>,
-    /// Part of each weight, but of no bias, that a step takes away, in units of the rate [default: 0 of sgd, 0.01 of adam-w].
+    /// Decay of weights, not of biases, in units of the rate [default: 0 for sgd, 0.01 for adam-w].
     #[arg(long, value_name = "X")]
     decay: Option<f64>,
-    /// The norm that the gradients are held to [default: any].
+    /// Largest norm of the gradients; larger ones are scaled down [default: no limit].
     #[arg(long, value_name = "X")]
     clip: Option<f64>,
     /// Seed of the initial weights and of the order of the rows.
@@ -73,11 +73,11 @@ pub(crate) struct TrainArgs {
     /// Write the network to FILE: `layers.N.weight`, `[inputs, outputs]`, and `layers.N.bias` of each layer, f32.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Keep the state of the training in FILE after every epoch, and go on from what FILE holds.
+    /// Save the training to FILE after every epoch, and resume from FILE if it exists.
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
-    /// Write how the loss went to FILE, for `trefoil nn rollout`: a NumPy file with a row for every ten steps of their mean loss and
-    /// their rate.
+    /// Write the loss history to FILE, for `trefoil nn rollout`: a NumPy file with a row of mean loss and rate for every ten
+    /// steps.
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
     /// Write a report with the curves of loss and accuracy to FILE.
@@ -104,7 +104,7 @@ impl TrainArgs {
                 (rate, OptimizerConfig::sgd(rate, momentum), 0.0)
             }
             OptimizerName::AdamW if self.momentum.is_some() => {
-                return Err(Usage("`--momentum` is for `--optimizer sgd` alone".to_owned()));
+                return Err(Usage("`--momentum` requires `--optimizer sgd`".to_owned()));
             }
             OptimizerName::AdamW => {
                 let rate = self.rate.unwrap_or(0.002);
@@ -148,7 +148,7 @@ struct Training<'a> {
 impl<'a> Training<'a> {
     fn new(q: &'a AnyQueue, args: &'a TrainArgs, [train, test]: [Rows; 2]) -> Result<Self> {
         let classes = train.classes().max(test.classes());
-        ensure!(classes <= MOST_CLASSES, "the greatest label is {}, expected less than {MOST_CLASSES}", classes - 1);
+        ensure!(classes <= MOST_CLASSES, "expected labels below {MOST_CLASSES}, got {}", classes - 1);
         let hidden = args.hidden.iter().map(|&units| units as usize);
         let sizes: Vec<usize> = [train.features].into_iter().chain(hidden).chain([classes]).collect();
         let batch = args.batch as usize;

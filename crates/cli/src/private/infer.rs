@@ -40,7 +40,7 @@ pub(crate) struct InferArgs {
     /// Address of the server.
     #[arg(long, value_name = "ADDRESS", value_parser = super::address)]
     connect: String,
-    /// Images, `.npy` of bytes in 0..=16, 64 for each image; their number is the one that the keys are for.
+    /// Images, `.npy` of bytes in 0..=16, 64 for each image; the number of images must match the keys.
     #[arg(long, value_name = "FILE")]
     images: Option<PathBuf>,
     /// Their digits, `.npy` of bytes, to print the accuracy.
@@ -131,7 +131,7 @@ fn input(args: &InferArgs, model: &Model) -> Result<(Vec<u64>, Option<Vec<u8>>)>
     let fits = images.shape.first() == Some(&count) && images.data.len() == count * features;
     if !fits {
         let got = &images.shape;
-        let reason = format!("expected the shape [{count}, {features}], as many images as were dealt for, got {got:?}");
+        let reason = format!("expected the shape [{count}, {features}] (from the keys), got {got:?}");
         return Err(unusable(path, reason).into());
     }
     if let Some(at) = images.data.iter().position(|&pixel| pixel > MAX_PIXEL) {

@@ -46,22 +46,22 @@ impl Kind {
         }
         let shown = path.display();
         let takes = match got {
-            Self::Model => "`trefoil pfss infer` takes that of party 0, `serve` that of party 1".to_owned(),
+            Self::Model => "`trefoil pfss infer` takes the keys of party 0, `serve` the keys of party 1".to_owned(),
             Self::Models => format!("`trefoil pfss infer` takes {shown}/party0, `serve` {shown}/party1"),
             Self::Gate => "`trefoil pfss eval` takes it with --listen or --connect".to_owned(),
             Self::Gates => "`trefoil pfss eval` takes it; with --listen or --connect it takes one party's".to_owned(),
             Self::File => "`trefoil pfss inspect` and `verify` take a bundle".to_owned(),
         };
-        Err(Usage(format!("expected {}, but {shown} is {}; {takes}", self.name(), got.name())).into())
+        Err(Usage(format!("{shown}: expected {}, got {}; {takes}", self.name(), got.name())).into())
     }
 
     /// Its description, with an article.
     fn name(self) -> &'static str {
         match self {
-            Self::Model => "one party's keys for a model, which `deal` makes",
-            Self::Models => "both parties' keys for a model, which `deal` makes",
-            Self::Gate => "one party's keys for a gate, which `gen` makes",
-            Self::Gates => "both parties' keys for a gate, which `gen` makes",
+            Self::Model => "one party's keys for a model (from `deal`)",
+            Self::Models => "both parties' keys for a model (from `deal`)",
+            Self::Gate => "one party's keys for a gate (from `gen`)",
+            Self::Gates => "both parties' keys for a gate (from `gen`)",
             Self::File => "a file",
         }
     }
@@ -79,7 +79,7 @@ pub(super) fn unknown(path: &Path) -> anyhow::Error {
         return Usage(format!("{shown} does not exist")).into();
     }
     Usage(format!(
-        "{shown} is no folder of keys: those that `deal` makes hold `manifest.json`, those that `gen` makes `gate.json`"
+        "{shown} is not a key folder: expected a `manifest.json` (from `deal`) or a `gate.json` (from `gen`) in it"
     ))
     .into()
 }
@@ -100,7 +100,7 @@ mod tests {
         }
         for (path, kind, takes) in [
             ("deal", Kind::Models, "`trefoil pfss infer` takes "),
-            ("deal/party1", Kind::Model, "`trefoil pfss infer` takes that of party 0, `serve` that of party 1"),
+            ("deal/party1", Kind::Model, "`trefoil pfss infer` takes the keys of party 0, `serve` the keys of party 1"),
             ("gen", Kind::Gates, "`trefoil pfss eval` takes it; with --listen"),
             ("gen/party0", Kind::Gate, "`trefoil pfss eval` takes it with --listen or --connect"),
             ("other/party0/x", Kind::File, "`trefoil pfss inspect` and `verify` take a bundle"),
@@ -115,7 +115,7 @@ mod tests {
             assert_eq!(Kind::of(&at(path)), None);
             let refused = Kind::Gate.expect(&at(path)).unwrap_err().to_string();
             assert!(
-                refused.contains(if path == "none" { "does not exist" } else { "is no folder of keys" }),
+                refused.contains(if path == "none" { "does not exist" } else { "is not a key folder" }),
                 "{refused}"
             );
         }

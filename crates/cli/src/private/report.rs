@@ -102,7 +102,7 @@ impl Report {
             json.finish(&serde_json::to_vec_pretty(self)?)?;
         }
         let (sent, predicted) = (self.sent_bytes, self.predicted_bytes);
-        ensure!(sent == predicted, "sent {sent} bytes where the plan predicted {predicted}");
+        ensure!(sent == predicted, "expected {predicted} bytes sent (from the plan), got {sent}");
         let different = self.difference.as_ref().map_or(0, |difference| difference.different);
         ensure!(different == 0, "{different} logits differ from the model in the clear");
         Ok(())

@@ -75,7 +75,7 @@ fn both(kind: Kind, path: &Path) -> Result<()> {
     let refused = |reason: &str| InferenceError::Folder { path: path.to_owned(), reason: reason.to_owned() };
     let pinned = sound[0].own == sound[1].peer && sound[1].own == sound[0].peer;
     if sound[0].deal != sound[1].deal || sound[0].purpose != sound[1].purpose {
-        return Err(refused("expected keys of one deal, got those of two").into());
+        return Err(refused("expected keys of one deal, got keys of two").into());
     }
     if !pinned {
         return Err(refused("expected parties that accept each other's certificate").into());

@@ -29,7 +29,7 @@ pub(crate) fn check_file(statement: &KnownStatement, config: PcsConfig, format: 
         return Ok(());
     }
     Err(Usage(format!(
-        "`--queries` of {columns} columns: expected a proof of at most {most} bytes, {queries} make a larger one"
+        "`--queries` with {columns} columns: expected a proof of at most {most} bytes; {queries} queries exceed that"
     )))
 }
 
@@ -99,7 +99,7 @@ fn told(error: &FileError, statement: &KnownStatement, config: PcsConfig) -> Str
                 format!("`--lifting`: expected a whole number of {least}..={LARGEST}, got {got}")
             }
             StatementError::Folds { log_degree } => format!(
-                "`--fold-step` and `--last-layer`: expected {log_degree} at most together, got {} and {}",
+                "`--fold-step` and `--last-layer`: expected a sum of at most {log_degree}, got {} and {}",
                 fri.fold_step, fri.log_last_layer_degree_bound
             ),
             ref other => other.to_string(),
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(message, "`--log-blowup` with 2^28 rows: expected a whole number of 1..=2, got 3");
         assert_eq!(of(&fibonacci(28), config(2, 1, 0, None)), None);
         let message = of(&fibonacci(6), config(1, 4, 3, None)).unwrap();
-        assert_eq!(message, "`--fold-step` and `--last-layer`: expected 6 at most together, got 4 and 3");
+        assert_eq!(message, "`--fold-step` and `--last-layer`: expected a sum of at most 6, got 4 and 3");
         assert_eq!(of(&fibonacci(6), config(1, 4, 2, None)), None);
         let message = of(&fibonacci(6), config(2, 1, 0, Some(7))).unwrap();
         assert_eq!(message, "`--lifting`: expected a whole number of 8..=30, got 7");

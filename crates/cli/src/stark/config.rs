@@ -24,7 +24,7 @@ pub(crate) struct ConfigArgs {
     #[arg(long, value_name = "LOG", default_value_t = 0, value_parser = whole(0..=10))]
     last_layer: u32,
     /// Log size that every column is lifted to, 1..=30; without it, each tree has the height of its largest column.
-    /// stwo proves preprocessed columns and traces that differ in height with a lifting size alone.
+    /// stwo requires a lifting size for preprocessed columns and traces of different heights.
     #[arg(long, value_name = "LOG", value_parser = whole(1..=30))]
     lifting: Option<u32>,
 }

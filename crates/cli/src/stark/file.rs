@@ -51,8 +51,7 @@ pub(crate) fn refused_by_stwo(file: &ProofFile) -> Option<&'static str> {
     let proof = &file.proof.proof;
     let is_empty = proof.sampled_values.first().is_some_and(Vec::is_empty);
     if proof.config.lifting_log_size.is_some() {
-        return is_empty
-            .then_some("its verifier refuses this proof: it takes no lifting size without preprocessed columns");
+        return is_empty.then_some("its verifier refuses this proof: a lifting size requires preprocessed columns");
     }
     let is_lower = file.statement.with(HasLowPreprocessed).unwrap_or(false);
     is_lower.then_some("its verifier may refuse this proof: the preprocessed columns are lower than the others")

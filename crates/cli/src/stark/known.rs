@@ -68,7 +68,7 @@ impl AirArgs {
     pub(crate) fn outline(&self) -> Result<KnownStatement, Usage> {
         let log_rows = self.log_rows;
         if self.columns.is_some() && self.air != AirName::WideFibonacci {
-            return Err(Usage("`--columns` is for `--air wide-fibonacci` alone".to_owned()));
+            return Err(Usage("`--columns` requires `--air wide-fibonacci`".to_owned()));
         }
         let most = KnownStatement::MOST_LOG_GATES;
         let none = M31::ZERO;

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{exit::Usage, output::print};
 
-/// Say what device memory a proof takes, on each device, without making it.
+/// Compute the memory of a proof on each device, without making it.
 ///
 /// Runs on the host alone: no variable of the environment is read. Single ops need some more: a few kilobytes on a GPU, and up to
 /// some hundred for each thread of a processor.
@@ -91,8 +91,8 @@ impl UseStatement for Room<'_> {
         let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
         let needs = || {
             format!(
-                "the proof needs {} MiB: `trefoil stark plan` lists the parts, and more `--blocks`, more `--devices` or fewer rows \
-                 take less",
+                "the proof needs {} MiB; use more `--blocks`, more `--devices` or fewer rows (`trefoil stark \
+                 plan` lists the parts)",
                 mebibytes(bytes)
             )
         };

@@ -44,7 +44,7 @@ use crate::{
 
 /// Prove a computation, verify the proof, and write it to a file.
 ///
-/// A file appears when it is whole and replaces what was there; a pipe or a device is written to as it is. With `--out
+/// A file is written as a whole and replaces an existing one; a pipe or a device is written to directly. With `--out
 /// /dev/stdout` the facts go to standard error. TREFOIL_MEM_LIMIT bounds the memory of the device, and separately the
 /// trace on the host. Without `--blocks`, all committed values are kept if they fit; otherwise they are cut into the
 /// fewest blocks that fit. On a GPU that no number of blocks fits, coefficients are kept in host memory too.
@@ -137,7 +137,7 @@ impl UseStatement for Making<'_> {
         };
         stages.begin("verify");
         let MadeOn { proof, root, airs, residency, most_sent, routes } = made;
-        verify(Protocol::V2_3, config, statement, root, &proof).context("the proof that was made is not valid")?;
+        verify(Protocol::V2_3, config, statement, root, &proof).context("the new proof failed verification")?;
         let (columns, cells) =
             airs.iter().fold((0, 0), |(columns, cells), (more, log)| (columns + more, cells + (more << log)));
         let peak_bytes = queues.iter().map(|q| q.budget().peak_bytes()).max().unwrap_or(0);
@@ -155,8 +155,7 @@ pub(crate) fn run(args: &ProveArgs) -> Result<()> {
 /// Makes the proof and, unless another process does, writes the files.
 fn make(args: &ProveArgs, place: Option<&Place>) -> Result<()> {
     if args.trace_npy.is_some() && args.air.air != AirName::WideFibonacci {
-        let message =
-            "`--trace-npy` is for `--air wide-fibonacci` alone: the others say how their traces begin and end";
+        let message = "`--trace-npy` requires `--air wide-fibonacci`: other statements fix the ends of their traces";
         return Err(Usage(message.to_owned()).into());
     }
     let (outline, config) = (args.air.outline()?, args.config.config());
@@ -204,7 +203,7 @@ fn make(args: &ProveArgs, place: Option<&Place>) -> Result<()> {
 
 /// The error of an option that means nothing among several processes.
 fn one_process(option: &str) -> anyhow::Error {
-    Usage(format!("`{option}` is for one process, and a launcher of MPI started several for this proof")).into()
+    Usage(format!("`{option}` requires a single process, but an MPI launcher started several for this proof")).into()
 }
 
 /// Writes the files and reports the result.

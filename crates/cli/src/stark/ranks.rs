@@ -15,7 +15,7 @@ use crate::exit::{Told, Usage};
 /// How processes make one proof together that `mpirun` or another launcher of MPI started.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct RanksArgs {
-    /// Give up when another process that a launcher of MPI started does not come for SECONDS, 1..=86400 [default: 600].
+    /// Fail if another process of the MPI launcher does not reach an exchange within SECONDS, 1..=86400 [default: 600].
     #[arg(long, value_name = "SECONDS", value_parser = whole(1..=86_400))]
     patience: Option<u32>,
 }
@@ -46,7 +46,7 @@ pub(super) fn is_shared() -> bool {
 pub(super) fn run(args: RanksArgs, options: &[String], make: impl FnOnce(Option<&Place>) -> Result<()>) -> Result<()> {
     let Some(launch) = runtime::launch().map_err(OpenError::from)?.filter(|launch| launch.ranks > 1) else {
         if args.patience.is_some() {
-            let message = "`--patience` is for several processes that a launcher of MPI started";
+            let message = "`--patience` requires several processes started by an MPI launcher";
             return Err(Usage(message.to_owned()).into());
         }
         return make(None);
@@ -69,7 +69,7 @@ fn join(launch: Launch, patience: Duration) -> Result<Mpi> {
     let mpi = Mpi::join(patience)?;
     let (rank, ranks) = (mpi.rank(), mpi.ranks());
     if (rank, ranks) != (launch.rank, launch.ranks) {
-        bail!("MPI says that this is rank {rank} of {ranks}: the launcher is of another MPI than this program's");
+        bail!("MPI reports rank {rank} of {ranks}, unlike the launcher: use the launcher of this program's MPI");
     }
     Ok(mpi)
 }

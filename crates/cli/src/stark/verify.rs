@@ -18,8 +18,8 @@ use crate::{files::Named, output::print, text::shown};
 /// Everything in the file is public. The proof is checked against the statement in the file, so look at the statement that
 /// is shown. The preprocessed columns of that statement are computed, which takes up to 2 s and 1.5 GiB; a file that would take more is refused.
 ///
-/// Verifying runs on the host alone, with all its threads: no variable of the environment is read, TREFOIL_BACKEND and
-/// TREFOIL_MEM_LIMIT neither.
+/// Runs on the host alone, with all its threads: no variable of the environment is read, not even TREFOIL_BACKEND or
+/// TREFOIL_MEM_LIMIT.
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
     /// The file.

@@ -182,9 +182,9 @@ fn unusable_gates_inputs_and_keys_are_refused_by_name() {
     let eval = |input: &str| failed(&run("eval", &["--keys", &keys, "--input", input]));
     let good = bench.write("good", "1 2");
     for (text, code, expected) in [
-        ("1 2 3", 2, "expected 2 inputs, as many as were dealt for, got 3"),
+        ("1 2 3", 2, "expected 2 inputs (from the keys), got 3"),
         ("1 65536", 1, "integer 1 does not fit 16 bits"),
-        ("1 x", 1, "value 1 is no integer"),
+        ("1 x", 1, "value 1 is not an integer"),
     ] {
         let (got, message) = eval(&bench.write("bad", text));
         assert!(got == Some(code) && message.contains(expected), "{message}");
@@ -241,7 +241,7 @@ fn two_processes_evaluate_a_gate_on_shares_once() {
     assert!(code == Some(5) && message.contains("expected fingerprint"), "{message}");
     let shown = succeeded(connect(&folders[0]));
     assert!(shown.contains("relu_ars of 16 bits on 4 elements"), "{shown}");
-    let named = "shares of party 0, not results; those of both parties add up to them modulo 2^16:";
+    let named = "shares of party 0, not results; the results are the sums of both parties' shares modulo 2^16:";
     assert!(shown.contains(named) && shown.contains("share of y"), "{shown}");
     // 4 words of 16 bits, two rows of bits, and the digests of two rounds
     assert!(shown.contains("2 rounds, 42 bytes sent by each party, predicted 42"), "{shown}");
@@ -383,7 +383,7 @@ fn keys_are_verified_without_being_used() {
     let suf = fs::read(format!("{gates}/party0/keys.pfk")).unwrap();
     change(&bundle, Some(&suf), "`shift.pfk` is for another gate");
     let one = fs::read(format!("{gates}/party1/shift.pfk")).unwrap();
-    change(&bundle, Some(&one), "`shift.pfk` is of another party");
+    change(&bundle, Some(&one), "`shift.pfk` differs in party or element count");
     let key = format!("{models}/party1/001.key");
     change(&key, Some(&flipped(&key)), "expected SHA-256");
     change(&format!("{models}/party0/identity.der"), None, "`identity.der`: is missing");
@@ -391,7 +391,7 @@ fn keys_are_verified_without_being_used() {
         let (mine, theirs) = (format!("{gates}/party1/{file}"), format!("{other}/party1/{file}"));
         let original = fs::read(&mine).unwrap();
         fs::copy(&theirs, &mine).unwrap();
-        refused(&gates, "expected keys of one deal, got those of two");
+        refused(&gates, "expected keys of one deal, got keys of two");
         fs::write(&mine, original).unwrap();
     }
     let (mine, theirs) = (format!("{gates}/party1/peer"), format!("{other}/party1/peer"));
@@ -405,7 +405,7 @@ fn keys_are_verified_without_being_used() {
     assert!(succeeded(run("eval", &["--keys", &gates, "--input", &input])).contains("0 of 2 elements differ"));
     refused(&gates, "was used before");
     let (code, message) = failed(&verify(bench.0.path().to_str().unwrap(), &[]));
-    assert!(code == Some(2) && message.contains("is no folder of keys"), "{message}");
+    assert!(code == Some(2) && message.contains("is not a key folder"), "{message}");
 }
 
 #[test]
@@ -421,7 +421,7 @@ fn a_folder_of_another_kind_is_named_with_the_command_that_takes_it() {
             "infer",
             &gate,
             ["--connect", "127.0.0.1:1"],
-            "is one party's keys for a gate, which `gen` makes; `trefoil pfss eval`",
+            "got one party's keys for a gate (from `gen`); `trefoil pfss eval`",
         ),
         ("serve", &gate, ["--weights", "none"], "`trefoil pfss eval` takes it with --listen or --connect"),
         ("serve", &models, ["--weights", "none"], "takes"),
@@ -429,10 +429,10 @@ fn a_folder_of_another_kind_is_named_with_the_command_that_takes_it() {
             "eval",
             &models,
             ["--input", &input],
-            "is both parties' keys for a model, which `deal` makes; `trefoil pfss infer`",
+            "got both parties' keys for a model (from `deal`); `trefoil pfss infer`",
         ),
         ("eval", &gate, ["--input", &input], "`trefoil pfss eval` takes it with --listen or --connect"),
-        ("eval", &input, ["--input", &input], "is a file"),
+        ("eval", &input, ["--input", &input], "got a file"),
         ("infer", &bench.path("none"), ["--connect", "127.0.0.1:1"], "none does not exist"),
     ] {
         let (code, message) = failed(&run(command, &[&["--keys", keys], &more[..]].concat()));

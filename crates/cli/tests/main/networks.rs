@@ -62,7 +62,7 @@ fn a_training_that_was_killed_is_taken_up_to_the_same_network() {
     let mut other = trefoil();
     other.args(arguments).arg(at("other")).args(["--seed", "8", "--checkpoint"]).arg(at("state"));
     let error = text(&other.assert().code(1).get_output().stderr.clone());
-    assert!(error.contains("it is of other arguments or rows: expected seed 8, got seed 7"), "{error}");
+    assert!(error.contains("it was written with different arguments or rows: expected seed 8, got seed 7"), "{error}");
     assert!(!error.contains("epochs"), "{error}");
 
     // A flipped bit is an error and not another training. The last byte is one of a tensor, however long the history before it is.
@@ -92,7 +92,10 @@ fn one_training_at_a_time_uses_a_checkpoint() {
     assert_eq!((done.len(), refused.len()), (1, 5));
     for output in refused {
         let said = text(&output.stderr);
-        assert!(said.contains("another training uses it") || said.contains("another training made it"), "{said}");
+        assert!(
+            said.contains("another training has locked it") || said.contains("another training created it"),
+            "{said}"
+        );
     }
     let mut names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();

@@ -239,8 +239,8 @@ fn wrong_files_of_a_party_are_refused_before_its_keys_are_used() {
     let json = at("none/report.json");
     // No server listens: every case fails before it connects.
     for (more, code, expected) in [
-        (&["--images", &few][..], 2, "expected the shape [8, 64], as many images as were dealt for, got [5, 64]"),
-        (&["--images", &wide], 2, "expected the shape [8, 64], as many images as were dealt for, got [64, 8]"),
+        (&["--images", &few][..], 2, "expected the shape [8, 64] (from the keys), got [5, 64]"),
+        (&["--images", &wide], 2, "expected the shape [8, 64] (from the keys), got [64, 8]"),
         (&["--images", &bright], 2, "expected pixels of 0 to 16, image 0 has 17"),
         (&["--images", &fit, "--labels", &labels], 2, "expected 8 labels, one for each image, got the shape [7]"),
         (&["--images", "/dev/zero"], 1, "expected at most 268435456 bytes of a pipe or a device"),

@@ -28,7 +28,7 @@ fn several_processes_without_mpi_are_told_what_to_build() {
     let said = text(&started("4", "4").args(PROVE).assert().code(2).get_output().stderr);
     assert!(said.contains("OMPI_COMM_WORLD_RANK: unknown value `4`"), "{said}");
     let said = text(&started("0", "4").args(PROVE).args(["--profile", "ops"]).assert().code(2).get_output().stderr);
-    assert!(said.contains("a launcher of MPI started several"), "{said}");
+    assert!(said.contains("an MPI launcher started several"), "{said}");
 }
 
 #[test]
@@ -37,5 +37,5 @@ fn one_process_goes_on_alone_and_so_do_other_commands() {
     started("0", "1").current_dir(folder.path()).args(PROVE).assert().success();
     started("2", "4").current_dir(folder.path()).args(["stark", "verify", "a"]).assert().success();
     let refused = trefoil().args(PROVE).args(["--patience", "9"]).assert().code(2).get_output().stderr.clone();
-    assert!(text(&refused).contains("`--patience` is for several processes"), "{}", text(&refused));
+    assert!(text(&refused).contains("`--patience` requires several processes"), "{}", text(&refused));
 }

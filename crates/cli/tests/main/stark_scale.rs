@@ -61,7 +61,7 @@ fn what_has_no_model_is_refused_before_any_work() {
     let said = refused(&["--devices", "1,3"]);
     assert!(said.contains("`--devices`: expected a power of two of ranks"), "{said}");
     let said = refused(&["--measured-log-rows", "9"]);
-    assert!(said.contains("`--measured-log-rows` is at most `--log-rows`"), "{said}");
+    assert!(said.contains("expected `--measured-log-rows` of at most `--log-rows`"), "{said}");
     for (option, value, expected) in [
         ("--link", "NVLink", "expected a name and a number of GB/s"),
         ("--link", "NVLink=-1", "expected a name and a number of GB/s"),

@@ -64,7 +64,7 @@ fn one(
             }
             Heard::Silence if limits.are_over() => return Ok((!settled).then(|| "out of time".to_owned())),
             Heard::Silence => {
-                let reason = format!("nothing was heard for {}; {}", limits.silence(), child.kill());
+                let reason = format!("no event for {}; {}", limits.silence(), child.kill());
                 return Ok((!settled).then_some(reason));
             }
             Heard::Ending(ending) => {

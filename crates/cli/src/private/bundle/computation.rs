@@ -148,8 +148,8 @@ impl GateFile {
         let names = || Operation::NAMES.into_iter().chain(Function::NAMES).chain([Self::SUF]).collect::<Vec<_>>();
         ensure!(
             gate != "softmax",
-            "softmax is no gate: it takes many, each on as many elements as the lengths of rows say; `trefoil pfss deal \
-             --model transformer` deals for one in a model, and crate `pfss` for any rows (`pfss::softmax`)"
+            "softmax is not a gate: it takes many, with element counts that depend on the lengths of rows; `trefoil \
+             pfss deal --model transformer` deals for one in a model, and crate `pfss` for any rows (`pfss::softmax`)"
         );
         ensure!(
             Operation::NAMES.contains(&gate.as_str()),

@@ -164,7 +164,7 @@ fn inputs(args: &EvalArgs, computation: &Computation, count: usize) -> Result<Ve
     if x.len() == count {
         return Ok(x);
     }
-    Err(Usage(format!("expected {count} inputs, as many as were dealt for, got {}", x.len())).into())
+    Err(Usage(format!("expected {count} inputs (from the keys), got {}", x.len())).into())
 }
 
 /// Refuses inputs for which the gate's result is meaningless.
@@ -174,7 +174,7 @@ fn check_range(computation: &Computation, x: &[u64]) -> Result<()> {
         None => Ok(()),
         Some((at, _)) => {
             let (min, max) = (range.min(), range.max());
-            Err(Usage(format!("expected inputs in {min}..={max}, got another at {at}")).into())
+            Err(Usage(format!("expected inputs in {min}..={max}, input {at} is out of range")).into())
         }
     }
 }

@@ -112,7 +112,7 @@ impl PartyFolder {
         let both = [zero?, one?];
         let nonces = both.each_ref().map(|folder| folder.bundles.iter().map(KeyBundle::nonce).collect::<Vec<_>>());
         if nonces[0] != nonces[1] {
-            let reason = "expected keys of one deal, got those of two".into();
+            let reason = "expected keys of one deal, got keys of two".into();
             return Err(InferenceError::Folder { path: folder.to_owned(), reason });
         }
         Ok(both)
@@ -195,10 +195,7 @@ pub(super) fn read_bundles(folder: &Path, computation: &Computation) -> Result<V
         }
         let facts = |bundle: &KeyBundle| (bundle.party(), bundle.count());
         if bundles.first().is_some_and(|first| facts(first) != facts(&bundle)) {
-            return Err(refused(
-                folder,
-                format!("`{name}` is of another party or for other elements than `{}`", BUNDLES[0]),
-            ));
+            return Err(refused(folder, format!("`{name}` differs in party or element count from `{}`", BUNDLES[0])));
         }
         bundles.push(bundle);
     }

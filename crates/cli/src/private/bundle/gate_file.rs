@@ -114,7 +114,7 @@ mod tests {
             (r#"{"gate": "rsqrt", "fraction": 25}"#, "expected a result of 1 to 24 fraction bits for rsqrt, got 25"),
             (r#"{"gate": "gelu", "range": [-16777217, 0]}"#, "expected a range within -16777216..=16777215"),
             (r#"{"gate": "gelu", "pieces": 3}"#, "pieces (a power of two)"),
-            (r#"{"gate": "softmax"}"#, "softmax is no gate"),
+            (r#"{"gate": "softmax"}"#, "softmax is not a gate"),
             (r#"{"gate": "tanh"}"#, "abs, truncate_reduce, gap_ars, lrs, ars, relu_ars, lut, gelu, silu, neg_exp"),
         ] {
             let message = refused(text);

@@ -69,7 +69,10 @@ impl Report {
         if let Some(json) = json {
             json.finish(&serde_json::to_vec_pretty(self)?)?;
         }
-        ensure!(sent_bytes == predicted_bytes, "sent {sent_bytes} bytes where {predicted_bytes} were predicted");
+        ensure!(
+            sent_bytes == predicted_bytes,
+            "expected {predicted_bytes} bytes sent (as predicted), got {sent_bytes}"
+        );
         let different = self.different.unwrap_or(0);
         ensure!(different == 0, "{different} elements differ from the gate in the clear");
         Ok(())

@@ -51,7 +51,7 @@ pub(super) fn print(
         }
         Values::Shares(party) => {
             let bits = if computation.xor_bits() { ", bits by exclusive or" } else { "" };
-            let how = format!("those of both parties add up to them modulo 2^{}{bits}", ring.bits());
+            let how = format!("the results are the sums of both parties' shares modulo 2^{}{bits}", ring.bits());
             writeln!(out, "shares of {party}, not results; {how}:")?;
             table.set_header(["element".to_owned()].into_iter().chain(names.map(|name| format!("share of {name}"))));
             for (at, row) in rows.iter().enumerate().take(ROWS) {

@@ -36,7 +36,8 @@ fn text(bytes: &[u8]) -> Result<Vec<i128>> {
     let text = str::from_utf8(bytes).context("expected an npy file or text")?;
     let apart = |symbol: char| symbol == ',' || symbol.is_whitespace();
     let words = text.split(apart).filter(|word| !word.is_empty());
-    let integer = |(index, word): (usize, &str)| word.parse().with_context(|| format!("value {index} is no integer"));
+    let integer =
+        |(index, word): (usize, &str)| word.parse().with_context(|| format!("value {index} is not an integer"));
     words.enumerate().map(integer).collect()
 }
 
@@ -59,7 +60,7 @@ mod tests {
     fn what_is_no_integer_of_the_ring_is_refused() {
         let floats = write_npy(&NpyArray { shape: vec![1], data: vec![1.0f32] }).unwrap();
         assert!(integers(&floats).is_err());
-        assert!(format!("{:#}", integers(b"1,x").unwrap_err()).contains("value 1 is no integer"));
+        assert!(format!("{:#}", integers(b"1,x").unwrap_err()).contains("value 1 is not an integer"));
         assert!(integers(b"\xff\xfe").is_err());
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("values");

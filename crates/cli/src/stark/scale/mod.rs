@@ -24,8 +24,7 @@ use crate::{
     queue::open,
 };
 
-/// Model how long a proof takes that several devices make together, from what one device is measured to compute as a rank of such a
-/// group and the bytes that it is counted to send.
+/// Model the time of a proof on several devices, from the measured time and the counted bytes of one device that works as a rank.
 ///
 /// The work of a rank runs here, on one device, with mirrors of it in the place of the others. It is what each device of a group does:
 /// its share of the columns and blocks, and all work that ranks do not share. The time of a modelled proof is this time plus
@@ -40,7 +39,8 @@ pub(crate) struct ScaleArgs {
     /// Numbers of devices, powers of two of 1..=64; one is always among them.
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [1, 2, 4, 8], value_parser = whole(1..=64))]
     devices: Vec<u32>,
-    /// A link between devices and the GB/s that each sends on it while it receives as much, to all others together; can be repeated.
+    /// A link between devices, and the GB/s that each device sends on it, to all others together, while it receives the same; can be
+    /// repeated.
     #[arg(long = "link", value_name = "NAME=GB/S", default_values = ["NVLink=450", "PCIe 5=55"], value_parser = link)]
     links: Vec<Link>,
     /// Measure 2^LOG rows and scale the time up, if the proof is too large for this machine [default: --log-rows].
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &ScaleArgs) -> Result<()> {
     let mut measured = args.air.clone();
     measured.log_rows = args.measured_log_rows.unwrap_or(measured.log_rows);
     let Some(log_more_rows) = args.air.log_rows.checked_sub(measured.log_rows) else {
-        return Err(Usage("`--measured-log-rows` is at most `--log-rows`".to_owned()).into());
+        return Err(Usage("expected `--measured-log-rows` of at most `--log-rows`".to_owned()).into());
     };
     let measured_outline = measured.outline()?;
     check(&measured_outline, config)?;

@@ -24,9 +24,9 @@ pub(super) fn facts(
     model: &Model,
 ) -> Vec<(&'static str, String)> {
     let compute = match log_more_rows {
-        0 => "measured, as a rank that mirrors stand beside".to_owned(),
+        0 => "measured on one device, with mirrors of it as the other ranks".to_owned(),
         more => format!(
-            "measured on 2^{measured_log_rows} rows, as a rank that mirrors stand beside, times {}",
+            "measured on 2^{measured_log_rows} rows of one device, with mirrors of it as the other ranks, times {}",
             1u64 << more
         ),
     };
@@ -41,10 +41,10 @@ pub(super) fn facts(
         ),
     ];
     if model.faster != 1.0 {
-        facts.push(("devices", format!("{} times as fast as the one that computed", model.faster)));
+        facts.push(("devices", format!("{} times as fast as the measured one", model.faster)));
     }
     if model.latency > 0.0 {
-        facts.push(("an exchange", format!("{} us beside its bytes", model.latency * 1e6)));
+        facts.push(("an exchange", format!("{} us in addition to its bytes", model.latency * 1e6)));
     }
     facts
 }
