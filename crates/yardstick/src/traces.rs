@@ -173,7 +173,7 @@ fn blake2s(id: String) -> Contest {
 }
 
 fn plonk(id: String) -> Contest {
-    let circuit = Circuit::sample(1 << 18).expect("a circuit of so many gates");
+    let circuit = Circuit::sample(1 << 18).expect("a circuit of 2^18 gates");
     let plonk = Plonk::evaluate(circuit, vec![M31::ONE; 2]).expect("two inputs");
     // A line is measured once; its contenders borrow the statement for as long as it lasts.
     let statement: &'static Plonk = Box::leak(Box::new(plonk));
