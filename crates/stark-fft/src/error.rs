@@ -127,12 +127,12 @@ pub enum FftError {
         /// The requested rank.
         got: usize,
     },
-    /// Columns or factors are not of the part that the plan was made for.
+    /// Columns or twiddles are not of the part that the plan was made for.
     #[error("expected the shard of {expected}, got the shard of {got}")]
     Shard {
         /// The part that the plan was made for.
         expected: Shard,
-        /// The part that the columns or factors are of.
+        /// The part that the columns or twiddles are of.
         got: Shard,
     },
     /// The group of ranks is another one than the plan was made for.

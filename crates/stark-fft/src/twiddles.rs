@@ -1,4 +1,4 @@
-//! The twiddle factors of a domain and of all smaller ones.
+//! The twiddles of a domain and of all smaller ones.
 
 use core::fmt;
 
@@ -10,9 +10,9 @@ use core_types::{field::Twiddle, params::circle::CircleTwiddleParams};
 
 use crate::{CanonicDomain, FftError};
 
-/// Twiddle factors and their inverses on a device, for one domain and every smaller one.
+/// Twiddles and their inverses on a device, for one domain and every smaller one.
 ///
-/// The factors of a domain with `N` points are `N / 2` words, and the factors of each smaller canonic domain
+/// The twiddles of a domain with `N` points are `N / 2` words, and the twiddles of each smaller canonic domain
 /// are the last words of any bigger one's: build one tree, for the biggest domain in use.
 pub struct TwiddleTree<Q: CircleOps> {
     domain: CanonicDomain,
@@ -21,7 +21,7 @@ pub struct TwiddleTree<Q: CircleOps> {
 }
 
 impl<Q: CircleOps> TwiddleTree<Q> {
-    /// The factors of `domain`.
+    /// The twiddles of `domain`.
     ///
     /// # Errors
     /// [`FftError::Backend`] if memory is short or the device failed.
@@ -43,7 +43,7 @@ impl<Q: CircleOps> TwiddleTree<Q> {
         self.domain
     }
 
-    /// The factors of `domain`, `domain.len() / 2` of them.
+    /// The twiddles of `domain`, `domain.len() / 2` of them.
     ///
     /// # Errors
     /// [`FftError::TwiddlesTooSmall`] if `domain` is bigger than the tree's.
@@ -51,7 +51,7 @@ impl<Q: CircleOps> TwiddleTree<Q> {
         Ok(self.forward.slice(self.tail(domain)?)?)
     }
 
-    /// The inverses of the factors of `domain`, `domain.len() / 2` of them.
+    /// The inverses of the twiddles of `domain`, `domain.len() / 2` of them.
     ///
     /// # Errors
     /// [`FftError::TwiddlesTooSmall`] if `domain` is bigger than the tree's.

@@ -7,7 +7,7 @@ use stark_fft::{
 
 use crate::common::{domain, simulate};
 
-/// Opens queues with memory for the factors of 2^20 points, but not of 2^21.
+/// Opens queues with memory for the twiddles of 2^20 points, but not of 2^21.
 fn small_queues() -> [runtime::AnyQueue; 2] {
     let settings = runtime::Settings { mem_limit_bytes: Some(6 << 20), ..runtime::Settings::default() };
     [runtime::Choice::Cpu, runtime::Choice::Sim]
@@ -38,7 +38,7 @@ fn every_size_is_planned_and_refused_for_memory_alone() {
             }
             match TwiddleTree::new(&q, large) {
                 Ok(tree) => {
-                    assert!(log_size <= 20, "2^{log_size} factors and their inverses in 6 MiB");
+                    assert!(log_size <= 20, "2^{log_size} twiddles and their inverses in 6 MiB");
                     let mut last = q.alloc::<M31>(2).unwrap();
                     let view = backend_api::Buffer::view_mut(&mut last);
                     blocks.extend_into(&q, &tree, line.view(), blocks.blocks() - 1, view).unwrap();

@@ -48,7 +48,7 @@ pub struct MemoryParts {
     pub quotients: u64,
     /// Values and nodes of the layers of FRI.
     pub fri: u64,
-    /// Twiddle factors.
+    /// Twiddles.
     pub twiddles: u64,
     /// Everything else.
     pub rest: u64,

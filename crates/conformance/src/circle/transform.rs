@@ -39,7 +39,7 @@ pub(super) const PUBLISHED_EXTENSION: [u32; 16] = [
     665_425_713,
 ];
 
-/// The factors of a domain.
+/// The twiddles of a domain.
 pub(super) struct Tree {
     pub(super) forward: Buf<Twiddle>,
     pub(super) inverse: Buf<Twiddle>,
@@ -152,7 +152,7 @@ pub(super) fn words(words: &[u32]) -> Vec<M31> {
 }
 
 pub(super) fn twiddles() -> OpSpec {
-    let mut cases = vec![Case::new("published factors of 16 points", |q| {
+    let mut cases = vec![Case::new("published twiddles of 16 points", |q| {
         let tree = tree(q, 4)?;
         let plain =
             |buf| -> Result<Vec<M31>, Failure> { Ok(q.download(buf)?.iter().map(|t: &Twiddle| t.factor()).collect()) };

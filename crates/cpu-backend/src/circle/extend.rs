@@ -53,8 +53,8 @@ impl CpuQueue {
         }
         let source = Shared(coefficients.as_ptr().cast::<u32>());
         let base = Shared(values.as_mut_ptr().cast::<u32>());
-        // SAFETY: the view holds 2^(log_domain - 1) factors, doubled words in a transparent type.
-        let factors = Shared(unsafe { Twiddles::new(twiddles.as_ptr().cast(), log_domain) });
+        // SAFETY: the view holds 2^(log_domain - 1) twiddles, doubled words in a transparent type.
+        let twiddles = Shared(unsafe { Twiddles::new(twiddles.as_ptr().cast(), log_domain) });
         let region = |i: usize| {
             let (column, copy) = (i >> log_copies, i & ((1 << log_copies) - 1));
             // SAFETY: column < columns and copy < 2^log_copies, so the words lie in the views.
@@ -64,7 +64,7 @@ impl CpuQueue {
                 target,
                 log_len,
                 position: position + (copy << log_len),
-                factors: factors.get(),
+                twiddles: twiddles.get(),
                 inverse: false,
                 scale: 0,
             }

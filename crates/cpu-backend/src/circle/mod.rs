@@ -51,15 +51,15 @@ impl CpuQueue {
     /// Transforms between coefficients and the values on `2^log_size` positions of a domain, in either direction.
     ///
     /// The op has checked the number of twiddles of the domain.
-    fn circle_transform(&self, log_size: u32, factors: &[Twiddle], columns: &mut [M31], direction: Direction) {
+    fn circle_transform(&self, log_size: u32, twiddles: &[Twiddle], columns: &mut [M31], direction: Direction) {
         if log_size < log_block(self.simd().log_width()) {
-            let log_domain = log_domain(factors);
+            let log_domain = log_domain(twiddles);
             self.for_chunks(columns, 1 << 15, |_, columns| {
                 for column in columns.chunks_mut(1 << log_size) {
                     match direction {
-                        Direction::Interpolate => scalar::interpolate(column, log_size, factors, log_domain),
+                        Direction::Interpolate => scalar::interpolate(column, log_size, twiddles, log_domain),
                         Direction::Evaluate { position } => {
-                            scalar::evaluate(column, log_size, position, factors, log_domain);
+                            scalar::evaluate(column, log_size, position, twiddles, log_domain);
                         }
                     }
                 }
@@ -67,19 +67,19 @@ impl CpuQueue {
             return;
         }
         // SAFETY: the op has held the views to their lengths, and the position and the block to the domain.
-        unsafe { self.transform_columns(self.simd(), log_size, factors, columns, direction) };
+        unsafe { self.transform_columns(self.simd(), log_size, twiddles, columns, direction) };
     }
 
     /// Transforms columns of at least one block by `steps`.
     ///
     /// # Safety
-    /// `factors` are the twiddles of a domain that has `2^log_size` points from the direction's position on, and
+    /// `twiddles` belong to a domain that has `2^log_size` points from the direction's position on, and
     /// `columns` a multiple of `2^log_size` elements.
     unsafe fn transform_columns(
         &self,
         steps: impl Steps,
         log_size: u32,
-        factors: &[Twiddle],
+        twiddles: &[Twiddle],
         columns: &mut [M31],
         direction: Direction,
     ) {
@@ -89,12 +89,12 @@ impl CpuQueue {
         };
         let count = columns.len() >> log_size;
         let base = Shared(columns.as_mut_ptr().cast::<u32>());
-        // SAFETY: the view holds one factor per two points of the domain, doubled words in a transparent type.
-        let factors = Shared(unsafe { Twiddles::new(factors.as_ptr().cast(), log_domain(factors)) });
+        // SAFETY: the view holds one twiddle per two points of the domain, doubled words in a transparent type.
+        let twiddles = Shared(unsafe { Twiddles::new(twiddles.as_ptr().cast(), log_domain(twiddles)) });
         let region = |column: usize| {
             // SAFETY: column < count, so its 2^log_size words lie in the view.
             let target = unsafe { base.get().add(column << log_size) };
-            Region { source: target, target, log_len: log_size, position, factors: factors.get(), inverse, scale }
+            Region { source: target, target, log_len: log_size, position, twiddles: twiddles.get(), inverse, scale }
         };
         // SAFETY: columns are disjoint parts of one exclusive view; canonical words stay canonical.
         unsafe { self.run_regions(steps, log_size, count, region) };
@@ -204,9 +204,9 @@ impl CircleOps for CpuQueue {
     }
 }
 
-/// Log of the number of points of the domain with these factors.
-fn log_domain(factors: &[Twiddle]) -> u32 {
-    factors.len().ilog2() + 1
+/// Log of the number of points of the domain with these twiddles.
+fn log_domain(twiddles: &[Twiddle]) -> u32 {
+    twiddles.len().ilog2() + 1
 }
 
 /// A pointer that the threads of one op share; they write disjoint words through it.

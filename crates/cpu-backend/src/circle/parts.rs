@@ -21,16 +21,16 @@ pub(super) const TILE: usize = 1 << 13;
 const TOGETHER: usize = 16;
 
 /// The weight of each part in the values of the block.
-pub(super) fn weights(params: &CircleRestrictParams, factors: &[Twiddle]) -> Vec<M31> {
+pub(super) fn weights(params: &CircleRestrictParams, twiddles: &[Twiddle]) -> Vec<M31> {
     let mut weights = Vec::with_capacity(1 << params.log_parts());
     weights.push(M31::ONE);
     for bit in 0..params.log_parts() {
         let (block, layer) = (params.block >> bit, params.log_block + bit);
-        let factor = scalar::factor(factors, params.log_domain, layer, block as usize >> 1);
-        let factor = if block & 1 == 1 { factor.negated() } else { factor };
+        let twiddle = scalar::twiddle(twiddles, params.log_domain, layer, block as usize >> 1);
+        let twiddle = if block & 1 == 1 { twiddle.negated() } else { twiddle };
         let half = weights.len();
         weights.extend_from_within(..);
-        weights[half..].iter_mut().for_each(|weight| *weight = weight.times_twiddle(factor));
+        weights[half..].iter_mut().for_each(|weight| *weight = weight.times_twiddle(twiddle));
     }
     weights
 }

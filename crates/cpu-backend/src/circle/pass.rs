@@ -1,11 +1,11 @@
 //! The two loops that all transforms are made of: blocks inside registers, and passes of one to three layers.
 //!
 //! # Safety
-//! Every `unsafe` function of this file requires pointers and factors that are valid for the words that its arguments name.
+//! Every `unsafe` function of this file requires pointers and twiddles that are valid for the words its arguments name.
 
 use crate::simd::words::Words;
 
-/// The doubled factors of a domain of `2^log_size` points, in the layout of the op set.
+/// The doubled twiddles of a domain of `2^log_size` points, in the layout of the op set.
 #[derive(Clone, Copy)]
 pub(super) struct Twiddles {
     base: *const u32,
@@ -19,7 +19,7 @@ impl Twiddles {
         Self { base, log_size }
     }
 
-    /// The factors of layer `layer` from the one of stored position `position` on.
+    /// The twiddles of layer `layer` from the one of stored position `position` on.
     ///
     /// # Safety
     /// `1 <= layer < log_size` and `position < 2^log_size`.
@@ -32,7 +32,7 @@ impl Twiddles {
     }
 }
 
-/// One butterfly between vectors `i` and `j` with one factor `t` in all lanes: the inverse takes `(a + b, (a - b) t)`,
+/// One butterfly between vectors `i` and `j` with one twiddle `t` in all lanes: the inverse takes `(a + b, (a - b) t)`,
 /// forward `(a + t b, a - t b)`.
 #[inline(always)]
 fn butterfly<L: Words, const INVERSE: bool>(l: L, v: &mut [L::V], i: usize, j: usize, t: L::V) {
@@ -47,7 +47,7 @@ fn butterfly<L: Words, const INVERSE: bool>(l: L, v: &mut [L::V], i: usize, j: u
     }
 }
 
-/// One butterfly per lane, each with its own factor.
+/// One butterfly per lane, each with its own twiddle.
 #[inline(always)]
 fn lane_butterfly<L: Words, const INVERSE: bool>(l: L, a: L::V, b: L::V, t: L::V) -> (L::V, L::V) {
     if INVERSE {
@@ -97,7 +97,7 @@ unsafe fn store_all<L: Words, const R: usize>(l: L, mut v: [L::V; R], target: *m
     }
 }
 
-/// Splatted factors of up to three consecutive layers above one group of positions.
+/// Splatted twiddles of up to three consecutive layers above one group of positions.
 #[derive(Clone, Copy)]
 struct Group<L: Words> {
     low: [L::V; 4],
@@ -106,25 +106,25 @@ struct Group<L: Words> {
 }
 
 impl<L: Words> Group<L> {
-    /// The factors of layers `layer .. layer + log2(R)` for the `R 2^layer` positions from `position` on.
+    /// The twiddles of layers `layer .. layer + log2(R)` for the `R 2^layer` positions from `position` on.
     ///
     /// # Safety
     /// All layers between 1 and the domain's last; `position` inside the domain.
     #[inline(always)]
-    unsafe fn load<const R: usize>(l: L, factors: Twiddles, layer: u32, position: usize) -> Self {
+    unsafe fn load<const R: usize>(l: L, twiddles: Twiddles, layer: u32, position: usize) -> Self {
         // SAFETY: R / 2 entries of the first layer, and half the previous number of each next, serve these positions.
         unsafe {
-            let first = factors.at(layer, position);
+            let first = twiddles.at(layer, position);
             let mut group = Self { low: [l.splat(*first); 4], middle: [l.splat(0); 2], high: [l.splat(0)] };
             if R > 2 {
-                let second = factors.at(layer + 1, position);
+                let second = twiddles.at(layer + 1, position);
                 group.low[1] = l.splat(*first.add(1));
                 group.middle[0] = l.splat(*second);
                 if R > 4 {
                     group.low[2] = l.splat(*first.add(2));
                     group.low[3] = l.splat(*first.add(3));
                     group.middle[1] = l.splat(*second.add(1));
-                    group.high[0] = l.splat(*factors.at(layer + 2, position));
+                    group.high[0] = l.splat(*twiddles.at(layer + 2, position));
                 }
             }
             group
@@ -190,26 +190,26 @@ pub(super) unsafe fn block<L: Words, const INVERSE: bool>(
     l: L,
     source: *const u32,
     target: *mut u32,
-    factors: Twiddles,
+    twiddles: Twiddles,
     position: usize,
     scale: u32,
 ) {
-    // SAFETY: vectors 0..8 lie inside the 8 WIDTH words, factors serve the block's positions.
+    // SAFETY: vectors 0..8 lie inside the 8 WIDTH words, twiddles serve the block's positions.
     unsafe {
         let mut v = load_all::<L, 8>(l, source, L::WIDTH);
-        let across = Group::<L>::load::<8>(l, factors, L::LOG, position);
+        let across = Group::<L>::load::<8>(l, twiddles, L::LOG, position);
         if INVERSE {
-            (v[0], v[1]) = low_layers_inverse(l, v[0], v[1], factors, position);
-            (v[2], v[3]) = low_layers_inverse(l, v[2], v[3], factors, position + 2 * L::WIDTH);
-            (v[4], v[5]) = low_layers_inverse(l, v[4], v[5], factors, position + 4 * L::WIDTH);
-            (v[6], v[7]) = low_layers_inverse(l, v[6], v[7], factors, position + 6 * L::WIDTH);
+            (v[0], v[1]) = low_layers_inverse(l, v[0], v[1], twiddles, position);
+            (v[2], v[3]) = low_layers_inverse(l, v[2], v[3], twiddles, position + 2 * L::WIDTH);
+            (v[4], v[5]) = low_layers_inverse(l, v[4], v[5], twiddles, position + 4 * L::WIDTH);
+            (v[6], v[7]) = low_layers_inverse(l, v[6], v[7], twiddles, position + 6 * L::WIDTH);
             across.apply::<8, INVERSE>(l, &mut v);
         } else {
             across.apply::<8, INVERSE>(l, &mut v);
-            (v[0], v[1]) = low_layers_forward(l, v[0], v[1], factors, position);
-            (v[2], v[3]) = low_layers_forward(l, v[2], v[3], factors, position + 2 * L::WIDTH);
-            (v[4], v[5]) = low_layers_forward(l, v[4], v[5], factors, position + 4 * L::WIDTH);
-            (v[6], v[7]) = low_layers_forward(l, v[6], v[7], factors, position + 6 * L::WIDTH);
+            (v[0], v[1]) = low_layers_forward(l, v[0], v[1], twiddles, position);
+            (v[2], v[3]) = low_layers_forward(l, v[2], v[3], twiddles, position + 2 * L::WIDTH);
+            (v[4], v[5]) = low_layers_forward(l, v[4], v[5], twiddles, position + 4 * L::WIDTH);
+            (v[6], v[7]) = low_layers_forward(l, v[6], v[7], twiddles, position + 6 * L::WIDTH);
         }
         store_all(l, v, target, L::WIDTH, if INVERSE { scale } else { 0 });
     }
@@ -217,20 +217,20 @@ pub(super) unsafe fn block<L: Words, const INVERSE: bool>(
 
 /// Layers `0..LOG` of two neighbouring vectors.
 #[inline(always)]
-unsafe fn low_layers_inverse<L: Words>(l: L, a: L::V, b: L::V, factors: Twiddles, position: usize) -> (L::V, L::V) {
-    // SAFETY: the caller vouches for two vectors of positions; each layer reads its slice of factors.
+unsafe fn low_layers_inverse<L: Words>(l: L, a: L::V, b: L::V, twiddles: Twiddles, position: usize) -> (L::V, L::V) {
+    // SAFETY: the caller vouches for two vectors of positions; each layer reads its slice of twiddles.
     unsafe {
         let (a, b) = l.split::<0>(a, b);
-        let (a, b) = lane_butterfly::<L, true>(l, a, b, l.circle_twiddles(factors.at(1, position)));
+        let (a, b) = lane_butterfly::<L, true>(l, a, b, l.circle_twiddles(twiddles.at(1, position)));
         let (a, b) = l.split::<1>(a, b);
-        let (a, b) = lane_butterfly::<L, true>(l, a, b, l.line_twiddles::<1>(factors.at(1, position)));
+        let (a, b) = lane_butterfly::<L, true>(l, a, b, l.line_twiddles::<1>(twiddles.at(1, position)));
         let (mut a, mut b) = l.split::<2>(a, b);
         if L::LOG > 2 {
-            (a, b) = lane_butterfly::<L, true>(l, a, b, l.line_twiddles::<2>(factors.at(2, position)));
+            (a, b) = lane_butterfly::<L, true>(l, a, b, l.line_twiddles::<2>(twiddles.at(2, position)));
             (a, b) = l.split::<3>(a, b);
         }
         if L::LOG > 3 {
-            (a, b) = lane_butterfly::<L, true>(l, a, b, l.line_twiddles::<3>(factors.at(3, position)));
+            (a, b) = lane_butterfly::<L, true>(l, a, b, l.line_twiddles::<3>(twiddles.at(3, position)));
             (a, b) = l.split::<4>(a, b);
         }
         (a, b)
@@ -243,23 +243,23 @@ unsafe fn low_layers_forward<L: Words>(
     l: L,
     mut a: L::V,
     mut b: L::V,
-    factors: Twiddles,
+    twiddles: Twiddles,
     position: usize,
 ) -> (L::V, L::V) {
-    // SAFETY: the caller vouches for two vectors of positions; each layer reads its slice of factors.
+    // SAFETY: the caller vouches for two vectors of positions; each layer reads its slice of twiddles.
     unsafe {
         if L::LOG > 3 {
             (a, b) = l.merge::<4>(a, b);
-            (a, b) = lane_butterfly::<L, false>(l, a, b, l.line_twiddles::<3>(factors.at(3, position)));
+            (a, b) = lane_butterfly::<L, false>(l, a, b, l.line_twiddles::<3>(twiddles.at(3, position)));
         }
         if L::LOG > 2 {
             (a, b) = l.merge::<3>(a, b);
-            (a, b) = lane_butterfly::<L, false>(l, a, b, l.line_twiddles::<2>(factors.at(2, position)));
+            (a, b) = lane_butterfly::<L, false>(l, a, b, l.line_twiddles::<2>(twiddles.at(2, position)));
         }
         let (a, b) = l.merge::<2>(a, b);
-        let (a, b) = lane_butterfly::<L, false>(l, a, b, l.line_twiddles::<1>(factors.at(1, position)));
+        let (a, b) = lane_butterfly::<L, false>(l, a, b, l.line_twiddles::<1>(twiddles.at(1, position)));
         let (a, b) = l.merge::<1>(a, b);
-        let (a, b) = lane_butterfly::<L, false>(l, a, b, l.circle_twiddles(factors.at(1, position)));
+        let (a, b) = lane_butterfly::<L, false>(l, a, b, l.circle_twiddles(twiddles.at(1, position)));
         l.merge::<0>(a, b)
     }
 }
@@ -284,8 +284,8 @@ pub(super) struct Pass {
     pub(super) skip: u32,
     /// The stored position of row 0.
     pub(super) position: usize,
-    /// The doubled factors of the domain.
-    pub(super) factors: Twiddles,
+    /// The doubled twiddles of the domain.
+    pub(super) twiddles: Twiddles,
     /// Power of two to multiply the results by.
     pub(super) scale: u32,
 }
@@ -308,7 +308,7 @@ pub(super) unsafe fn radix<L: Words, const R: usize, const INVERSE: bool>(
         // SAFETY: rows first_row + i * streams + j with i < R, j < streams are below 2^log_rows, columns below width.
         unsafe {
             let layer = pass.layer + pass.skip;
-            let t = Group::<L>::load::<R>(l, pass.factors, layer, pass.position + (first_row << pass.layer));
+            let t = Group::<L>::load::<R>(l, pass.twiddles, layer, pass.position + (first_row << pass.layer));
             for row in first_row..first_row + streams {
                 let from = source.first.add(row * source.stride);
                 let to = target.first.add(row * target.stride);

@@ -2,20 +2,20 @@
 
 use core_types::field::{M31, Twiddle};
 
-/// The factor of layer `layer` for pair `h` on a domain of `2^log_size` points.
+/// The twiddle of layer `layer` for pair `h` on a domain of `2^log_size` points.
 ///
-/// Layer 0 is derived from layer 1: factors `x0, x1` there give `x1, -x1, -x0, x0`. Two points are `(0, -1), (0, 1)`;
-/// four have `|x| = |y|`, so one factor serves both layers.
-pub(crate) fn factor(factors: &[Twiddle], log_size: u32, layer: u32, h: usize) -> Twiddle {
+/// Layer 0 is derived from layer 1: twiddles `x0, x1` there give `x1, -x1, -x0, x0`. Two points are `(0, -1), (0, 1)`;
+/// four have `|x| = |y|`, so one twiddle serves both layers.
+pub(crate) fn twiddle(twiddles: &[Twiddle], log_size: u32, layer: u32, h: usize) -> Twiddle {
     if layer > 0 {
         let offset = (1usize << (log_size - 1)) - (1usize << (log_size - layer));
-        return factors[offset + h];
+        return twiddles[offset + h];
     }
     match log_size {
         1 => Twiddle::new(-M31::ONE),
-        2 if h == 0 => factors[0].negated(),
-        2 => factors[0],
-        _ => match (h % 4, factors[h / 4 * 2], factors[h / 4 * 2 + 1]) {
+        2 if h == 0 => twiddles[0].negated(),
+        2 => twiddles[0],
+        _ => match (h % 4, twiddles[h / 4 * 2], twiddles[h / 4 * 2 + 1]) {
             (0, _, x1) => x1,
             (1, _, x1) => x1.negated(),
             (2, x0, _) => x0.negated(),
@@ -24,18 +24,18 @@ pub(crate) fn factor(factors: &[Twiddle], log_size: u32, layer: u32, h: usize) -
     }
 }
 
-/// Calls `body(i, j, factor)` for all pairs of `layer` among `len` positions from `position` on.
+/// Calls `body(i, j, twiddle)` for all pairs of `layer` among `len` positions from `position` on.
 fn pairs(
     len: usize,
     layer: u32,
     position: usize,
-    factors: &[Twiddle],
+    twiddles: &[Twiddle],
     log_size: u32,
     mut body: impl FnMut(usize, usize, Twiddle),
 ) {
     let distance = 1usize << layer;
     for start in (0..len).step_by(2 * distance) {
-        let t = factor(factors, log_size, layer, (position + start) >> (layer + 1));
+        let t = twiddle(twiddles, log_size, layer, (position + start) >> (layer + 1));
         for i in start..start + distance {
             body(i, i + distance, t);
         }
@@ -44,9 +44,9 @@ fn pairs(
 
 /// Layers `0 .. log_len` of the inverse on the first `2^log_len` values of a domain of `2^log_size` points, and the division by
 /// their number.
-pub(super) fn interpolate(values: &mut [M31], log_len: u32, factors: &[Twiddle], log_size: u32) {
+pub(super) fn interpolate(values: &mut [M31], log_len: u32, twiddles: &[Twiddle], log_size: u32) {
     for layer in 0..log_len {
-        pairs(values.len(), layer, 0, factors, log_size, |i, j, t| {
+        pairs(values.len(), layer, 0, twiddles, log_size, |i, j, t| {
             let (a, b) = (values[i], values[j]);
             values[i] = a + b;
             values[j] = (a - b).times_twiddle(t);
@@ -58,9 +58,9 @@ pub(super) fn interpolate(values: &mut [M31], log_len: u32, factors: &[Twiddle],
 }
 
 /// Layers `log_len - 1 .. 0` on `2^log_len` values at `position` of a domain of `2^log_size` points.
-pub(super) fn evaluate(values: &mut [M31], log_len: u32, position: usize, factors: &[Twiddle], log_size: u32) {
+pub(super) fn evaluate(values: &mut [M31], log_len: u32, position: usize, twiddles: &[Twiddle], log_size: u32) {
     for layer in (0..log_len).rev() {
-        pairs(values.len(), layer, position, factors, log_size, |i, j, t| {
+        pairs(values.len(), layer, position, twiddles, log_size, |i, j, t| {
             let (a, b) = (values[i], values[j].times_twiddle(t));
             values[i] = a + b;
             values[j] = a - b;

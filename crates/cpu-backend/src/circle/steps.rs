@@ -1,7 +1,7 @@
 //! The steps of a transform: tiles and strips.
 //!
 //! # Safety
-//! Every `unsafe` function of this file requires pointers and factors that are valid for the words that its arguments name.
+//! Every `unsafe` function of this file requires pointers and twiddles that are valid for the words its arguments name.
 
 use core::mem::MaybeUninit;
 
@@ -19,8 +19,8 @@ pub(super) struct Tile {
     pub(super) log_len: u32,
     /// The stored position of the first.
     pub(super) position: usize,
-    /// The doubled factors of the domain.
-    pub(super) factors: Twiddles,
+    /// The doubled twiddles of the domain.
+    pub(super) twiddles: Twiddles,
     /// Power of two that the inverse multiplies its results by.
     pub(super) scale: u32,
 }
@@ -219,7 +219,7 @@ unsafe fn blocks<L: Words, const INVERSE: bool>(l: L, tile: Tile, source: *const
         // SAFETY: the block at `offset` lies inside the tile.
         unsafe {
             let (from, to) = (source.add(offset), tile.target.add(offset));
-            block::<L, INVERSE>(l, from, to, tile.factors, tile.position + offset, scale);
+            block::<L, INVERSE>(l, from, to, tile.twiddles, tile.position + offset, scale);
         }
         offset += 1 << log_block(L::LOG);
     }
@@ -245,7 +245,7 @@ unsafe fn tile_pass<L: Words, const INVERSE: bool>(
         layer,
         skip: 0,
         position: tile.position,
-        factors: tile.factors,
+        twiddles: tile.twiddles,
         scale,
     };
     let (source, target) =

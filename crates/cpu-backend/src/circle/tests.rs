@@ -32,15 +32,15 @@ fn elements(len: usize, seed: u64) -> Vec<M31> {
 
 /// Forward and inverse twiddles of a domain, layer by layer, from the points of each layer.
 fn tree(log_size: u32) -> [Vec<Twiddle>; 2] {
-    let mut factors = Vec::new();
+    let mut twiddles = Vec::new();
     for layer in 0..log_size - 1 {
         let (log_len, first) = (log_size - 2 - layer, CirclePointIndex::subgroup_generator(log_size + 1 - layer));
-        factors.extend((0..1 << log_len).map(|h| (first * (1 + 4 * bit_reversed(h, log_len))).to_point().x));
+        twiddles.extend((0..1 << log_len).map(|h| (first * (1 + 4 * bit_reversed(h, log_len))).to_point().x));
     }
-    factors.push(M31::ONE);
-    let inverses = factors.iter().map(|x| x.inverse().expect("no factor is zero"));
+    twiddles.push(M31::ONE);
+    let inverses = twiddles.iter().map(|x| x.inverse().expect("no twiddle is zero"));
     let inverses = inverses.map(Twiddle::new).collect();
-    [factors.into_iter().map(Twiddle::new).collect(), inverses]
+    [twiddles.into_iter().map(Twiddle::new).collect(), inverses]
 }
 
 impl Steps for Model {

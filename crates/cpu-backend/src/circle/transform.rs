@@ -19,7 +19,7 @@ pub(super) struct Region {
     pub(super) target: *mut u32,
     pub(super) log_len: u32,
     pub(super) position: usize,
-    pub(super) factors: Twiddles,
+    pub(super) twiddles: Twiddles,
     pub(super) inverse: bool,
     pub(super) scale: u32,
 }
@@ -44,7 +44,7 @@ impl CpuQueue {
     /// # Safety
     /// Each region's source and target are valid for its words, equal or disjoint, the targets of different regions are
     /// disjoint from each other and from other sources, and `log_len` is at least [`log_block`](super::steps::log_block). All positions lie
-    /// inside the domain of the factors, which has at least `log_len` layers.
+    /// inside the domain of the twiddles, which has at least `log_len` layers.
     pub(super) unsafe fn run_regions(
         &self,
         steps: impl Steps,
@@ -129,7 +129,7 @@ unsafe fn run_item(steps: impl Steps, region: &Region, first: bool, stage: Stage
                     target: region.target.add(offset),
                     log_len,
                     position: region.position + offset,
-                    factors: region.factors,
+                    twiddles: region.twiddles,
                     scale: top(log_len),
                 };
                 steps.tile(tile, region.inverse);
@@ -146,7 +146,7 @@ unsafe fn run_item(steps: impl Steps, region: &Region, first: bool, stage: Stage
                 layer,
                 skip: 0,
                 position: region.position + start,
-                factors: region.factors,
+                twiddles: region.twiddles,
                 scale: top(layer + depth),
             };
             // SAFETY: strip `item` lies inside the region.

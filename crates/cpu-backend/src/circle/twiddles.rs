@@ -1,4 +1,4 @@
-//! Twiddle factors of canonic domains.
+//! Twiddles of canonic domains.
 //!
 //! Entry `h` of a layer is the x-coordinate of that layer's first point plus the steps of the set bits of `h`, and the step of a
 //! bit is the same in every layer. So every entry is a sum of two points: one from its lowest bits, shared by all
@@ -126,7 +126,7 @@ impl<L: Words> Kernel<L> for Xs<'_> {
 
 /// Doubled twiddles, in the layout that transforms read.
 struct Doubled<'a> {
-    factors: &'a [M31],
+    plain: &'a [M31],
     twiddles: &'a mut [Twiddle],
 }
 
@@ -135,14 +135,14 @@ impl<L> Kernel<L> for Doubled<'_> {
 
     #[inline(always)]
     fn run(self, _: L) {
-        for (twiddle, &factor) in self.twiddles.iter_mut().zip(self.factors) {
-            *twiddle = Twiddle::new(factor);
+        for (twiddle, &plain) in self.twiddles.iter_mut().zip(self.plain) {
+            *twiddle = Twiddle::new(plain);
         }
     }
 }
 
 impl CpuQueue {
-    /// Writes the factors of the domain of `2^log_size` points and their inverses, `2^(log_size - 1)` each.
+    /// Writes the twiddles of the domain of `2^log_size` points and their inverses, `2^(log_size - 1)` each.
     pub(super) fn write_twiddles(
         &self,
         log_size: u32,
@@ -160,8 +160,8 @@ impl CpuQueue {
                 let (plain, inverses) = (&mut plain[..twiddles.len()], &mut inverses[..twiddles.len()]);
                 points.write_entries(simd, job * GRAIN + chunk * CHUNK, plain);
                 invert_m31(simd, plain, inverses);
-                dispatch(simd, Doubled { factors: plain, twiddles });
-                dispatch(simd, Doubled { factors: inverses, twiddles: inverse_twiddles });
+                dispatch(simd, Doubled { plain, twiddles });
+                dispatch(simd, Doubled { plain: inverses, twiddles: inverse_twiddles });
             }
         });
         Ok(())

@@ -7,7 +7,7 @@ use core_types::{
 
 use crate::{
     Simd,
-    circle::scalar::factor,
+    circle::scalar::twiddle,
     simd::{
         Kernel, dispatch,
         words::{Slices, Words, secure_product},
@@ -86,7 +86,7 @@ impl<'a> Folds<'a> {
 /// The pairs of a fold.
 struct Layer<'a> {
     log_domain: u32,
-    /// The layer of the canonic domain whose factors the fold takes: 0 on the circle.
+    /// The layer of the canonic domain whose twiddles the fold takes: 0 on the circle.
     layer: u32,
     /// The first pair.
     first: usize,
@@ -110,7 +110,7 @@ impl<L: Words> Kernel<L> for Fold<'_, '_, '_> {
         let len = to[0].len();
         if len < L::WIDTH {
             for pair in 0..len {
-                let t = factor(inverse_twiddles, log_domain, layer, first + pair);
+                let t = twiddle(inverse_twiddles, log_domain, layer, first + pair);
                 let [left, right] =
                     [2 * pair, 2 * pair + 1].map(|at| QM31::from_coordinates([0, 1, 2, 3].map(|k| from[k][at])));
                 let folded = (left + right) + alpha * (left - right).scale(t.factor());
@@ -120,15 +120,15 @@ impl<L: Words> Kernel<L> for Fold<'_, '_, '_> {
             }
             return;
         }
-        // The factors of layer 0 are computed from the factors of layer 1, which come first.
+        // The twiddles of layer 0 are computed from the twiddles of layer 1, which come first.
         let layer_start = (1usize << (log_domain - 1)) - (1usize << (log_domain - layer.max(1)));
-        let factors = &inverse_twiddles[layer_start..];
+        let twiddles = &inverse_twiddles[layer_start..];
         let alpha = alpha.coordinates().map(|word| l.splat(word.word()));
         for at in (0..len).step_by(L::WIDTH) {
             let t = if layer == 0 {
-                l.take_circle_factors(&factors[(first + at) / 2..])
+                l.take_circle_twiddles(&twiddles[(first + at) / 2..])
             } else {
-                l.take_factors(&factors[first + at..])
+                l.take_twiddles(&twiddles[first + at..])
             };
             for (source, target) in from.iter().zip(to.iter()) {
                 let source = source.as_ptr().cast::<u32>().wrapping_add(2 * (at + AHEAD));

@@ -6,7 +6,7 @@ use core_types::{
     params::fri::FriLastLayerParams,
 };
 
-use crate::circle::scalar::factor;
+use crate::circle::scalar::twiddle;
 
 /// Writes the lowest coefficients of the polynomial with these values, and returns whether another is not zero.
 pub(super) fn interpolate(
@@ -22,7 +22,7 @@ pub(super) fn interpolate(
     for layer in 0..log_size {
         let distance = 1usize << layer;
         for (h, block) in words.chunks_mut(2 * distance).enumerate() {
-            let t = factor(inverse_twiddles, log_size + 1, layer + 1, h).factor();
+            let t = twiddle(inverse_twiddles, log_size + 1, layer + 1, h).factor();
             let (low, high) = block.split_at_mut(distance);
             for (a, b) in low.iter_mut().zip(high) {
                 (*a, *b) = (*a + *b, (*a - *b).scale(t));

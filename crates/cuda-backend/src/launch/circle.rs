@@ -89,7 +89,7 @@ pub(crate) fn small_evaluate(
     let launch = striding(queue.kernel("circle_small_evaluate")?, p.columns.into());
     let launch =
         launch.input("source", source).output("columns", columns).input("twiddles", twiddles).value("params", p);
-    // SAFETY: the op has checked that `source` and `columns` are `p.columns` of their sizes, and `twiddles` are the factors
+    // SAFETY: the op has checked that `source` and `columns` are `p.columns` of their sizes, and `twiddles` are those
     // of the domain; a thread reads a column before it writes it.
     unsafe { launch.launch() }
 }
@@ -104,7 +104,7 @@ pub(crate) fn small_restrict(
     let launch = striding(queue.kernel("circle_small_restrict")?, p.columns.into());
     let launch = launch.input("coefficients", coefficients).output("values", values);
     let launch = launch.input("twiddles", twiddles).input("weights", weights).value("params", p);
-    // SAFETY: the op has checked that `coefficients` and `values` are `p.columns` of their sizes, and `twiddles` the factors of
+    // SAFETY: the op has checked that `coefficients` and `values` are `p.columns` of their sizes, and `twiddles` those of
     // the domain. It gives a weight for each part of a column.
     unsafe { launch.launch() }
 }
@@ -118,7 +118,7 @@ pub(crate) fn restrict_weights(
 ) -> Result<(), BackendError> {
     let launch = striding(queue.kernel("circle_restrict_weights")?, 1 << p.log_parts());
     let launch = launch.input("twiddles", twiddles).output("weights", weights).value("params", p);
-    // SAFETY: the op has checked that `twiddles` are the factors of the domain, and gives room for a weight for each part.
+    // SAFETY: the op has checked that `twiddles` belong to the domain, and gives room for a weight for each part.
     unsafe { launch.launch() }
 }
 
@@ -147,7 +147,7 @@ pub(crate) fn tile_evaluate(
         .output("columns", columns)
         .input("twiddles", twiddles)
         .value("params", p);
-    // SAFETY: the op has checked that `columns` are `p.words` words and `twiddles` the factors of the domain.
+    // SAFETY: the op has checked that `columns` are `p.words` words and `twiddles` those of the domain.
     unsafe { launch.launch() }
 }
 

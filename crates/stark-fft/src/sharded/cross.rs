@@ -15,7 +15,7 @@ use crate::{CanonicDomain, FftError, Shard};
 /// The cross layers of one column on one rank.
 ///
 /// They read a run of each of the `G` blocks of a column, and write `G` runs for each copy. A register holds a
-/// word of each block; two more hold a factor and a saved operand.
+/// word of each block; two more hold a twiddle and a saved operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CrossLayers {
     log_run: u32,
@@ -32,7 +32,7 @@ impl CrossLayers {
         program.load();
         for bit in 0..shard.log_ranks() {
             for pair in 0..shard.ranks() >> (bit + 1) {
-                let t = factor(shard.domain(), shard.log_len() + bit, pair);
+                let t = twiddle(shard.domain(), shard.log_len() + bit, pair);
                 program.constant(t.inverse().unwrap_or_default()); // no x-coordinate of a domain is zero
                 program.butterflies(bit, pair, |[low, high, t, kept]| {
                     [(Opcode::Sub, kept, low, high), (Opcode::Add, low, low, high), (Opcode::Mul, high, kept, t)]
@@ -58,7 +58,7 @@ impl CrossLayers {
             for bit in (0..log_ranks).rev() {
                 for pair in 0..shard.ranks() >> (bit + 1) {
                     let above = copy << (log_ranks - bit - 1) | pair;
-                    program.constant(factor(extended, shard.log_len() + bit, above));
+                    program.constant(twiddle(extended, shard.log_len() + bit, above));
                     program.butterflies(bit, pair, |[low, high, t, kept]| {
                         [(Opcode::Mul, kept, high, t), (Opcode::Sub, high, low, kept), (Opcode::Add, low, low, kept)]
                     });
@@ -89,9 +89,9 @@ impl CrossLayers {
         }
     }
 
-    /// Loads a constant into the factor register.
+    /// Loads a constant into the twiddle register.
     fn constant(&mut self, constant: M31) {
-        let number = self.constants.len() as u16; // copies are fewer than ranks, and each has fewer factors
+        let number = self.constants.len() as u16; // copies are fewer than ranks, and each has fewer twiddles
         self.constants.push(constant);
         self.step(Opcode::Constant, self.ranks, number, 0);
     }
@@ -134,7 +134,7 @@ impl CrossLayers {
     }
 }
 
-/// Factor `h` of layer `layer`, at least 1, of a domain: the x-coordinate of its positions, doubled once for each layer between.
-fn factor(domain: CanonicDomain, layer: u32, h: usize) -> M31 {
+/// Twiddle `h` of layer `layer`, at least 1, of a domain: the x-coordinate of its positions, doubled once for each layer between.
+fn twiddle(domain: CanonicDomain, layer: u32, h: usize) -> M31 {
     (1..layer).fold(domain.stored_point(h << (layer + 1)).x, |x, _| double_x(x))
 }

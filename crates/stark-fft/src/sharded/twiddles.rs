@@ -1,4 +1,4 @@
-//! The twiddle factors that one rank needs.
+//! The twiddles that one rank needs.
 
 use core::{fmt, ops::Range};
 
@@ -7,9 +7,9 @@ use core_types::field::Twiddle;
 
 use crate::{FftError, Shard, TwiddleTree};
 
-/// Twiddle factors, and their inverses, of the layers that a rank runs on its own positions.
+/// Twiddles, and their inverses, of the layers that a rank runs on its own positions.
 ///
-/// They cover a domain and every smaller one, with `1/G` of the factors of a [`TwiddleTree`] for each of `G`
+/// They cover a domain and every smaller one, with `1/G` of the twiddles of a [`TwiddleTree`] for each of `G`
 /// ranks.
 pub struct ShardTwiddles<Q: CircleOps> {
     shard: Shard,
@@ -18,7 +18,7 @@ pub struct ShardTwiddles<Q: CircleOps> {
 }
 
 impl<Q: CircleOps> ShardTwiddles<Q> {
-    /// Computes the factors of a rank. Meanwhile all ranks' factors are in memory.
+    /// Computes the twiddles of a rank. Meanwhile all ranks' twiddles are in memory.
     ///
     /// # Errors
     /// [`FftError::Backend`] if memory is short or the device failed.
@@ -28,13 +28,13 @@ impl<Q: CircleOps> ShardTwiddles<Q> {
         Ok(Self { shard, forward: own(q, &shard, forward)?, inverse: own(q, &shard, inverse)? })
     }
 
-    /// The shard with the biggest domain that the factors serve.
+    /// The shard with the biggest domain that the twiddles serve.
     #[must_use]
     pub fn shard(&self) -> Shard {
         self.shard
     }
 
-    /// The factors of a shard's layers in the order of a [`TwiddleTree`] of the shard's number of positions.
+    /// The twiddles of a shard's layers in the order of a [`TwiddleTree`] of the shard's number of positions.
     pub(super) fn forward(&self, shard: &Shard) -> Result<Ref<'_, Q, Twiddle>, FftError> {
         Ok(self.forward.slice(self.tail(shard)?)?)
     }
@@ -44,7 +44,7 @@ impl<Q: CircleOps> ShardTwiddles<Q> {
         Ok(self.inverse.slice(self.tail(shard)?)?)
     }
 
-    /// The positions of a rank on a smaller domain have the factors of those on a bigger one, but for its lowest layers.
+    /// The positions of a rank on a smaller domain have the twiddles of those on a bigger one, but for its lowest layers.
     fn tail(&self, shard: &Shard) -> Result<Range<usize>, FftError> {
         if (shard.rank(), shard.ranks()) != (self.shard.rank(), self.shard.ranks()) {
             return Err(FftError::Shard { expected: *shard, got: self.shard });
@@ -61,13 +61,13 @@ impl<Q: CircleOps> ShardTwiddles<Q> {
 /// The part of each layer that serves a rank's positions.
 fn own<Q: CircleOps>(q: &Q, shard: &Shard, all: Ref<'_, Q, Twiddle>) -> Result<Q::Buf<Twiddle>, FftError> {
     let mut own = q.alloc::<Twiddle>(shard.len() / 2)?;
-    // Layer `j` of `N` points has `N / 2^(j+2)` factors after the `N / 2 - N / 2^(j+1)` of the layers before.
+    // Layer `j` of `N` points has `N / 2^(j+2)` twiddles after the `N / 2 - N / 2^(j+1)` of the layers before.
     let first = |len: usize, layer: u32| len / 2 - (len >> (layer + 1));
     for layer in 0..shard.log_len() - 1 {
-        let factors = shard.len() >> (layer + 2);
-        let from = first(shard.domain().len(), layer) + shard.rank() * factors;
+        let count = shard.len() >> (layer + 2);
+        let from = first(shard.domain().len(), layer) + shard.rank() * count;
         let to = first(shard.len(), layer);
-        q.copy(all.slice(from..from + factors)?, own.slice_mut(to..to + factors)?)?;
+        q.copy(all.slice(from..from + count)?, own.slice_mut(to..to + count)?)?;
     }
     // The one that pads.
     q.copy(all.slice(all.len() - 1..all.len())?, own.slice_mut(shard.len() / 2 - 1..shard.len() / 2)?)?;

@@ -34,7 +34,7 @@ fn a_rank_without_memory_ends_all() {
         ShardedCfftPlan::new(own, 2)?.interpolate(q, twiddles, rank, values).map(drop)
     };
     let run = |rank: Rank| {
-        // Enough for factors and columns on rank 2, and not for a column that comes.
+        // Enough for twiddles and columns on rank 2, and not for a column that comes.
         let limit = (rank.rank() == 2).then_some(4 * (2 << log_size) + 4 * (1 << (log_size - 3)));
         let q = open(Choice::Cpu, 0, limit);
         let twiddles = ShardTwiddles::new(&q, shard(log_size, &rank))?;

@@ -18,7 +18,7 @@ op! {
     pub struct CircleEvaluate<'a, Q> as "circle_evaluate" {
         /// Size and number of the columns.
         params: plain &'a CircleFftParams,
-        /// Factors of their domain.
+        /// Twiddles of their domain.
         twiddles: read Twiddle,
         /// Coefficients, then values.
         columns: write M31,

@@ -19,7 +19,7 @@ op! {
     pub struct CircleExtend<'a, Q> as "circle_extend" {
         /// Sizes and number of the columns.
         params: plain &'a CircleExtendParams,
-        /// Factors of the domain.
+        /// Twiddles of the domain.
         twiddles: read Twiddle,
         /// Columns of `2^log_coefficients`.
         coefficients: read M31,

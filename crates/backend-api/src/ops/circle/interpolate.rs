@@ -19,7 +19,7 @@ op! {
     pub struct CircleInterpolate<'a, Q> as "circle_interpolate" {
         /// Size and number of the columns.
         params: plain &'a CircleFftParams,
-        /// Inverses of the factors of their domain.
+        /// Inverses of the twiddles of their domain.
         inverse_twiddles: read Twiddle,
         /// Values, then coefficients.
         columns: write M31,

@@ -19,7 +19,7 @@ op! {
     pub struct CircleInterpolatePart<'a, Q> as "circle_interpolate_part" {
         /// Sizes and number of the columns.
         params: plain &'a CirclePartParams,
-        /// Inverses of the factors of the whole domain.
+        /// Inverses of the twiddles of the whole domain.
         inverse_twiddles: read Twiddle,
         /// Columns of `2^log_size`: values, then coefficients.
         columns: write M31,

@@ -18,9 +18,9 @@ op! {
     pub struct CircleLde<'a, Q> as "circle_lde" {
         /// Sizes and number of the columns.
         params: plain &'a CircleExtendParams,
-        /// Inverses of the factors of the smaller domain.
+        /// Inverses of the twiddles of the smaller domain.
         inverse_twiddles: read Twiddle,
-        /// Factors of the larger one.
+        /// Twiddles of the larger one.
         twiddles: read Twiddle,
         /// Columns of `2^log_coefficients`: values, then coefficients.
         columns: write M31,

@@ -24,7 +24,7 @@ op! {
     pub struct CircleRestrict<'a, Q> as "circle_restrict" {
         /// Sizes, number of the columns, and the block.
         params: plain &'a CircleRestrictParams,
-        /// Factors of the domain.
+        /// Twiddles of the domain.
         twiddles: read Twiddle,
         /// Columns of `2^log_coefficients`.
         coefficients: read M31,

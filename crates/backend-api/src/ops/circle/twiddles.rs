@@ -1,4 +1,4 @@
-//! The factors that the transforms of a domain multiply by.
+//! The twiddles that the transforms of a domain multiply by.
 
 use core_types::{field::Twiddle, params::circle::CircleTwiddleParams};
 
@@ -9,11 +9,11 @@ use crate::{
 };
 
 op! {
-    /// Writes the twiddle factors of a domain and their inverses.
+    /// Writes the twiddles of a domain and their inverses.
     pub struct CircleTwiddles<'a, Q> as "circle_twiddles" {
         /// The domain.
         params: plain &'a CircleTwiddleParams,
-        /// The `N / 2` factors.
+        /// The `N / 2` twiddles.
         twiddles: write Twiddle,
         /// Their inverses.
         inverse_twiddles: write Twiddle,

@@ -3,7 +3,7 @@
 //! 2^18 rows and more: threads that add up several parts.
 //!
 //! Every launch of a transform is given whole columns of the domain that its parameters state, and the domain's
-//! factors.
+//! twiddles.
 
 use backend_api::{
     Buffer, Queue,
@@ -153,17 +153,17 @@ impl Schedule {
         Ok(q.kernel(name)?.grid([u64::from(self.columns) << (self.log_size - self.log_strip), 1, 1]))
     }
 
-    fn evaluate(self, q: &CudaQueue, factors: CudaRef<'_, Twiddle>, words: &CudaMut<'_, M31>) -> Result<(), Failure> {
+    fn evaluate(self, q: &CudaQueue, twiddles: CudaRef<'_, Twiddle>, words: &CudaMut<'_, M31>) -> Result<(), Failure> {
         if self.log_rows > 0 {
             let launch = self.strip_launch(q, ["circle_strip_evaluate", "circle_wide_strip_evaluate"])?;
             let launch = launch.input("source", words.as_ref()).output("columns", words);
-            let launch = launch.input("twiddles", factors).value("params", &self.strips(0));
+            let launch = launch.input("twiddles", twiddles).value("params", &self.strips(0));
             // SAFETY: see the file head.
             unsafe { launch.launch() }?;
         }
         let name = if self.pairs() { "circle_tile_pair_evaluate" } else { "circle_tile_evaluate" };
         let launch = self.tile_launch(q, name)?.output("columns", words);
-        let launch = launch.input("twiddles", factors).value("params", &self.tiles(0));
+        let launch = launch.input("twiddles", twiddles).value("params", &self.tiles(0));
         // SAFETY: see the file head.
         Ok(unsafe { launch.launch() }?)
     }
@@ -172,21 +172,21 @@ impl Schedule {
     fn interpolate(
         self,
         q: &CudaQueue,
-        factors: CudaRef<'_, Twiddle>,
+        twiddles: CudaRef<'_, Twiddle>,
         words: &CudaMut<'_, M31>,
     ) -> Result<(), Failure> {
         let scale = 31 - self.log_size;
         let params = self.tiles(if self.log_rows == 0 { scale } else { 0 });
         let name = if self.pairs() { "circle_tile_pair_interpolate" } else { "circle_tile_interpolate" };
         let launch = self.tile_launch(q, name)?.output("columns", words);
-        let launch = launch.input("twiddles", factors).value("params", &params);
+        let launch = launch.input("twiddles", twiddles).value("params", &params);
         // SAFETY: see the file head.
         unsafe { launch.launch() }?;
         if self.log_rows == 0 {
             return Ok(());
         }
         let launch = self.strip_launch(q, ["circle_strip_interpolate", "circle_wide_strip_interpolate"])?;
-        let launch = launch.output("columns", words).input("twiddles", factors).value("params", &self.strips(scale));
+        let launch = launch.output("columns", words).input("twiddles", twiddles).value("params", &self.strips(scale));
         // SAFETY: see the file head.
         Ok(unsafe { launch.launch() }?)
     }
@@ -198,7 +198,7 @@ impl Transform {
         let (cpu, params) = (runtime::cpu().unwrap(), CircleFftParams { log_size, columns });
         let mut expected = input(columns << log_size);
         let mut words = q.upload(&expected)?;
-        let ([forward, inverse], [cpu_forward, cpu_inverse]) = (factors(q, log_size)?, factors(&cpu, log_size)?);
+        let ([forward, inverse], [cpu_forward, cpu_inverse]) = (twiddles(q, log_size)?, twiddles(&cpu, log_size)?);
         match self {
             Self::Evaluate => {
                 schedule.evaluate(q, forward.view(), &words.view_mut())?;
@@ -227,7 +227,7 @@ fn extend(q: &CudaQueue) -> Result<(), Failure> {
     let params = CircleExtendParams { log_coefficients: log_size - 1, log_size, columns };
     let coefficients = input(columns << params.log_coefficients);
     let cpu = runtime::cpu().unwrap();
-    let ([forward, _], [cpu_forward, _]) = (factors(q, log_size)?, factors(&cpu, log_size)?);
+    let ([forward, _], [cpu_forward, _]) = (twiddles(q, log_size)?, twiddles(&cpu, log_size)?);
     let mut expected = vec![M31::ZERO; (columns as usize) << log_size];
     cpu.circle_extend(CircleExtend {
         params: &params,
@@ -251,7 +251,7 @@ fn extend_values(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
     let Schedule { log_size, columns, log_rows, .. } = schedule;
     let params = CircleExtendParams { log_coefficients: log_size, log_size: log_size + 1, columns };
     let doubled = Schedule { log_size: params.log_size, log_rows: log_rows + 1, ..schedule };
-    let ([_, inverse], [forward, _]) = (factors(q, log_size)?, factors(q, params.log_size)?);
+    let ([_, inverse], [forward, _]) = (twiddles(q, log_size)?, twiddles(q, params.log_size)?);
     let mut words = input(columns << log_size);
     let (mut column, mut values) = (q.upload(&words)?, q.zeros::<M31>(2 * words.len())?);
     let (column, target) = (column.view_mut(), values.view_mut());
@@ -273,7 +273,7 @@ fn extend_values(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
     // SAFETY: see the file head.
     unsafe { launch.launch() }?;
     let cpu = runtime::cpu().unwrap();
-    let ([_, inverse], [forward, _]) = (factors(&cpu, log_size)?, factors(&cpu, params.log_size)?);
+    let ([_, inverse], [forward, _]) = (twiddles(&cpu, log_size)?, twiddles(&cpu, params.log_size)?);
     let mut expected = vec![M31::ZERO; 2 * words.len()];
     cpu.circle_lde(CircleLde {
         params: &params,
@@ -293,7 +293,7 @@ fn restrict(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
     let params = CircleRestrictParams { log_coefficients: log_domain, log_domain, log_block, block: 1, columns: 1 };
     let coefficients = input(1 << log_domain);
     let cpu = runtime::cpu().unwrap();
-    let ([forward, _], [cpu_forward, _]) = (factors(q, log_domain)?, factors(&cpu, log_domain)?);
+    let ([forward, _], [cpu_forward, _]) = (twiddles(q, log_domain)?, twiddles(&cpu, log_domain)?);
     let mut expected = vec![M31::ZERO; 1 << log_block];
     cpu.circle_restrict(CircleRestrict {
         params: &params,
@@ -320,8 +320,8 @@ fn restrict(q: &CudaQueue, schedule: Schedule) -> Result<(), Failure> {
     Failure::unless_equal(&expected, &q.download(&values)?)
 }
 
-/// The factors of a domain, and their inverses.
-fn factors<Q: CircleOps>(q: &Q, log_size: u32) -> Result<[Q::Buf<Twiddle>; 2], Failure> {
+/// The twiddles of a domain, and their inverses.
+fn twiddles<Q: CircleOps>(q: &Q, log_size: u32) -> Result<[Q::Buf<Twiddle>; 2], Failure> {
     let len = 1 << (log_size - 1);
     let (mut forward, mut inverse) = (q.zeros(len)?, q.zeros(len)?);
     q.circle_twiddles(CircleTwiddles {

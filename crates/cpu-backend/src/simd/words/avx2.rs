@@ -168,11 +168,11 @@ impl Words for Avx2 {
     unsafe fn circle_twiddles(self, layer_1: *const u32) -> __m256i {
         // SAFETY: `self` proves AVX2, the caller vouches for four readable words; the pattern uses those alone.
         unsafe {
-            let factors = _mm256_castsi128_si256(_mm_loadu_si128(layer_1.cast()));
+            let twiddles = _mm256_castsi128_si256(_mm_loadu_si128(layer_1.cast()));
             let pattern = _mm256_setr_epi32(1, 1, 0, 0, 3, 3, 2, 2);
             let n = NEGATE as i32;
             let signs = _mm256_setr_epi32(0, n, n, 0, 0, n, n, 0);
-            _mm256_xor_si256(_mm256_permutevar8x32_epi32(factors, pattern), signs)
+            _mm256_xor_si256(_mm256_permutevar8x32_epi32(twiddles, pattern), signs)
         }
     }
 
@@ -181,11 +181,11 @@ impl Words for Avx2 {
         // SAFETY: `self` proves AVX2, the caller vouches for four (K = 1) or two (K = 2) readable words; the patterns use
         // those alone.
         unsafe {
-            let (factors, pattern) = match K {
+            let (twiddles, pattern) = match K {
                 1 => (_mm_loadu_si128(layer.cast()), _mm256_setr_epi32(0, 1, 0, 1, 2, 3, 2, 3)),
                 _ => (_mm_loadl_epi64(layer.cast()), _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1)),
             };
-            _mm256_permutevar8x32_epi32(_mm256_castsi128_si256(factors), pattern)
+            _mm256_permutevar8x32_epi32(_mm256_castsi128_si256(twiddles), pattern)
         }
     }
 }

@@ -16,7 +16,7 @@ const EVEN_WORDS: Table = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28
 const ODD_WORDS: Table = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
 const FIRST_ZIPPED: Table = [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23];
 const SECOND_ZIPPED: Table = [8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31];
-/// Of one vector: the factors of layer 1 as layer 0 uses them, where [`CIRCLE_SIGNS`] negates some.
+/// Of one vector: the twiddles of layer 1 as layer 0 uses them, where [`CIRCLE_SIGNS`] negates some.
 const CIRCLE_PATTERN: Table = [1, 1, 0, 0, 3, 3, 2, 2, 5, 5, 4, 4, 7, 7, 6, 6];
 const CIRCLE_SIGNS: Table = {
     let n = NEGATE as i32;
@@ -164,8 +164,8 @@ impl Words for Avx512 {
     unsafe fn circle_twiddles(self, layer_1: *const u32) -> __m512i {
         // SAFETY: `self` proves AVX-512, the caller vouches for eight readable words; the pattern uses those alone.
         unsafe {
-            let factors = _mm512_castsi256_si512(_mm256_loadu_si256(layer_1.cast()));
-            let picked = _mm512_permutexvar_epi32(self.table(&CIRCLE_PATTERN), factors);
+            let twiddles = _mm512_castsi256_si512(_mm256_loadu_si256(layer_1.cast()));
+            let picked = _mm512_permutexvar_epi32(self.table(&CIRCLE_PATTERN), twiddles);
             _mm512_xor_si512(picked, self.table(&CIRCLE_SIGNS))
         }
     }
@@ -267,8 +267,8 @@ pub(super) mod model {
 
         unsafe fn circle_twiddles(self, layer_1: *const u32) -> Array {
             // SAFETY: the caller vouches for eight readable words.
-            let factors = unsafe { layer_1.cast::<[u32; 8]>().read_unaligned() };
-            array::from_fn(|i| factors[CIRCLE_PATTERN[i] as usize] ^ CIRCLE_SIGNS[i] as u32)
+            let twiddles = unsafe { layer_1.cast::<[u32; 8]>().read_unaligned() };
+            array::from_fn(|i| twiddles[CIRCLE_PATTERN[i] as usize] ^ CIRCLE_SIGNS[i] as u32)
         }
 
         unsafe fn line_twiddles<const K: u32>(self, layer: *const u32) -> Array {

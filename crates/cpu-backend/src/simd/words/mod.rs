@@ -67,20 +67,20 @@ pub(crate) trait Words: Copy {
     fn split<const K: u32>(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
     /// The inverse of split step `K`.
     fn merge<const K: u32>(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
-    /// Doubled factors of layer 0 between split steps 0 and 1, from `WIDTH / 2` doubled factors of layer 1.
+    /// Doubled twiddles of layer 0 between split steps 0 and 1, from `WIDTH / 2` doubled twiddles of layer 1.
     ///
     /// Points of a pair of pairs are `(x, y), (x, -y), (-x, -y), (-x, y)` and the next four have `x` and `y` exchanged,
-    /// so factors `x0, x1` of layer 1 give `x1, -x1, -x0, x0` for layer 0. Inverses follow the same pattern.
+    /// so twiddles `x0, x1` of layer 1 give `x1, -x1, -x0, x0` for layer 0. Inverses follow the same pattern.
     ///
     /// # Safety
-    /// The factors are readable; no alignment is needed.
+    /// The twiddles are readable; no alignment is needed.
     unsafe fn circle_twiddles(self, layer_1: *const u32) -> Self::V;
-    /// Doubled factors of layer `K` of `1..LOG` between split steps `K` and `K + 1`, from `WIDTH >> K` of them.
+    /// Doubled twiddles of layer `K` of `1..LOG` between split steps `K` and `K + 1`, from `WIDTH >> K` of them.
     ///
     /// # Safety
-    /// The factors are readable; no alignment is needed.
+    /// The twiddles are readable; no alignment is needed.
     unsafe fn line_twiddles<const K: u32>(self, layer: *const u32) -> Self::V;
 }
 
-/// Complementing the 31 upper bits of a doubled factor negates it: `2 P - 2 t`.
+/// Complementing the 31 upper bits of a doubled twiddle negates it: `2 P - 2 t`.
 const NEGATE: u32 = 2 * core_types::field::P;

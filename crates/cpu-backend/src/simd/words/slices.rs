@@ -1,4 +1,4 @@
-//! Vectors from and to slices of elements and of factors.
+//! Vectors from and to slices of elements and of twiddles.
 
 use core_types::field::{M31, Twiddle};
 
@@ -14,19 +14,19 @@ pub(crate) trait Slices: Words {
         unsafe { self.load(source.as_ptr().cast()) }
     }
 
-    /// The first `WIDTH` doubled factors.
+    /// The first `WIDTH` doubled twiddles.
     #[inline(always)]
-    fn take_factors(self, source: &[Twiddle]) -> Self::V {
+    fn take_twiddles(self, source: &[Twiddle]) -> Self::V {
         let source = &source[..Self::WIDTH];
-        // SAFETY: a factor is a word.
+        // SAFETY: a twiddle is a word.
         unsafe { self.load(source.as_ptr().cast()) }
     }
 
-    /// [`Words::circle_twiddles`] from the first `WIDTH / 2` doubled factors of layer 1.
+    /// [`Words::circle_twiddles`] from the first `WIDTH / 2` doubled twiddles of layer 1.
     #[inline(always)]
-    fn take_circle_factors(self, layer_1: &[Twiddle]) -> Self::V {
+    fn take_circle_twiddles(self, layer_1: &[Twiddle]) -> Self::V {
         let layer_1 = &layer_1[..Self::WIDTH / 2];
-        // SAFETY: a factor is a word.
+        // SAFETY: a twiddle is a word.
         unsafe { self.circle_twiddles(layer_1.as_ptr().cast()) }
     }
 

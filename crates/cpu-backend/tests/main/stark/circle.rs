@@ -81,7 +81,7 @@ fn every_level_transforms_as_the_scalar_layers_do() {
 }
 
 #[test]
-fn every_level_writes_the_factors_of_their_points() {
+fn every_level_writes_the_twiddles_of_their_points() {
     for log_size in (1..=14).chain([18]) {
         let mut expected = Vec::new();
         for layer in 0..log_size - 1 {

@@ -22,7 +22,7 @@ use self::{
 };
 use crate::{CudaMut, CudaQueue, CudaRef, launch::circle};
 
-/// Log of the largest domain whose layers have factors of their own kind.
+/// Log of the largest domain whose layers have twiddles of their own kind.
 const LOG_SMALL: u32 = 2;
 
 /// By how many bits the last launch of an inverse transform rotates words of 31 bits, to divide them by `2^log_size`.
