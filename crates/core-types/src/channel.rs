@@ -1,4 +1,4 @@
-//! The transcript of a proof over Blake2s: saying words, drawing challenges and showing work, as stwo 2.3's channel does.
+//! The Blake2s transcript of a proof: absorbs words, draws challenges and checks work, as stwo 2.3's channel does.
 //!
 //! Each function is inlined wherever it stands, since kernels have neither calls nor arrays in memory.
 
@@ -23,7 +23,7 @@ impl ChannelState {
     /// The new digest is the hash of the old digest and the words, and draws start again. There are less than `2^61`
     /// words.
     #[inline(always)]
-    pub fn say(&mut self, count: u64, word: impl Fn(u64) -> u32) {
+    pub fn absorb(&mut self, count: u64, word: impl Fn(u64) -> u32) {
         let at = |i: u64| if i < count { word(i) } else { 0 };
         let [d0, d1, d2, d3, d4, d5, d6, d7] = self.digest.0;
         let mut block = [d0, d1, d2, d3, d4, d5, d6, d7, at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7)];
@@ -67,7 +67,7 @@ impl ChannelState {
     pub fn words_after(self, skipped: u32) -> [u32; 8] {
         let [d0, d1, d2, d3, d4, d5, d6, d7] = self.digest.0;
         let draws = self.draws.wrapping_add(skipped);
-        // The byte after the count is zero: without it a draw would be the digest after one word is said.
+        // The byte after the count is zero: without it a draw would be the digest after one word is absorbed.
         one_block(&[d0, d1, d2, d3, d4, d5, d6, d7, draws, 0, 0, 0, 0, 0, 0, 0], 37).0
     }
 
@@ -133,9 +133,9 @@ mod tests {
 
     #[test]
     fn draws_are_those_of_stwo() {
-        // Made by stwo 2.3's Blake2s channel: 1, 2 and 3 said, then two challenges drawn one by one.
+        // Made by stwo 2.3's Blake2s channel: 1, 2 and 3 absorbed, then two challenges drawn one by one.
         let mut channel = ChannelState::default();
-        channel.say(3, |i| i as u32 + 1);
+        channel.absorb(3, |i| i as u32 + 1);
         let digest =
             [0x3d05_0c0b, 0x59e3_69d8, 0x6202_8bf3, 0x3404_bd69, 0x6612_e5fe, 0xa416_90e3, 0x06c3_e4e2, 0xa064_eb7a];
         assert_eq!(channel, ChannelState { digest: Digest(digest), draws: 0 });

@@ -25,7 +25,7 @@ impl<Q: StarkOps> Prover<Q> {
         let challenge = answers.places.composition_challenge.clone();
         q.channel_draw(ChannelDraw {
             channel: memory.channel.view_mut(),
-            drawn: answers.secure.slice_mut(challenge.clone())?,
+            challenges: answers.secure.slice_mut(challenge.clone())?,
         })?;
         let params = SecurePowersParams { count: self.shape.constraints as u32, descending: 1 };
         if self.shape.constraints > 0 {
@@ -74,9 +74,9 @@ impl<Q: StarkOps> Prover<Q> {
         let nodes = memory.tops.get(tree).unwrap_or(&memory.trees[tree]);
         let answers = &mut memory.answers;
         q.channel_mix_digests(ChannelMixDigests {
-            said: nodes.slice(root(nodes.len()))?,
+            absorbed: nodes.slice(root(nodes.len()))?,
             channel: memory.channel.view_mut(),
-            drawn: answers.secure.slice_mut(answers.places.parameter.clone())?,
+            challenges: answers.secure.slice_mut(answers.places.parameter.clone())?,
         })?;
         Ok(())
     }

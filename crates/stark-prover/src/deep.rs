@@ -54,9 +54,9 @@ impl<Q: StarkOps> Prover<Q> {
             self.group.all_gather(q, secure, place.shares(samples.samples.len()).map(of))?;
         }
         q.channel_mix_felts(ChannelMixFelts {
-            said: secure.slice(places.sampled.clone())?,
+            absorbed: secure.slice(places.sampled.clone())?,
             channel: memory.channel.view_mut(),
-            drawn: memory.quotient_challenge.view_mut(),
+            challenges: memory.quotient_challenge.view_mut(),
         })?;
         Ok(())
     }

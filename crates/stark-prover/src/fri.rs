@@ -32,9 +32,9 @@ impl<Q: StarkOps> Prover<Q> {
             let layer = &mut layers[index];
             let form = layer.form;
             q.channel_mix_digests(ChannelMixDigests {
-                said: layer.nodes.slice(root(layer.nodes.len()))?,
+                absorbed: layer.nodes.slice(root(layer.nodes.len()))?,
                 channel: memory.channel.view_mut(),
-                drawn: layer.challenge.view_mut(),
+                challenges: layer.challenge.view_mut(),
             })?;
             let params = FriFoldParams { log_size: form.log_size, folds: form.fold, on_circle: u32::from(index == 0) };
             let domain = CanonicDomain::new(params.log_domain())?;
@@ -58,11 +58,11 @@ impl<Q: StarkOps> Prover<Q> {
             coefficients: secure.slice_mut(places.last_coefficients.clone())?,
             excess: words.slice_mut(places.excess.clone())?,
         })?;
-        let drawn = memory.drawn.slice_mut(0..0)?;
+        let challenges = memory.relation_challenges.slice_mut(0..0)?;
         q.channel_mix_felts(ChannelMixFelts {
-            said: secure.slice(places.last_coefficients.clone())?,
+            absorbed: secure.slice(places.last_coefficients.clone())?,
             channel: memory.channel.view_mut(),
-            drawn,
+            challenges,
         })?;
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::{Generated, Prover, ProverError, Session, StarkOps, Submitted, part::
 /// The work of a proof from its trace on, recorded at the second proof and replayed from then on as one submission.
 ///
 /// It belongs to the memory of one prover: with another prover, or when a relation needed more memory, it is made anew, and
-/// so it is when other words are said, or the trace is made in another way. Proofs do not depend on whether they were replayed.
+/// so it is when other words are absorbed, or the trace is made in another way. Proofs do not depend on whether they were replayed.
 ///
 /// While it exists, it keeps the memory of that prover, the source data of the trace, and the workspace of
 /// single ops. If the budget has no room for them, the work is submitted op by op. Drop it with its prover.
@@ -39,8 +39,8 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
     }
 
     /// Submits a proof of the trace that was [loaded](Prover::load). `make` makes it with the session that it is given: it
-    /// commits to the trace by [`commit_loaded`](Session::commit_loaded), and does the same each time. Where it may do something else, as
-    /// say other words or draw another relation, `key` has to tell what: only a proof with the same `key` is replayed.
+    /// commits to the trace by [`commit_loaded`](Session::commit_loaded), and does the same each time. If it may do something else, such
+    /// as absorb other words or draw another relation, `key` has to identify it: only a proof with the same `key` is replayed.
     ///
     /// # Errors
     /// [`ProverError::NotLoaded`] without a trace, [`ProverError::InGraph`] if `make` commits to host columns,

@@ -58,10 +58,10 @@ use crate::{Interaction, Prover, ProverError, Session, StarkOps, Submitted, part
 ///         |challenges| {
 ///             let scaled: Vec<_> = rows.iter().map(|&x| (challenges[0] * QM31::from(x)).coordinates()).collect();
 ///             let column = |coordinate: usize| scaled.iter().map(|value| value[coordinate]).collect();
-///             // What the rows add up to is said before the columns are committed to.
+///             // The sum of the rows is absorbed before the columns are committed to.
 ///             let sum = rows.iter().fold(QM31::ZERO, |sum, &x| sum + challenges[0] * QM31::from(x));
 ///             let columns = (0..4).map(column).collect();
-///             Ok::<_, ProverError>(Interaction { said: vec![sum], columns, ..Interaction::default() })
+///             Ok::<_, ProverError>(Interaction { absorbed: vec![sum], columns, ..Interaction::default() })
 ///         },
 ///         |mut session| {
 ///             session.commit_loaded()?;
@@ -102,7 +102,7 @@ impl<Q: StarkOps + Record> ProofGraphPair<Q> {
     /// [`Session::challenges`] gives them; and `finish` commits to those, by `commit_loaded` again, and [submits](Session::submit) the rest.
     ///
     /// `begin` and `finish` have to do the same each time: the words and elements that they absorb are
-    /// recorded. Data that differs between proofs belongs in [`Interaction::said`], which `commit_loaded`
+    /// recorded. Data that differs between proofs belongs in [`Interaction::absorbed`], which `commit_loaded`
     /// absorbs. If the steps of `begin` and `finish` can vary, `key` has to identify the variant: only a proof
     /// with the same `key` is replayed.
     ///
@@ -139,7 +139,7 @@ impl<Q: StarkOps + Record> ProofGraphPair<Q> {
         let interaction = interact(&session.challenges()?)?;
         session.load_between_graphs(&interaction)?;
         // The number of absorbed elements is fixed in the recording.
-        let key = [key, &[interaction.said.len() as u32]].concat();
+        let key = [key, &[interaction.absorbed.len() as u32]].concat();
         self.finished.submit(prover, q, key, None, &|prover, q| finish(Session::resumed(prover, q)).map(drop))?;
         // Absorbing more elements than ever before allocates memory, after the first part was submitted.
         self.begun.follow(prover);

@@ -9,7 +9,7 @@ pub struct Interaction {
     /// Empty if no component has any. Claimed sums are not absorbed automatically.
     pub claimed_sums: Vec<QM31>,
     /// Elements absorbed at once before the commitment to the columns, such as claimed sums.
-    pub said: Vec<QM31>,
+    pub absorbed: Vec<QM31>,
     /// The interaction columns of all components, one after the other, in stored order.
     pub columns: Vec<Vec<M31>>,
 }

@@ -61,11 +61,11 @@ impl<Q: StarkOps> Prover<Q> {
 
     /// Uploads interaction columns and what goes with them, for the proof that has committed to its trace.
     pub(crate) fn load_interaction(&mut self, q: &Q, interaction: &Interaction) -> Result<(), ProverError> {
-        let Interaction { claimed_sums, said, columns } = interaction;
+        let Interaction { claimed_sums, absorbed, columns } = interaction;
         self.expect_claimed_sums(claimed_sums.len())?;
         self.loaded = None;
         self.write_claimed_sums(q, claimed_sums)?;
-        self.memory.say(q, said)?;
+        self.memory.load_absorbed(q, absorbed)?;
         let columns: Vec<&[M31]> = columns.iter().map(|column| &column[..]).collect();
         self.upload(q, INTERACTION, &columns)?;
         self.loaded = Some(INTERACTION);

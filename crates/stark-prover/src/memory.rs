@@ -78,11 +78,11 @@ pub(crate) struct Memory<Q: Queue> {
     /// Challenges of relations, by slot: the slots that components read, then further slots of the relations.
     pub(crate) challenges: Q::Buf<QM31>,
     /// Elements absorbed with interaction columns from the host.
-    /// The first `said_len` elements of a buffer that has room for the most absorbed so far.
-    pub(crate) said: Q::Buf<QM31>,
-    pub(crate) said_len: usize,
+    /// The first `absorbed_len` elements of a buffer that has room for the most absorbed so far.
+    pub(crate) absorbed: Q::Buf<QM31>,
+    pub(crate) absorbed_len: usize,
     /// `z` and `alpha` of the relation that is drawn, and the powers of `alpha`.
-    pub(crate) drawn: Q::Buf<QM31>,
+    pub(crate) relation_challenges: Q::Buf<QM31>,
     pub(crate) relation_powers: Q::Buf<QM31>,
     /// The powers of the challenge that combines the constraints, the highest first.
     pub(crate) composition_powers: Q::Buf<QM31>,
@@ -140,9 +140,9 @@ impl<Q: Queue> Memory<Q> {
             look_ups,
             channel: q.alloc(1)?,
             challenges: q.zeros(shape.challenges)?,
-            said: q.alloc(0)?,
-            said_len: 0,
-            drawn: q.alloc(2)?,
+            absorbed: q.alloc(0)?,
+            absorbed_len: 0,
+            relation_challenges: q.alloc(2)?,
             relation_powers: q.alloc(relation_powers)?,
             composition_powers: q.alloc(shape.constraints)?,
             sums: sums.collect::<Result<_, BackendError>>()?,
@@ -185,13 +185,13 @@ impl<Q: Queue> Memory<Q> {
     }
 
     /// Uploads the elements to absorb with interaction columns from the host.
-    pub(crate) fn say(&mut self, q: &Q, said: &[QM31]) -> Result<(), BackendError> {
-        if said.len() > self.said.len() {
-            self.said = q.alloc(said.len())?;
+    pub(crate) fn load_absorbed(&mut self, q: &Q, absorbed: &[QM31]) -> Result<(), BackendError> {
+        if absorbed.len() > self.absorbed.len() {
+            self.absorbed = q.alloc(absorbed.len())?;
             self.identity = Arc::default();
         }
-        self.said_len = said.len();
-        q.write(said, self.said.slice_mut(0..said.len())?)
+        self.absorbed_len = absorbed.len();
+        q.write(absorbed, self.absorbed.slice_mut(0..absorbed.len())?)
     }
 }
 

@@ -37,9 +37,9 @@ impl<Q: StarkOps> Prover<Q> {
             nonce: words.slice_mut(nonce.clone())?,
         })?;
         q.channel_mix_words(ChannelMixWords {
-            said: words.slice(nonce)?,
+            absorbed: words.slice(nonce)?,
             channel: memory.channel.view_mut(),
-            drawn: memory.drawn.slice_mut(0..0)?,
+            challenges: memory.relation_challenges.slice_mut(0..0)?,
         })?;
         q.channel_queries(ChannelQueries {
             params: &ChannelQueriesParams { log_size: log_from, queries },

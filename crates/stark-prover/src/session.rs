@@ -82,10 +82,10 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// # Errors
     /// Any error that the device reports.
     pub fn mix_u32s(&mut self, words: &[u32]) -> Result<(), ProverError> {
-        let said = self.q.upload(words)?;
-        let (said, memory) = (said.view(), &mut self.prover.memory);
-        let drawn = memory.drawn.slice_mut(0..0)?;
-        Ok(self.q.channel_mix_words(ChannelMixWords { said, channel: memory.channel.view_mut(), drawn })?)
+        let absorbed = self.q.upload(words)?;
+        let (absorbed, memory) = (absorbed.view(), &mut self.prover.memory);
+        let challenges = memory.relation_challenges.slice_mut(0..0)?;
+        Ok(self.q.channel_mix_words(ChannelMixWords { absorbed, channel: memory.channel.view_mut(), challenges })?)
     }
 
     /// Absorbs elements of the secure field.
@@ -93,10 +93,10 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// # Errors
     /// Any error that the device reports.
     pub fn mix_felts(&mut self, elements: &[QM31]) -> Result<(), ProverError> {
-        let said = self.q.upload(elements)?;
-        let (said, memory) = (said.view(), &mut self.prover.memory);
-        let drawn = memory.drawn.slice_mut(0..0)?;
-        Ok(self.q.channel_mix_felts(ChannelMixFelts { said, channel: memory.channel.view_mut(), drawn })?)
+        let absorbed = self.q.upload(elements)?;
+        let (absorbed, memory) = (absorbed.view(), &mut self.prover.memory);
+        let challenges = memory.relation_challenges.slice_mut(0..0)?;
+        Ok(self.q.channel_mix_felts(ChannelMixFelts { absorbed, channel: memory.channel.view_mut(), challenges })?)
     }
 
     /// Absorbs the root of the preprocessed columns' tree.
@@ -136,7 +136,7 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// Commits to the columns that were loaded for this proof, as [`commit`](Self::commit) does.
     ///
     /// They are the [trace](Prover::load), or the [interaction columns](Self::load_interaction) that follow it.
-    /// In the latter case it first absorbs [`Interaction::said`].
+    /// In the latter case it first absorbs [`Interaction::absorbed`].
     ///
     /// # Errors
     /// [`ProverError::Tree`] if the preprocessed columns come first, [`ProverError::NotLoaded`] if no columns
@@ -148,9 +148,10 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         }
         self.expect_loaded()?;
         let memory = &mut self.prover.memory;
-        if tree == INTERACTION && memory.said_len > 0 {
-            let (said, drawn) = (memory.said.slice(0..memory.said_len)?, memory.drawn.slice_mut(0..0)?);
-            self.q.channel_mix_felts(ChannelMixFelts { said, channel: memory.channel.view_mut(), drawn })?;
+        if tree == INTERACTION && memory.absorbed_len > 0 {
+            let absorbed = memory.absorbed.slice(0..memory.absorbed_len)?;
+            let challenges = memory.relation_challenges.slice_mut(0..0)?;
+            self.q.channel_mix_felts(ChannelMixFelts { absorbed, channel: memory.channel.view_mut(), challenges })?;
         }
         self.commit_rows(tree)
     }
@@ -217,11 +218,14 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
             return Err(ProverError::Slot { most: MOST_SLOTS, got: end - 1 });
         }
         memory.fit_relation(q, end, size)?;
-        q.channel_draw(ChannelDraw { channel: memory.channel.view_mut(), drawn: memory.drawn.view_mut() })?;
+        q.channel_draw(ChannelDraw {
+            channel: memory.channel.view_mut(),
+            challenges: memory.relation_challenges.view_mut(),
+        })?;
         let params = SecurePowersParams { count, descending: 0 };
         let powers = memory.relation_powers.slice_mut(0..size)?;
-        q.secure_powers(SecurePowers { params: &params, base: memory.drawn.slice(1..2)?, powers })?;
-        q.copy(memory.drawn.slice(0..1)?, memory.challenges.slice_mut(first..first + 1)?)?;
+        q.secure_powers(SecurePowers { params: &params, base: memory.relation_challenges.slice(1..2)?, powers })?;
+        q.copy(memory.relation_challenges.slice(0..1)?, memory.challenges.slice_mut(first..first + 1)?)?;
         let powers = memory.relation_powers.slice(1..size)?;
         q.copy(powers, memory.challenges.slice_mut(first + 1..end)?)?;
         Ok(())
@@ -251,9 +255,9 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
             for (place, sums) in places.claimed_sums.clone().zip(&look_ups.sums) {
                 self.q.copy(sums.slice(0..1)?, secure.slice_mut(place..place + 1)?)?;
             }
-            let (said, channel) = (secure.slice(places.claimed_sums.clone())?, memory.channel.view_mut());
-            let drawn = memory.drawn.slice_mut(0..0)?;
-            self.q.channel_mix_felts(ChannelMixFelts { said, channel, drawn })?;
+            let (absorbed, channel) = (secure.slice(places.claimed_sums.clone())?, memory.channel.view_mut());
+            let challenges = memory.relation_challenges.slice_mut(0..0)?;
+            self.q.channel_mix_felts(ChannelMixFelts { absorbed, channel, challenges })?;
         }
         self.prover.commit(self.q, tree)?;
         self.mix_root()
@@ -348,9 +352,9 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     fn mix_root(&mut self) -> Result<(), ProverError> {
         let memory = &mut self.prover.memory;
         let nodes = memory.tops.get(self.committed).unwrap_or(&memory.trees[self.committed]);
-        let said = nodes.slice(root(nodes.len()))?;
-        let drawn = memory.drawn.slice_mut(0..0)?;
-        self.q.channel_mix_digests(ChannelMixDigests { said, channel: memory.channel.view_mut(), drawn })?;
+        let absorbed = nodes.slice(root(nodes.len()))?;
+        let challenges = memory.relation_challenges.slice_mut(0..0)?;
+        self.q.channel_mix_digests(ChannelMixDigests { absorbed, channel: memory.channel.view_mut(), challenges })?;
         self.committed += 1;
         Ok(())
     }

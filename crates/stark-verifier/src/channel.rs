@@ -1,4 +1,4 @@
-//! The transcript: what was said so far, and the challenges drawn from it.
+//! The transcript: absorbs data and draws challenges.
 
 use alloc::vec::Vec;
 
@@ -73,22 +73,22 @@ impl Channel {
     /// Draws eight words.
     pub fn draw_u32s(&mut self) -> [u32; 8] {
         // The zero byte keeps a draw from being what mixing in one word would give.
-        let drawn = Digest::of(&[&self.digest.0, &self.draws.to_le_bytes(), &[0]]);
+        let draw = Digest::of(&[&self.digest.0, &self.draws.to_le_bytes(), &[0]]);
         self.draws = self.draws.wrapping_add(1);
-        drawn.words()
+        draw.words()
     }
 
-    /// Whether `nonce` shows `bits` bits of work on what was said so far.
+    /// Whether `nonce` shows `bits` bits of work on everything absorbed so far.
     #[must_use]
     pub fn has_work(&self, bits: u32, nonce: u64) -> bool {
         let prefix = Digest::of(&[&0x1234_5678u32.to_le_bytes(), &[0; 12], &self.digest.0, &bits.to_le_bytes()]);
         low_zeros(Digest::of(&[&prefix.0, &nonce.to_le_bytes()]).words()) >= bits
     }
 
-    fn mix(&mut self, say: impl FnOnce(&mut Hasher)) {
+    fn mix(&mut self, absorb: impl FnOnce(&mut Hasher)) {
         let mut hasher = Hasher::new();
         hasher.bytes(&self.digest.0);
-        say(&mut hasher);
+        absorb(&mut hasher);
         *self = Self { digest: hasher.finish(), draws: 0 };
     }
 

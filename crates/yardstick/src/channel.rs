@@ -36,9 +36,9 @@ fn queue(simd: SimdLevel) -> CpuQueue {
 }
 
 fn mix_words() -> Contest {
-    let (q, said, mut channel) = (queue(SimdLevel::Avx512), vec![7; WORDS], [ChannelState::default()]);
+    let (q, absorbed, mut channel) = (queue(SimdLevel::Avx512), vec![7; WORDS], [ChannelState::default()]);
     let ours = Contender::new("trefoil", move || {
-        q.channel_mix_words(ChannelMixWords { said: &said, channel: &mut channel, drawn: &mut [] })
+        q.channel_mix_words(ChannelMixWords { absorbed: &absorbed, channel: &mut channel, challenges: &mut [] })
             .expect("lengths match");
     });
     let (bytes, mut digest) = (vec![7u8; 4 * WORDS], [0u8; 32]);

@@ -4,7 +4,7 @@
 //! about a microsecond each. Meanwhile the next block arrives from memory.
 //!
 //! # Safety
-//! `channel` is one transcript, `said` are `count` elements, `drawn` are `draws`. Grid: one block.
+//! `channel` is one transcript, `absorbed` are `count` elements, `challenges` are `draws`. Grid: one block.
 
 use core_types::{
     blake2s::Digest,
@@ -20,44 +20,44 @@ const THREADS: u32 = 32;
 /// Absorbs digests, then draws challenges.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn channel_mix_digests(
-    said: *const Digest,
+    absorbed: *const Digest,
     channel: *mut ChannelState,
-    drawn: *mut QM31,
+    challenges: *mut QM31,
     count: u64,
     draws: u64,
 ) {
-    mix(said.cast(), 8 * count, channel, drawn, draws);
+    mix(absorbed.cast(), 8 * count, channel, challenges, draws);
 }
 
 /// Absorbs elements of the secure field, then draws challenges.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn channel_mix_felts(
-    said: *const QM31,
+    absorbed: *const QM31,
     channel: *mut ChannelState,
-    drawn: *mut QM31,
+    challenges: *mut QM31,
     count: u64,
     draws: u64,
 ) {
-    mix(said.cast(), 4 * count, channel, drawn, draws);
+    mix(absorbed.cast(), 4 * count, channel, challenges, draws);
 }
 
 /// Absorbs words, then draws challenges.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn channel_mix_words(
-    said: *const u32,
+    absorbed: *const u32,
     channel: *mut ChannelState,
-    drawn: *mut QM31,
+    challenges: *mut QM31,
     count: u64,
     draws: u64,
 ) {
-    mix(said, count, channel, drawn, draws);
+    mix(absorbed, count, channel, challenges, draws);
 }
 
 /// Draws challenges.
 #[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn channel_draw(channel: *mut ChannelState, drawn: *mut QM31, draws: u64) {
+pub unsafe extern "ptx-kernel" fn channel_draw(channel: *mut ChannelState, challenges: *mut QM31, draws: u64) {
     let mut state = *channel;
-    draw(&mut state, drawn, draws);
+    draw(&mut state, challenges, draws);
     *channel = state;
 }
 
@@ -89,21 +89,21 @@ pub unsafe extern "ptx-kernel" fn channel_queries(
 }
 
 #[inline(always)]
-unsafe fn mix(words: *const u32, count: u64, channel: *mut ChannelState, drawn: *mut QM31, draws: u64) {
+unsafe fn mix(words: *const u32, count: u64, channel: *mut ChannelState, challenges: *mut QM31, draws: u64) {
     let mut state = *channel;
-    state.say(count, |i| *words.add(i as usize));
-    draw(&mut state, drawn, draws);
+    state.absorb(count, |i| *words.add(i as usize));
+    draw(&mut state, challenges, draws);
     *channel = state;
 }
 
 #[inline(always)]
-unsafe fn draw(state: &mut ChannelState, drawn: *mut QM31, draws: u64) {
+unsafe fn draw(state: &mut ChannelState, challenges: *mut QM31, draws: u64) {
     let mut i = 0;
     while i < draws {
         let [first, second] = state.draw_pair();
-        *drawn.add(i as usize) = first;
+        *challenges.add(i as usize) = first;
         if i + 1 < draws {
-            *drawn.add(i as usize + 1) = second;
+            *challenges.add(i as usize + 1) = second;
         }
         i += 2;
     }

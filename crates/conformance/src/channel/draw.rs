@@ -1,4 +1,4 @@
-//! Challenges and positions drawn.
+//! Draws of challenges and positions.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,
@@ -14,9 +14,9 @@ fn expect_challenges(q: &Conditioned, seed: u32, count: usize) -> Result<(), Fai
     let mut model = Model::used(seed);
     let mut channel = q.upload(&[model.state()])?;
     for _ in 0..2 {
-        let mut drawn = q.zeros(count)?;
-        q.channel_draw(ChannelDraw { channel: channel.view_mut(), drawn: drawn.view_mut() })?;
-        Failure::unless_equal(&model.draw(count), &q.download(&drawn)?)?;
+        let mut challenges = q.zeros(count)?;
+        q.channel_draw(ChannelDraw { channel: channel.view_mut(), challenges: challenges.view_mut() })?;
+        Failure::unless_equal(&model.draw(count), &q.download(&challenges)?)?;
         Failure::unless_equal(&[model.state()], &q.download(&channel)?)?;
     }
     Ok(())
@@ -62,16 +62,16 @@ pub(super) fn queries() -> OpSpec {
         let (mut channel, mut positions) = (q.zeros(1)?, q.zeros(3)?);
         let params = ChannelQueriesParams { log_size: 31, queries: 3 };
         let (channel, positions) = (channel.view_mut(), positions.view_mut());
-        let drawn = q.channel_queries(ChannelQueries { params: &params, channel, positions });
-        Failure::unless_refused("positions of 2^31", drawn)
+        let result = q.channel_queries(ChannelQueries { params: &params, channel, positions });
+        Failure::unless_refused("positions of 2^31", result)
     }));
     OpSpec { op: "channel.queries", cases }.refusing_short("channel_queries", short_channel_queries)
 }
 
 /// Any number of challenges may be drawn, so only the transcript can be short.
 fn short_channel_draw(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (mut channel, mut drawn) = (q.zeros(1)?, q.zeros(0)?);
-    q.channel_draw(ChannelDraw { channel: channel.view_mut(), drawn: drawn.view_mut() }.map(short)?)
+    let (mut channel, mut challenges) = (q.zeros(1)?, q.zeros(0)?);
+    q.channel_draw(ChannelDraw { channel: channel.view_mut(), challenges: challenges.view_mut() }.map(short)?)
 }
 
 fn short_channel_queries(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {

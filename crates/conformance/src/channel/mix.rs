@@ -17,11 +17,11 @@ use crate::{Buf, Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES
 /// They complement `BATCHES`.
 const COUNTS: [usize; 14] = [2, 3, 4, 6, 7, 8, 9, 23, 24, 25, 40, 41, 70, 1000];
 
-/// Challenges drawn: none, halves of draws and whole ones.
+/// Numbers of challenges: none, halves of draws and whole ones.
 const DRAWS: [usize; 6] = [0, 1, 2, 3, 4, 7];
 
 /// An element type that a transcript absorbs.
-trait Said: Element {
+trait Absorbed: Element {
     /// Words of one element.
     const WORDS: usize;
     /// Builds an element from these words.
@@ -31,13 +31,13 @@ trait Said: Element {
     /// Runs the op that absorbs elements of this type.
     fn mix(
         q: &Conditioned,
-        said: &Buf<Self>,
+        absorbed: &Buf<Self>,
         channel: &mut Buf<ChannelState>,
-        drawn: &mut Buf<QM31>,
+        challenges: &mut Buf<QM31>,
     ) -> Result<(), BackendError>;
 }
 
-impl Said for Digest {
+impl Absorbed for Digest {
     const WORDS: usize = 8;
 
     fn from_words(words: &[u32]) -> Self {
@@ -50,16 +50,16 @@ impl Said for Digest {
 
     fn mix(
         q: &Conditioned,
-        said: &Buf<Self>,
+        absorbed: &Buf<Self>,
         channel: &mut Buf<ChannelState>,
-        drawn: &mut Buf<QM31>,
+        challenges: &mut Buf<QM31>,
     ) -> Result<(), BackendError> {
-        let (channel, drawn) = (channel.view_mut(), drawn.view_mut());
-        q.channel_mix_digests(ChannelMixDigests { said: said.view(), channel, drawn })
+        let (channel, challenges) = (channel.view_mut(), challenges.view_mut());
+        q.channel_mix_digests(ChannelMixDigests { absorbed: absorbed.view(), channel, challenges })
     }
 }
 
-impl Said for QM31 {
+impl Absorbed for QM31 {
     const WORDS: usize = 4;
 
     fn from_words(words: &[u32]) -> Self {
@@ -72,16 +72,16 @@ impl Said for QM31 {
 
     fn mix(
         q: &Conditioned,
-        said: &Buf<Self>,
+        absorbed: &Buf<Self>,
         channel: &mut Buf<ChannelState>,
-        drawn: &mut Buf<QM31>,
+        challenges: &mut Buf<QM31>,
     ) -> Result<(), BackendError> {
-        let (channel, drawn) = (channel.view_mut(), drawn.view_mut());
-        q.channel_mix_felts(ChannelMixFelts { said: said.view(), channel, drawn })
+        let (channel, challenges) = (channel.view_mut(), challenges.view_mut());
+        q.channel_mix_felts(ChannelMixFelts { absorbed: absorbed.view(), channel, challenges })
     }
 }
 
-impl Said for u32 {
+impl Absorbed for u32 {
     const WORDS: usize = 1;
 
     fn from_words(words: &[u32]) -> Self {
@@ -94,45 +94,45 @@ impl Said for u32 {
 
     fn mix(
         q: &Conditioned,
-        said: &Buf<Self>,
+        absorbed: &Buf<Self>,
         channel: &mut Buf<ChannelState>,
-        drawn: &mut Buf<QM31>,
+        challenges: &mut Buf<QM31>,
     ) -> Result<(), BackendError> {
-        let (channel, drawn) = (channel.view_mut(), drawn.view_mut());
-        q.channel_mix_words(ChannelMixWords { said: said.view(), channel, drawn })
+        let (channel, challenges) = (channel.view_mut(), challenges.view_mut());
+        q.channel_mix_words(ChannelMixWords { absorbed: absorbed.view(), channel, challenges })
     }
 }
 
 /// Absorbs messages of these lengths on one transcript, drawing challenges after each.
-fn expect_said<S: Said>(q: &Conditioned, seed: u32, messages: &[(usize, usize)]) -> Result<(), Failure> {
+fn expect_absorbed<S: Absorbed>(q: &Conditioned, seed: u32, messages: &[(usize, usize)]) -> Result<(), Failure> {
     let mut model = Model::used(seed);
     let mut channel = q.upload(&[model.state()])?;
     let (mut expected, mut got) = (Vec::new(), Vec::new());
     for (salt, &(count, draws)) in (seed..).zip(messages) {
-        let said: Vec<S> = random_words(count * S::WORDS, salt).chunks_exact(S::WORDS).map(S::from_words).collect();
-        model.mix(&said.iter().flat_map(|one| one.words()).collect::<Vec<_>>());
+        let absorbed: Vec<S> = random_words(count * S::WORDS, salt).chunks_exact(S::WORDS).map(S::from_words).collect();
+        model.mix(&absorbed.iter().flat_map(|one| one.words()).collect::<Vec<_>>());
         expected.push((model.draw(draws), model.state()));
-        let (said, mut drawn) = (q.upload(&said)?, q.zeros(draws)?);
-        S::mix(q, &said, &mut channel, &mut drawn)?;
-        got.push((q.download(&drawn)?, q.download(&channel)?[0]));
+        let (absorbed, mut challenges) = (q.upload(&absorbed)?, q.zeros(draws)?);
+        S::mix(q, &absorbed, &mut channel, &mut challenges)?;
+        got.push((q.download(&challenges)?, q.download(&channel)?[0]));
     }
     Failure::unless_equal(&expected, &got)
 }
 
-fn cases<S: Said>() -> Vec<Case> {
+fn cases<S: Absorbed>() -> Vec<Case> {
     let mut counts: Vec<usize> = BATCHES.iter().map(|&count| count as usize).chain(COUNTS).collect();
     counts.sort_unstable();
     let each = (0u32..).zip(counts).map(|(seed, count)| {
         let draws = DRAWS[seed as usize % DRAWS.len()];
-        let name = format!("{count} said, {draws} drawn");
-        Case::new(name, move |q| expect_said::<S>(q, seed, &[(count, draws)])).on_elements(count as u64)
+        let name = format!("{count} absorbed, {draws} challenges");
+        Case::new(name, move |q| expect_absorbed::<S>(q, seed, &[(count, draws)])).on_elements(count as u64)
     });
     let mut cases: Vec<_> = each.collect();
     cases.push(Case::new("one after the other", |q| {
-        expect_said::<S>(q, 40, &[(3, 0), (0, 0), (0, 2), (1, 1), (1, 1), (9, 7), (2, 3), (70, 1)])
+        expect_absorbed::<S>(q, 40, &[(3, 0), (0, 0), (0, 2), (1, 1), (1, 1), (9, 7), (2, 3), (70, 1)])
     }));
     for draws in DRAWS {
-        cases.push(Case::new(format!("{draws} drawn"), move |q| expect_said::<S>(q, 50, &[(1, draws)])));
+        cases.push(Case::new(format!("{draws} challenges"), move |q| expect_absorbed::<S>(q, 50, &[(1, draws)])));
     }
     cases
 }
@@ -152,21 +152,21 @@ pub(super) fn words() -> OpSpec {
     OpSpec { op, cases: cases::<u32>() }.refusing_short("channel_mix_words", short_channel_mix_words)
 }
 
-/// Any number of digests may be said and of challenges drawn, so only the transcript can be short.
+/// Any number of digests may be absorbed and of challenges may be drawn, so only the transcript can be short.
 fn short_channel_mix_digests(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (said, mut channel, mut drawn) = (q.zeros(0)?, q.zeros(1)?, q.zeros(0)?);
-    let (said, channel, drawn) = (said.view(), channel.view_mut(), drawn.view_mut());
-    q.channel_mix_digests(ChannelMixDigests { said, channel, drawn }.map(short)?)
+    let (absorbed, mut channel, mut challenges) = (q.zeros(0)?, q.zeros(1)?, q.zeros(0)?);
+    let (absorbed, channel, challenges) = (absorbed.view(), channel.view_mut(), challenges.view_mut());
+    q.channel_mix_digests(ChannelMixDigests { absorbed, channel, challenges }.map(short)?)
 }
 
 fn short_channel_mix_felts(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (said, mut channel, mut drawn) = (q.zeros(0)?, q.zeros(1)?, q.zeros(0)?);
-    let (said, channel, drawn) = (said.view(), channel.view_mut(), drawn.view_mut());
-    q.channel_mix_felts(ChannelMixFelts { said, channel, drawn }.map(short)?)
+    let (absorbed, mut channel, mut challenges) = (q.zeros(0)?, q.zeros(1)?, q.zeros(0)?);
+    let (absorbed, channel, challenges) = (absorbed.view(), channel.view_mut(), challenges.view_mut());
+    q.channel_mix_felts(ChannelMixFelts { absorbed, channel, challenges }.map(short)?)
 }
 
 fn short_channel_mix_words(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (said, mut channel, mut drawn) = (q.zeros(0)?, q.zeros(1)?, q.zeros(0)?);
-    let (said, channel, drawn) = (said.view(), channel.view_mut(), drawn.view_mut());
-    q.channel_mix_words(ChannelMixWords { said, channel, drawn }.map(short)?)
+    let (absorbed, mut channel, mut challenges) = (q.zeros(0)?, q.zeros(1)?, q.zeros(0)?);
+    let (absorbed, channel, challenges) = (absorbed.view(), channel.view_mut(), challenges.view_mut());
+    q.channel_mix_words(ChannelMixWords { absorbed, channel, challenges }.map(short)?)
 }

@@ -31,18 +31,18 @@ impl Model {
     }
 
     fn draw_words(&mut self) -> [u32; 8] {
-        let drawn = hash(&[&self.digest, &self.draws.to_le_bytes(), &[0]]);
+        let digest = hash(&[&self.digest, &self.draws.to_le_bytes(), &[0]]);
         self.draws += 1;
-        words_of(drawn)
+        words_of(digest)
     }
 
     /// `count` challenges of one draw.
     pub(super) fn draw(&mut self, count: usize) -> Vec<QM31> {
         let mut words = Vec::new();
         while words.len() < 4 * count {
-            let drawn = self.draw_words();
-            if drawn.iter().all(|&word| u64::from(word) < 2 * u64::from(P)) {
-                words.extend(drawn.map(|word| M31::from_u64(u64::from(word))));
+            let draw = self.draw_words();
+            if draw.iter().all(|&word| u64::from(word) < 2 * u64::from(P)) {
+                words.extend(draw.map(|word| M31::from_u64(u64::from(word))));
             }
         }
         let felts = words.chunks_exact(4).map(|felt| QM31::from_coordinates([felt[0], felt[1], felt[2], felt[3]]));
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn draws_are_those_published() {
-        // Of stwo 2.3's Blake2s channel, after 1, 2 and 3 were said.
+        // Of stwo 2.3's Blake2s channel, after it absorbed 1, 2 and 3.
         let mut model = Model::default();
         model.mix(&[1, 2, 3]);
         let felt = |words: [u32; 4]| QM31::from_coordinates(words.map(M31::from_u32));

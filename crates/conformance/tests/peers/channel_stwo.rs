@@ -46,40 +46,54 @@ impl Both {
     }
 
     fn mix_words(&mut self, count: usize, draws: usize) {
-        let said = self.some_words(count);
-        let mut drawn = vec![QM31::ZERO; draws];
+        let absorbed = self.some_words(count);
+        let mut challenges = vec![QM31::ZERO; draws];
         self.q
-            .channel_mix_words(ChannelMixWords { said: &said, channel: &mut self.ours, drawn: &mut drawn })
+            .channel_mix_words(ChannelMixWords {
+                absorbed: &absorbed,
+                channel: &mut self.ours,
+                challenges: &mut challenges,
+            })
             .expect("the op holds");
-        self.theirs.mix_u32s(&said);
-        self.agree_on(&drawn);
+        self.theirs.mix_u32s(&absorbed);
+        self.agree_on(&challenges);
     }
 
     fn mix_felts(&mut self, count: usize, draws: usize) {
-        let said: Vec<QM31> =
+        let absorbed: Vec<QM31> =
             (0..count).map(|_| QM31::from_coordinates([0; 4].map(|_| M31::from_u32(self.word())))).collect();
-        let mut drawn = vec![QM31::ZERO; draws];
+        let mut challenges = vec![QM31::ZERO; draws];
         self.q
-            .channel_mix_felts(ChannelMixFelts { said: &said, channel: &mut self.ours, drawn: &mut drawn })
+            .channel_mix_felts(ChannelMixFelts {
+                absorbed: &absorbed,
+                channel: &mut self.ours,
+                challenges: &mut challenges,
+            })
             .expect("the op holds");
-        self.theirs.mix_felts(&said.into_iter().map(theirs).collect::<Vec<_>>());
-        self.agree_on(&drawn);
+        self.theirs.mix_felts(&absorbed.into_iter().map(theirs).collect::<Vec<_>>());
+        self.agree_on(&challenges);
     }
 
     fn mix_root(&mut self, draws: usize) {
         let root = Digest([0; 8].map(|_| self.word()));
-        let mut drawn = vec![QM31::ZERO; draws];
+        let mut challenges = vec![QM31::ZERO; draws];
         self.q
-            .channel_mix_digests(ChannelMixDigests { said: &[root], channel: &mut self.ours, drawn: &mut drawn })
+            .channel_mix_digests(ChannelMixDigests {
+                absorbed: &[root],
+                channel: &mut self.ours,
+                challenges: &mut challenges,
+            })
             .expect("the op holds");
         Blake2sMerkleChannel::mix_root(&mut self.theirs, Blake2sHash(bytes(root)));
-        self.agree_on(&drawn);
+        self.agree_on(&challenges);
     }
 
     fn draw(&mut self, count: usize) {
-        let mut drawn = vec![QM31::ZERO; count];
-        self.q.channel_draw(ChannelDraw { channel: &mut self.ours, drawn: &mut drawn }).expect("the op holds");
-        self.agree_on(&drawn);
+        let mut challenges = vec![QM31::ZERO; count];
+        self.q
+            .channel_draw(ChannelDraw { channel: &mut self.ours, challenges: &mut challenges })
+            .expect("the op holds");
+        self.agree_on(&challenges);
     }
 
     fn queries(&mut self, log_size: u32, queries: u32) {
@@ -103,16 +117,16 @@ impl Both {
         let number = u64::from(nonce[0]) | u64::from(nonce[1]) << 32;
         assert_eq!(Some(number), first);
         self.q
-            .channel_mix_words(ChannelMixWords { said: &nonce, channel: &mut self.ours, drawn: &mut [] })
+            .channel_mix_words(ChannelMixWords { absorbed: &nonce, channel: &mut self.ours, challenges: &mut [] })
             .expect("the op holds");
         self.theirs.mix_u64(number);
         self.agree_on(&[]);
     }
 
-    /// `drawn` and the digests are theirs.
-    fn agree_on(&mut self, drawn: &[QM31]) {
-        let expected = self.theirs.draw_secure_felts(drawn.len());
-        assert_eq!(drawn.iter().copied().map(theirs).collect::<Vec<_>>(), expected);
+    /// Checks `challenges` and the digest against stwo.
+    fn agree_on(&mut self, challenges: &[QM31]) {
+        let expected = self.theirs.draw_secure_felts(challenges.len());
+        assert_eq!(challenges.iter().copied().map(theirs).collect::<Vec<_>>(), expected);
         assert_eq!(bytes(self.ours[0].digest), self.theirs.digest().0);
     }
 }

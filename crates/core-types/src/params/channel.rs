@@ -9,9 +9,9 @@ use crate::blake2s::Digest;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct ChannelState {
-    /// What was said so far.
+    /// Digest of everything absorbed so far.
     pub digest: Digest,
-    /// Draws since something was said.
+    /// Draws since the last absorption.
     pub draws: u32,
 }
 

@@ -15,25 +15,25 @@ use crate::CpuQueue;
 impl ChannelOps for CpuQueue {
     fn channel_mix_digests(&self, op: ChannelMixDigests<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        transcript::mix(bytemuck::must_cast_slice(op.said), &mut op.channel[0], op.drawn);
+        transcript::mix(bytemuck::must_cast_slice(op.absorbed), &mut op.channel[0], op.challenges);
         Ok(())
     }
 
     fn channel_mix_felts(&self, op: ChannelMixFelts<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        transcript::mix(bytemuck::must_cast_slice(op.said), &mut op.channel[0], op.drawn);
+        transcript::mix(bytemuck::must_cast_slice(op.absorbed), &mut op.channel[0], op.challenges);
         Ok(())
     }
 
     fn channel_mix_words(&self, op: ChannelMixWords<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        transcript::mix(op.said, &mut op.channel[0], op.drawn);
+        transcript::mix(op.absorbed, &mut op.channel[0], op.challenges);
         Ok(())
     }
 
     fn channel_draw(&self, op: ChannelDraw<'_, Self>) -> Result<(), BackendError> {
         op.check()?;
-        transcript::draw(&mut op.channel[0], op.drawn);
+        transcript::draw(&mut op.channel[0], op.challenges);
         Ok(())
     }
 

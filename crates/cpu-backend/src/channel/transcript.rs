@@ -3,14 +3,14 @@
 use core_types::{field::QM31, params::channel::ChannelState};
 
 /// Absorbs `words`, then draws.
-pub(super) fn mix(words: &[u32], channel: &mut ChannelState, drawn: &mut [QM31]) {
-    channel.say(words.len() as u64, |i| words[i as usize]);
-    draw(channel, drawn);
+pub(super) fn mix(words: &[u32], channel: &mut ChannelState, challenges: &mut [QM31]) {
+    channel.absorb(words.len() as u64, |i| words[i as usize]);
+    draw(channel, challenges);
 }
 
 /// Draws challenges, two at a time.
-pub(super) fn draw(channel: &mut ChannelState, drawn: &mut [QM31]) {
-    for pair in drawn.chunks_mut(2) {
+pub(super) fn draw(channel: &mut ChannelState, challenges: &mut [QM31]) {
+    for pair in challenges.chunks_mut(2) {
         pair.copy_from_slice(&channel.draw_pair()[..pair.len()]);
     }
 }

@@ -11,35 +11,35 @@ use crate::{CudaMut, CudaQueue, CudaRef};
 const NONCES_PER_WARP: u64 = 16;
 
 pub(crate) fn mix_digests(queue: &CudaQueue, op: &ChannelMixDigests<'_, CudaQueue>) -> Result<(), BackendError> {
-    let launch = queue.kernel("channel_mix_digests")?.input("said", op.said);
-    let launch = launch.output("channel", &op.channel).output("drawn", &op.drawn);
-    let launch = launch.value("count", &(op.said.len() as u64)).value("draws", &(op.drawn.len() as u64));
+    let launch = queue.kernel("channel_mix_digests")?.input("absorbed", op.absorbed);
+    let launch = launch.output("channel", &op.channel).output("challenges", &op.challenges);
+    let launch = launch.value("count", &(op.absorbed.len() as u64)).value("draws", &(op.challenges.len() as u64));
     // SAFETY: `ChannelMixDigests::check` verified that the transcript has one element; `count` and
     // `draws` are the lengths of the others.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn mix_felts(queue: &CudaQueue, op: &ChannelMixFelts<'_, CudaQueue>) -> Result<(), BackendError> {
-    let launch = queue.kernel("channel_mix_felts")?.input("said", op.said);
-    let launch = launch.output("channel", &op.channel).output("drawn", &op.drawn);
-    let launch = launch.value("count", &(op.said.len() as u64)).value("draws", &(op.drawn.len() as u64));
+    let launch = queue.kernel("channel_mix_felts")?.input("absorbed", op.absorbed);
+    let launch = launch.output("channel", &op.channel).output("challenges", &op.challenges);
+    let launch = launch.value("count", &(op.absorbed.len() as u64)).value("draws", &(op.challenges.len() as u64));
     // SAFETY: `ChannelMixFelts::check` verified that the transcript has one element; `count` and
     // `draws` are the lengths of the others.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn mix_words(queue: &CudaQueue, op: &ChannelMixWords<'_, CudaQueue>) -> Result<(), BackendError> {
-    let launch = queue.kernel("channel_mix_words")?.input("said", op.said);
-    let launch = launch.output("channel", &op.channel).output("drawn", &op.drawn);
-    let launch = launch.value("count", &(op.said.len() as u64)).value("draws", &(op.drawn.len() as u64));
+    let launch = queue.kernel("channel_mix_words")?.input("absorbed", op.absorbed);
+    let launch = launch.output("channel", &op.channel).output("challenges", &op.challenges);
+    let launch = launch.value("count", &(op.absorbed.len() as u64)).value("draws", &(op.challenges.len() as u64));
     // SAFETY: `ChannelMixWords::check` verified that the transcript has one element; `count` and
     // `draws` are the lengths of the others.
     unsafe { launch.launch() }
 }
 
 pub(crate) fn draw(queue: &CudaQueue, op: &ChannelDraw<'_, CudaQueue>) -> Result<(), BackendError> {
-    let launch = queue.kernel("channel_draw")?.output("channel", &op.channel).output("drawn", &op.drawn);
-    let launch = launch.value("draws", &(op.drawn.len() as u64));
+    let launch = queue.kernel("channel_draw")?.output("channel", &op.channel).output("challenges", &op.challenges);
+    let launch = launch.value("draws", &(op.challenges.len() as u64));
     // SAFETY: `ChannelDraw::check` verified that the transcript has one element; `draws` is the
     // number of challenges.
     unsafe { launch.launch() }

@@ -77,7 +77,7 @@ fn sums(xs: &[M31], z: QM31) -> (QM31, Vec<QM31>) {
 /// What goes with the look-ups of `xs`.
 fn used(xs: &[M31], challenges: &[QM31]) -> Interaction {
     let (sum, values) = sums(xs, challenges[0]);
-    Interaction { claimed_sums: vec![sum], said: vec![sum], columns: coordinates(&values) }
+    Interaction { claimed_sums: vec![sum], absorbed: vec![sum], columns: coordinates(&values) }
 }
 
 fn prover(q: &AnyQueue, residency: Residency) -> Prover<AnyQueue> {
@@ -159,11 +159,11 @@ fn a_component_with_look_ups_may_stand_beside_one_with_columns_of_its_own() {
         let refused = Err(ProverError::Interaction { component: 1, expected: 0, got: 4 });
         assert_eq!(session.commit_look_ups(), refused);
         let interact = |challenges: &[QM31]| {
-            let Interaction { mut claimed_sums, said, mut columns } = used(&xs, challenges);
+            let Interaction { mut claimed_sums, absorbed, mut columns } = used(&xs, challenges);
             let scaled: Vec<_> = ys.iter().map(|&y| challenges[0] * QM31::from(y)).collect();
             columns.extend(coordinates(&scaled));
             claimed_sums.push(QM31::ZERO);
-            Ok::<_, ProverError>(Interaction { claimed_sums, said, columns })
+            Ok::<_, ProverError>(Interaction { claimed_sums, absorbed, columns })
         };
         prover.load(&q, &[&xs, &ys]).unwrap();
         let found = pair.submit(&mut prover, &q, &[], begin, interact, finish).unwrap().wait().unwrap();

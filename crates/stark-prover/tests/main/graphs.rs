@@ -62,8 +62,8 @@ fn other_words_and_wider_relations_make_another_graph() {
             leave_others(&q, &mut second, &others, way);
             load(&q, &mut second, &traces);
             // A caller that draws another relation passes another key.
-            let said = [&way.words[..], &[way.relation.slots()]].concat();
-            let proof = graph.submit(&mut second, &q, &said, |session| make(session, way)).unwrap();
+            let key = [&way.words[..], &[way.relation.slots()]].concat();
+            let proof = graph.submit(&mut second, &q, &key, |session| make(session, way)).unwrap();
             assert_eq!(proof.wait().unwrap().proof().unwrap(), expected, "{index}, round {round}");
             assert_eq!(graph.is_recorded(), round > 0, "{index}, round {round}");
         }
@@ -82,8 +82,8 @@ fn other_words_and_wider_relations_make_another_graph() {
         load(&q, &mut third, &traces);
         let proof = graph.submit(&mut third, &q, &way.words, |session| make(session, way)).unwrap();
         let found = proof.wait().unwrap();
-        let drawn = if round < 3 { PAIR } else { wider };
-        assert_eq!(found.challenges().len(), drawn.slots() as usize);
+        let relation = if round < 3 { PAIR } else { wider };
+        assert_eq!(found.challenges().len(), relation.slots() as usize);
         assert_eq!(found.proof().unwrap(), proofs[0], "round {round}");
         assert_eq!(graph.is_recorded(), [1, 2, 4].contains(&round), "round {round}");
     }

@@ -117,22 +117,22 @@ fn interaction_columns_beside_those_of_look_ups_are_refused_and_the_host_can_mak
     assert_eq!(session.finish(), Err(ProverError::Constraints));
 }
 
-/// Computes an [`Interaction`] with `said` absorbed elements that are unique to these rows.
-fn interaction(rows: &[M31], challenge: QM31, said: usize) -> Interaction {
+/// Computes an [`Interaction`] with `absorbed` elements to absorb, unique to these rows.
+fn interaction(rows: &[M31], challenge: QM31, absorbed: usize) -> Interaction {
     let sum = rows.iter().fold(QM31::ZERO, |sum, &x| sum + challenge * QM31::from(x));
-    Interaction { said: vec![sum; said], columns: scaled(rows, challenge).to_vec(), ..Interaction::default() }
+    Interaction { absorbed: vec![sum; absorbed], columns: scaled(rows, challenge).to_vec(), ..Interaction::default() }
 }
 
-/// Proves `rows` op by op, absorbing `said` elements before committing to interaction columns.
-fn single(q: &AnyQueue, rows: &[M31], said: usize) -> Proof {
+/// Proves `rows` op by op, absorbing this number of elements before committing to interaction columns.
+fn single(q: &AnyQueue, rows: &[M31], absorbed: usize) -> Proof {
     let mut prover = prover(q);
     let mut session = prover.begin(q).unwrap();
     session.commit_preprocessed().unwrap();
     session.commit(&[rows]).unwrap();
     session.draw_relation(CHALLENGE).unwrap();
-    let Interaction { said, columns, .. } = interaction(rows, session.challenges().unwrap()[0], said);
-    if !said.is_empty() {
-        session.mix_felts(&said).unwrap();
+    let Interaction { absorbed, columns, .. } = interaction(rows, session.challenges().unwrap()[0], absorbed);
+    if !absorbed.is_empty() {
+        session.mix_felts(&absorbed).unwrap();
     }
     session.commit(&columns.iter().map(|column| &column[..]).collect::<Vec<_>>()).unwrap();
     session.finish().unwrap()
@@ -156,10 +156,10 @@ fn paired(
     prover: &mut Prover<AnyQueue>,
     pair: &mut ProofGraphPair<AnyQueue>,
     rows: &[M31],
-    said: usize,
+    absorbed: usize,
 ) -> Result<Proof, ProverError> {
     prover.load(q, &[rows])?;
-    let interact = |challenges: &[QM31]| Ok::<_, ProverError>(interaction(rows, challenges[0], said));
+    let interact = |challenges: &[QM31]| Ok::<_, ProverError>(interaction(rows, challenges[0], absorbed));
     pair.submit(prover, q, &[], begin, interact, finish)?.wait()?.proof()
 }
 
@@ -194,13 +194,17 @@ fn a_proof_with_interaction_columns_of_the_host_is_two_submissions_and_two_waits
 }
 
 #[test]
-fn graphs_of_a_pair_are_made_anew_when_more_is_said_or_another_session_says_something() {
+fn graphs_of_a_pair_are_made_anew_when_more_is_absorbed_or_another_session_absorbs_something() {
     let q = simulated();
     let (mut prover, mut pair) = (prover(&q), ProofGraphPair::new());
     let mut is_recorded = Vec::new();
-    for (round, said) in [1, 1, 2, 2, 2, 2, 1, 1, 1].into_iter().enumerate() {
+    for (round, absorbed) in [1, 1, 2, 2, 2, 2, 1, 1, 1].into_iter().enumerate() {
         let rows = rows_of(round as u32);
-        assert_eq!(paired(&q, &mut prover, &mut pair, &rows, said).unwrap(), single(&q, &rows, said), "{round}");
+        assert_eq!(
+            paired(&q, &mut prover, &mut pair, &rows, absorbed).unwrap(),
+            single(&q, &rows, absorbed),
+            "{round}"
+        );
         is_recorded.push(pair.is_recorded());
     }
     let rounds = |recorded: [u8; 9]| recorded.map(|recorded| recorded == 1).to_vec();
@@ -218,15 +222,15 @@ fn graphs_of_a_pair_are_made_anew_when_more_is_said_or_another_session_says_some
         assert_eq!(paired(&q, &mut prover, &mut pair, &rows, 1).unwrap(), single(&q, &rows, 1), "{round}");
     }
     assert!(pair.is_recorded());
-    // Pairs that say other numbers of elements take turns, and both are replayed.
+    // Pairs that absorb other numbers of elements take turns, and both are replayed.
     let mut other = ProofGraphPair::new();
     for round in 0..4 {
         let rows = rows_of(round);
-        for (pair, said) in [(&mut pair, 1), (&mut other, 2)] {
-            let expected = single(&q, &rows, said);
+        for (pair, absorbed) in [(&mut pair, 1), (&mut other, 2)] {
+            let expected = single(&q, &rows, absorbed);
             q.finish().unwrap();
             let before = q.submissions();
-            assert_eq!(paired(&q, &mut prover, pair, &rows, said).unwrap(), expected, "{round}");
+            assert_eq!(paired(&q, &mut prover, pair, &rows, absorbed).unwrap(), expected, "{round}");
             let made = q.submissions() - before;
             assert!(round < 2 || (made.launches, made.replays) == (0, 2), "{round}: {made:?}");
         }

@@ -66,9 +66,10 @@ fn proof(size: u32) -> Proof {
         session.commit();
         session.commit();
         let relations = [Entries::NONE, air.pairs()];
-        let drawn: Vec<_> = relations.iter().flat_map(|&relation| session.channel().draw_relation(relation)).collect();
-        assert_eq!(drawn, challenges);
-        assert_eq!(drawn.len(), 1 + size as usize);
+        let expected: Vec<_> =
+            relations.iter().flat_map(|&relation| session.channel().draw_relation(relation)).collect();
+        assert_eq!(challenges, expected);
+        assert_eq!(challenges.len(), 1 + size as usize);
         session.channel().mix_felts(&sums);
         session.commit();
         session.finish(&[Inputs { challenges, claimed_sum: sums[0] }]).unwrap();

@@ -148,7 +148,7 @@ fn claimed_lengths_allocate_nothing() {
         let hostile = [&bytes[..at], &claim].concat();
         assert!(postcard::from_bytes::<Proof>(&hostile).is_err(), "claimed at byte {at}");
     }
-    // folds and last layers of sizes that are only said
+    // folds and last layers of sizes that are only claimed
     for (name, fold_step, log_last) in [("heights-3", 10, 0), ("heights-3", 4, 6)] {
         let vector = vector(name);
         let mut proof = proof(&vector);

@@ -76,7 +76,7 @@ fn interact(rows: &[M31], challenges: &[QM31]) -> Interaction {
         [0, 1, 2, 3].map(|k| values.iter().map(|value| value.coordinates()[k]).collect::<Vec<M31>>())
     };
     let columns = [used, scaled].map(columns).concat();
-    Interaction { claimed_sums: vec![sum, QM31::ZERO], said: vec![sum, challenges[0]], columns }
+    Interaction { claimed_sums: vec![sum, QM31::ZERO], absorbed: vec![sum, challenges[0]], columns }
 }
 
 /// Proofs of several traces, one after the other; the caller does not make the columns of one of them.

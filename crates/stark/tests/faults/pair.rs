@@ -37,13 +37,13 @@ impl Air for Scaled {
 #[derive(Clone, Copy)]
 struct Trace {
     seed: u32,
-    said: usize,
+    absorbed: usize,
 }
 
 /// The traces before a refusal, during it, and after it.
-const BEFORE: Trace = Trace { seed: 3, said: 1 };
-const REFUSED: Trace = Trace { seed: 40, said: 1 };
-const AFTER: Trace = Trace { seed: 500, said: 1 };
+const BEFORE: Trace = Trace { seed: 3, absorbed: 1 };
+const REFUSED: Trace = Trace { seed: 40, absorbed: 1 };
+const AFTER: Trace = Trace { seed: 500, absorbed: 1 };
 
 impl Trace {
     fn rows(self) -> Vec<M31> {
@@ -53,8 +53,8 @@ impl Trace {
     fn interact(self, challenges: &[QM31]) -> Result<Interaction, ProverError> {
         let scaled: Vec<_> = self.rows().iter().map(|&x| (challenges[0] * QM31::from(x)).coordinates()).collect();
         let column = |coordinate: usize| scaled.iter().map(|value| value[coordinate]).collect();
-        let said = vec![challenges[0] * QM31::from(M31::from_u32(self.seed)); self.said];
-        Ok(Interaction { said, columns: (0..4).map(column).collect(), ..Interaction::default() })
+        let absorbed = vec![challenges[0] * QM31::from(M31::from_u32(self.seed)); self.absorbed];
+        Ok(Interaction { absorbed, columns: (0..4).map(column).collect(), ..Interaction::default() })
     }
 }
 
@@ -97,8 +97,8 @@ fn whatever_call_is_refused_a_pair_of_graphs_makes_the_right_proof_or_a_typed_er
 }
 
 #[test]
-fn whatever_call_is_refused_a_pair_that_says_more_than_before_makes_the_right_proof_or_a_typed_error() {
-    refuse_each_call(Trace { said: 3, ..REFUSED }, [80, 40, 40]);
+fn whatever_call_is_refused_a_pair_that_absorbs_more_than_before_makes_the_right_proof_or_a_typed_error() {
+    refuse_each_call(Trace { absorbed: 3, ..REFUSED }, [80, 40, 40]);
 }
 
 /// Refuses each call in turn of proofs of `trace`, after none to two of another trace.

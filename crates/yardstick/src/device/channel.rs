@@ -18,7 +18,7 @@ pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
         Extent::Full => (4000, MANY_BITS),
         Extent::Small => (40, FEW_BITS),
     };
-    vec![root(), felts_said(felts), queries(70), grind(search)]
+    vec![root(), felts_absorbed(felts), queries(70), grind(search)]
 }
 
 /// The size of a line that is dominated by sequential compressions.
@@ -29,28 +29,28 @@ fn hashing(compressions: usize) -> Size {
 /// Absorbs a root and draws a challenge, as between layers of FRI.
 fn root() -> DeviceLine {
     DeviceLine::new("channel.mix_digests/1+1", hashing(2), |q| {
-        let said = q.upload(&[Digest([7; 8])])?;
-        let (mut channel, mut drawn) = (q.zeros(1)?, q.zeros(1)?);
+        let absorbed = q.upload(&[Digest([7; 8])])?;
+        let (mut channel, mut challenges) = (q.zeros(1)?, q.zeros(1)?);
         Ok(Box::new(move |q| {
             Ok(q.channel_mix_digests(ChannelMixDigests {
-                said: said.view(),
+                absorbed: absorbed.view(),
                 channel: channel.view_mut(),
-                drawn: drawn.view_mut(),
+                challenges: challenges.view_mut(),
             })?)
         }))
     })
 }
 
-fn felts_said(count: usize) -> DeviceLine {
+fn felts_absorbed(count: usize) -> DeviceLine {
     let size = hashing((8 + 4 * count).div_ceil(16));
     DeviceLine::new(format!("channel.mix_felts/{count}"), size, move |q| {
-        let said = q.upload(&vec![QM31::U; count])?;
-        let (mut channel, mut drawn) = (q.zeros(1)?, q.zeros(0)?);
+        let absorbed = q.upload(&vec![QM31::U; count])?;
+        let (mut channel, mut challenges) = (q.zeros(1)?, q.zeros(0)?);
         Ok(Box::new(move |q| {
             Ok(q.channel_mix_felts(ChannelMixFelts {
-                said: said.view(),
+                absorbed: absorbed.view(),
                 channel: channel.view_mut(),
-                drawn: drawn.view_mut(),
+                challenges: challenges.view_mut(),
             })?)
         }))
     })

@@ -1,4 +1,4 @@
-//! Challenges drawn.
+//! Draws of challenges.
 
 use core_types::{field::QM31, params::channel::ChannelState};
 
@@ -13,7 +13,7 @@ op! {
         /// The transcript: one element.
         channel: write ChannelState,
         /// The challenges, any number.
-        drawn: write QM31,
+        challenges: write QM31,
     }
 }
 
@@ -23,6 +23,6 @@ impl<Q: Queue> ChannelDraw<'_, Q> {
     /// # Errors
     /// See [`ChannelOps`](super::ChannelOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([1, self.drawn.len()])
+        self.expect([1, self.challenges.len()])
     }
 }

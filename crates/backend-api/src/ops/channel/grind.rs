@@ -17,7 +17,7 @@ op! {
     pub struct ChannelGrind<'a, Q> as "channel_grind" {
         /// How much work.
         params: plain &'a ChannelGrindParams,
-        /// The transcript: one element. Nothing is said.
+        /// The transcript: one element. It absorbs nothing.
         channel: read ChannelState,
         /// Lower and upper word of the nonce.
         nonce: write u32,

@@ -1,4 +1,4 @@
-//! Digests said, such as roots.
+//! Absorption of digests, such as roots.
 
 use core_types::{blake2s::Digest, field::QM31, params::channel::ChannelState};
 
@@ -11,11 +11,11 @@ op! {
     /// Absorbs digests, such as the root of a tree; absorbing none changes the transcript, too.
     pub struct ChannelMixDigests<'a, Q> as "channel_mix_digests" {
         /// The digests to absorb.
-        said: read Digest,
+        absorbed: read Digest,
         /// The transcript: one element.
         channel: write ChannelState,
-        /// Challenges drawn afterwards, any number; the same as one draw of `drawn.len()` challenges.
-        drawn: write QM31,
+        /// Challenges drawn afterwards, any number; the same as one draw of `challenges.len()` challenges.
+        challenges: write QM31,
     }
 }
 
@@ -25,6 +25,6 @@ impl<Q: Queue> ChannelMixDigests<'_, Q> {
     /// # Errors
     /// See [`ChannelOps`](super::ChannelOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([self.said.len(), 1, self.drawn.len()])
+        self.expect([self.absorbed.len(), 1, self.challenges.len()])
     }
 }

@@ -1,4 +1,4 @@
-//! Elements of the secure field said.
+//! Absorption of elements of the secure field.
 
 use core_types::{field::QM31, params::channel::ChannelState};
 
@@ -11,11 +11,11 @@ op! {
     /// Absorbs elements of the secure field, four words each.
     pub struct ChannelMixFelts<'a, Q> as "channel_mix_felts" {
         /// The elements to absorb.
-        said: read QM31,
+        absorbed: read QM31,
         /// The transcript: one element.
         channel: write ChannelState,
-        /// Challenges drawn afterwards, any number; the same as one draw of `drawn.len()` challenges.
-        drawn: write QM31,
+        /// Challenges drawn afterwards, any number; the same as one draw of `challenges.len()` challenges.
+        challenges: write QM31,
     }
 }
 
@@ -25,6 +25,6 @@ impl<Q: Queue> ChannelMixFelts<'_, Q> {
     /// # Errors
     /// See [`ChannelOps`](super::ChannelOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([self.said.len(), 1, self.drawn.len()])
+        self.expect([self.absorbed.len(), 1, self.challenges.len()])
     }
 }

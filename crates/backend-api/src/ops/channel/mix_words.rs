@@ -1,4 +1,4 @@
-//! Words said.
+//! Absorption of words.
 
 use core_types::{field::QM31, params::channel::ChannelState};
 
@@ -11,11 +11,11 @@ op! {
     /// Absorbs words; a 64-bit number is its lower word, then its upper word.
     pub struct ChannelMixWords<'a, Q> as "channel_mix_words" {
         /// The words to absorb.
-        said: read u32,
+        absorbed: read u32,
         /// The transcript: one element.
         channel: write ChannelState,
-        /// Challenges drawn afterwards, any number; the same as one draw of `drawn.len()` challenges.
-        drawn: write QM31,
+        /// Challenges drawn afterwards, any number; the same as one draw of `challenges.len()` challenges.
+        challenges: write QM31,
     }
 }
 
@@ -25,6 +25,6 @@ impl<Q: Queue> ChannelMixWords<'_, Q> {
     /// # Errors
     /// See [`ChannelOps`](super::ChannelOps).
     pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([self.said.len(), 1, self.drawn.len()])
+        self.expect([self.absorbed.len(), 1, self.challenges.len()])
     }
 }

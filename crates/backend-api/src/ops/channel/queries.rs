@@ -1,4 +1,4 @@
-//! Positions drawn.
+//! Draws of query positions.
 
 use core_types::params::channel::{ChannelQueriesParams, ChannelState};
 

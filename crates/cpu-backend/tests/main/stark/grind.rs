@@ -12,7 +12,7 @@ use crate::levels::{levels, queue};
 fn every_level_and_number_of_threads_finds_the_first_nonce() {
     for bits in 0..=13 {
         let mut channel = ChannelState::default();
-        channel.say(1, |_| 77 + bits);
+        channel.absorb(1, |_| 77 + bits);
         let prefix = channel.work_prefix(bits);
         let first = (0..).find(|&index| shows_work(prefix, nonce(index), bits)).map(nonce);
         for (simd, threads) in levels().flat_map(|simd| [1, 2, 5].map(|threads| (simd, threads))) {
