@@ -30,7 +30,7 @@ impl<Q: StarkOps> Prover<Q> {
     /// Computes the values of a tree's columns on a block, one of this rank's by `number`. Nothing where they are in memory since
     /// the tree was committed to.
     pub(crate) fn extend_block(&mut self, q: &Q, tree: usize, number: usize, block: usize) -> Result<(), ProverError> {
-        if self.shape.log_blocks == 0 || self.shape.place.dealt {
+        if self.shape.log_blocks == 0 || self.shape.place.partitioned {
             return Ok(());
         }
         self.restrict_to_block(q, tree, number, block)
@@ -118,7 +118,7 @@ impl<Q: StarkOps> Prover<Q> {
 
     /// Computes the columns that are read at neighbouring rows, wherever constraints are evaluated.
     fn extend_planes(&mut self, q: &Q) -> Result<(), ProverError> {
-        if self.shape.place.dealt {
+        if self.shape.place.partitioned {
             return self.gather_planes(q);
         }
         let Some(blocks) = &mut self.memory.blocks else { return Ok(()) };

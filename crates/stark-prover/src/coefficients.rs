@@ -57,7 +57,7 @@ impl<Q: Queue> Coefficients<Q> {
     }
 
     /// Words of a column or of columns that follow each other, by their place among all. Of those on the host, the two pieces that were
-    /// brought last are here; of those that were dealt to ranks, none.
+    /// brought last are here; of partitioned ones, none.
     pub(crate) fn slice(&self, words: Range<usize>) -> Result<Ref<'_, Q, M31>, BackendError> {
         match &self.pieces {
             Some(pieces) if words.start < self.first => {
@@ -122,8 +122,9 @@ impl Shape {
     ///
     /// The composition polynomial's coefficients are stored earlier there by this offset.
     pub(crate) fn coefficients_elsewhere(&self) -> usize {
-        let own = self.trees[..self.trace_trees()].iter().flat_map(|tree| &tree.runs).map(|run| run.dealt.len());
-        if self.place.dealt {
+        let runs = self.trees[..self.trace_trees()].iter().flat_map(|tree| &tree.runs);
+        let own = runs.map(|run| run.own_coefficients.len());
+        if self.place.partitioned {
             self.composition().coefficients().start - own.sum::<usize>()
         } else {
             self.coefficients_on_host()

@@ -29,7 +29,7 @@ use crate::{
 
 impl<Q: StarkOps> Prover<Q> {
     /// Copies the rows of a tree's columns to the places of their coefficients. Where those are on the host, they become coefficients at
-    /// once; where columns are dealt to ranks, look-ups read them in a place of their own.
+    /// once; with column-partitioned ranks, look-ups read them in a separate place.
     pub(crate) fn upload(&mut self, q: &Q, tree: usize, columns: &[&[M31]]) -> Result<(), ProverError> {
         let shape = &self.shape.trees[tree];
         let (expected, got) = (shape.columns.len(), columns.len());
@@ -48,7 +48,7 @@ impl<Q: StarkOps> Prover<Q> {
         if self.host.is_some() {
             return self.interpolate_by_pieces(q, tree, &parts);
         }
-        if self.shape.place.dealt {
+        if self.shape.place.partitioned {
             return self.upload_own(q, tree, &parts);
         }
         if self.shape.place.is_alone() || self.memory.look_ups.is_some() {
@@ -71,7 +71,7 @@ impl<Q: StarkOps> Prover<Q> {
         if self.host.is_some() {
             return self.hash(q, tree);
         }
-        if self.shape.place.dealt {
+        if self.shape.place.partitioned {
             self.exchange(q, tree)?;
             return self.hash(q, tree);
         }
@@ -122,7 +122,7 @@ impl<Q: StarkOps> Prover<Q> {
             build_tree(q, height, &columns, &self.memory.values, &mut self.memory.trees[tree])?;
             return self.hash_top(q, tree);
         }
-        let is_brought = self.shape.place.dealt && tree < self.shape.trace_trees();
+        let is_brought = self.shape.place.partitioned && tree < self.shape.trace_trees();
         for (number, block) in self.shape.place.own_blocks(self.shape.blocks()) {
             if !is_brought {
                 self.restrict_to_block(q, tree, number, block)?;
@@ -142,8 +142,8 @@ impl<Q: StarkOps> Prover<Q> {
         let (shape, memory) = (&self.shape.trees[tree], &mut self.memory);
         let log_block = shape.height - self.shape.log_blocks;
         let values = memory.values.slice(self.shape.slot(number))?;
-        // Where columns are dealt, a block is a part of the tree.
-        let (part, number) = if self.shape.place.dealt { (number, 0) } else { (0, number) };
+        // With column-partitioned ranks, a block is a part of the tree.
+        let (part, number) = if self.shape.place.partitioned { (number, 0) } else { (0, number) };
         let first = in_part(self.shape.log_kept(shape), part).start + (number << (log_block - shape.trimmed));
         if shape.trimmed == 0 {
             q.merkle_leaves(MerkleLeaves {

@@ -37,7 +37,7 @@ impl<Q: StarkOps> Prover<Q> {
         let own = place.share(samples.samples.len());
         if self.host.is_some() {
             self.sample_by_pieces(q)?;
-        } else if place.dealt {
+        } else if place.partitioned {
             self.sample_own(q)?;
         } else if !own.is_empty() {
             q.circle_eval_at_points(CircleEvalAtPoints {
@@ -50,7 +50,7 @@ impl<Q: StarkOps> Prover<Q> {
         }
         let (memory, samples) = (&mut self.memory, &self.samples);
         let Answers { secure, places, .. } = &mut memory.answers;
-        if !place.dealt {
+        if !place.partitioned {
             self.group.all_gather(q, secure, place.shares(samples.samples.len()).map(of))?;
         }
         q.channel_mix_felts(ChannelMixFelts {

@@ -1,4 +1,4 @@
-//! What ranks bring each other where columns are [dealt](crate::dealt) to them.
+//! The all-to-all exchange of [column-partitioned](crate::column_partition) ranks.
 
 use core::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::{
     Prover, ProverError, StarkOps,
     answers::Answers,
     coefficients::Coefficients,
-    dealt::DealtSamples,
+    column_partition::PartitionedSamples,
     memory::{BlockMemory, Memory},
     rows::interpolate,
     shape::Shape,
@@ -31,7 +31,7 @@ pub(crate) struct Whole<'a, Q: StarkOps> {
 }
 
 impl<Q: StarkOps> Coefficients<Q> {
-    /// Copies the columns that were dealt to this rank to the place of their coefficients.
+    /// Copies this rank's columns to the place of their coefficients.
     pub(crate) fn keep_own(&mut self, q: &Q, shape: &Shape, whole: &Whole<'_, Q>) -> Result<(), BackendError> {
         for (among, own) in shape.own_among(whole.tree, &whole.words) {
             let from = whole.first + among.start..whole.first + among.end;
@@ -139,7 +139,7 @@ impl<Q: StarkOps> Prover<Q> {
 
     /// Samples this rank's columns and gathers the samples of the other ranks.
     pub(crate) fn sample_own(&mut self, q: &Q) -> Result<(), ProverError> {
-        let DealtSamples { columns, samples, shares, moves } = self.shape.dealt_samples(&self.samples);
+        let PartitionedSamples { columns, samples, shares, moves } = self.shape.partitioned_samples(&self.samples);
         let Memory { coefficients, points, answers, blocks: Some(BlockMemory { sampled, .. }), .. } = &mut self.memory
         else {
             return Ok(());

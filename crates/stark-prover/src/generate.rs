@@ -103,7 +103,7 @@ impl<Q: StarkOps> Prover<Q> {
 
     /// Room for the trace of a component while it is made, if it is nowhere whole then.
     fn room(&self, q: &Q, words: &Range<usize>) -> Result<Option<Q::Buf<M31>>, ProverError> {
-        let is_whole = self.host.is_none() && (!self.shape.place.dealt || self.memory.look_ups.is_some());
+        let is_whole = self.host.is_none() && (!self.shape.place.partitioned || self.memory.look_ups.is_some());
         Ok(if is_whole { None } else { Some(q.alloc(words.len())?) })
     }
 
@@ -115,7 +115,7 @@ impl<Q: StarkOps> Prover<Q> {
     ) -> Result<Mut<'a, Q, M31>, BackendError> {
         match (room, &mut self.memory.look_ups) {
             (Some(room), _) => Ok(room.view_mut()),
-            (None, Some(look_ups)) if self.shape.place.dealt => look_ups.rows.slice_mut(words),
+            (None, Some(look_ups)) if self.shape.place.partitioned => look_ups.rows.slice_mut(words),
             (None, _) => self.memory.coefficients.slice_mut(words),
         }
     }
@@ -227,8 +227,8 @@ impl<Q: StarkOps> Prover<Q> {
         let Component { air, preprocessed } = &self.components[component];
         let (log_rows, rows) = (air.log_rows(), 1 << air.log_rows());
         let (_, words) = self.columns(component);
-        // Where columns are dealt to ranks, keys are in one buffer with the trace.
-        let mut made = if self.shape.place.dealt { Some(q.alloc(words.len())?) } else { self.room(q, &words)? };
+        // With column-partitioned ranks, keys are in one buffer with the trace.
+        let mut made = if self.shape.place.partitioned { Some(q.alloc(words.len())?) } else { self.room(q, &words)? };
         let mut again = self.host.as_ref().map(|_| q.alloc(rows)).transpose()?;
         for (number, column) in columns.iter().enumerate() {
             let table = inputs.table(column.table)?;

@@ -39,7 +39,7 @@ pub(crate) struct LookUps<Q: Queue> {
     pub(crate) rows: Q::Buf<M31>,
     /// Numerators and denominators of one component.
     pub(crate) fractions: Q::Buf<M31>,
-    /// Where columns are dealt to ranks: the interaction columns of one component.
+    /// With column-partitioned ranks: the interaction columns of one component.
     pub(crate) made: Q::Buf<M31>,
     /// The sum of each component and its mean.
     pub(crate) sums: Vec<Q::Buf<QM31>>,
@@ -55,7 +55,7 @@ pub(crate) struct BlockMemory<Q: Queue> {
     pub(crate) sums: Q::Buf<M31>,
     /// The tree of a part of a layer, or of a block of committed values.
     pub(crate) nodes: Q::Buf<Digest>,
-    /// Where columns are dealt to ranks: values of this rank's columns on a block of each rank, which are sent there.
+    /// With column-partitioned ranks: values of this rank's columns on a block of each rank, which are sent there.
     pub(crate) sent: Q::Buf<M31>,
     /// With column-partitioned ranks: the samples, grouped by rank.
     pub(crate) sampled: Q::Buf<QM31>,
@@ -212,7 +212,7 @@ impl<Q: Queue> LookUps<Q> {
             rows: q.alloc(rows.unwrap_or(0))?,
             fractions: q.alloc(fractions)?,
             // Two fractions make a column of the secure field.
-            made: q.alloc(if shape.place.dealt { fractions / 2 } else { 0 })?,
+            made: q.alloc(if shape.place.partitioned { fractions / 2 } else { 0 })?,
             sums: components.iter().map(|_| q.zeros(2)).collect::<Result<_, _>>()?,
         }))
     }
@@ -239,7 +239,7 @@ impl<Q: Queue> BlockMemory<Q> {
             // If a rank has fewer columns than others, the rest of its send buffer may not have been written
             // yet.
             sent: q.zeros(shape.sent_words())?,
-            sampled: q.alloc(if shape.place.dealt { samples.samples.len() } else { 0 })?,
+            sampled: q.alloc(if shape.place.partitioned { samples.samples.len() } else { 0 })?,
         }))
     }
 }

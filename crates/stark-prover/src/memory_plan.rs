@@ -33,7 +33,7 @@ pub struct MemoryPlan {
 /// Bytes of a prover's memory by what they are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryParts {
-    /// Coefficients of all columns, or of those that were dealt to the rank; of those whose coefficients are on the host, room for two
+    /// Coefficients of all columns, or of the rank's columns; of those whose coefficients are on the host, room for two
     /// pieces.
     pub coefficients: u64,
     /// Committed values of all columns.
@@ -162,7 +162,7 @@ impl MemoryPlan {
         if !ranks.is_power_of_two() || ranks > 1 << most {
             return Err(ProverError::Ranks { most: 1 << most, got: ranks });
         }
-        shape.place = Place { rank, log_ranks: ranks.ilog2(), dealt: false };
+        shape.place = Place { rank, log_ranks: ranks.ilog2(), partitioned: false };
         let planned = |log_blocks: u32| {
             let outline = Outline::new(shape.clone(), components, Residency::Blocks(1 << log_blocks))?;
             let plan = Self::of(config, &outline, components)?;

@@ -16,7 +16,7 @@ impl Outline {
     pub(crate) fn new(mut shape: Shape, components: &[Component], residency: Residency) -> Result<Self, ProverError> {
         shape.log_blocks = residency.log_blocks(&shape)?;
         shape.on_host = matches!(residency, Residency::Host(_));
-        shape.deal();
+        shape.partition_columns();
         shape.trim();
         let samples = Samples::new(&shape);
         let neighbours = Neighbours::new(&shape, components);

@@ -2,8 +2,8 @@
 //!
 //! A rank does its share of what grows with the number of columns: it interpolates some of them, and computes and hashes some of the
 //! blocks of their values. Where there are fewer ranks than copies of the trace, or not enough memory, all ranks gather all
-//! coefficients first; else columns are [dealt](crate::dealt). The rest, which does not grow with the number of columns, all ranks do
-//! alike, so that their transcripts are one.
+//! coefficients first; else columns are [partitioned](crate::column_partition). The rest, which does not grow with the
+//! number of columns, all ranks do alike, so that their transcripts are one.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) struct Place {
     pub(crate) rank: usize,
     pub(crate) log_ranks: u32,
     /// Whether columns are partitioned: each rank then has only its own columns' coefficients.
-    pub(crate) dealt: bool,
+    pub(crate) partitioned: bool,
 }
 
 impl Place {
@@ -172,13 +172,13 @@ mod tests {
     #[test]
     fn shares_cover_everything_once_and_differ_by_one_at_most() {
         for (count, log_ranks) in (0..40).flat_map(|count| (0..=3).map(move |log_ranks| (count, log_ranks))) {
-            let shares: Vec<_> = Place { rank: 0, log_ranks, dealt: false }.shares(count).collect();
+            let shares: Vec<_> = Place { rank: 0, log_ranks, partitioned: false }.shares(count).collect();
             let all: Vec<usize> = shares.iter().cloned().flatten().collect();
             assert_eq!(all, (0..count).collect::<Vec<_>>());
             let lens = || shares.iter().map(ExactSizeIterator::len);
             assert!(lens().max() <= lens().min().map(|len| len + 1));
             for (rank, share) in shares.iter().enumerate() {
-                assert_eq!(Place { rank, log_ranks, dealt: false }.share(count), *share);
+                assert_eq!(Place { rank, log_ranks, partitioned: false }.share(count), *share);
             }
         }
     }

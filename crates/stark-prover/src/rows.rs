@@ -33,7 +33,7 @@ impl Shape {
             // With column-partitioned ranks, gathers read from the buffer that they write to; with `Host`, keys
             // are recomputed.
             let is_gathered = has_look_ups && !preprocessed.is_empty();
-            let is_apart = self.on_host || (self.place.dealt && (!has_look_ups || is_gathered));
+            let is_apart = self.on_host || (self.place.partitioned && (!has_look_ups || is_gathered));
             let keys = usize::from(self.on_host && is_gathered);
             if is_apart { (self.trace_columns(index).len() + keys) << air.log_rows() } else { 0 }
         });

@@ -435,7 +435,7 @@ impl<Q: StarkOps> Prover<Q> {
             // With coefficients on the host, the rows have been read, and the columns take their place.
             columns: match &self.host {
                 Some(_) => look_ups.rows.slice_mut(0..words.len())?,
-                None if self.shape.place.dealt => look_ups.made.slice_mut(0..words.len())?,
+                None if self.shape.place.partitioned => look_ups.made.slice_mut(0..words.len())?,
                 None => self.memory.coefficients.slice_mut(words.clone())?,
             },
             sums: look_ups.sums[index].view_mut(),
@@ -443,7 +443,7 @@ impl<Q: StarkOps> Prover<Q> {
         if let Some(host) = &mut self.host {
             interpolate(q, &self.twiddles, log_rows, look_ups.rows.slice_mut(0..words.len())?)?;
             host.keep(look_ups.rows.slice(0..words.len())?, words.start)?;
-        } else if self.shape.place.dealt {
+        } else if self.shape.place.partitioned {
             let whole = Whole { tree: INTERACTION, words, columns: &look_ups.made, first: 0 };
             self.memory.coefficients.keep_own(q, &self.shape, &whole)?;
         }

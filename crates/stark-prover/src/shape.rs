@@ -34,8 +34,8 @@ pub(crate) struct Run {
     pub(crate) columns: u32,
     pub(crate) coefficients: Range<usize>,
     pub(crate) values: Range<usize>,
-    /// Where columns are dealt to ranks, the coefficients of those that a rank has.
-    pub(crate) dealt: Range<usize>,
+    /// With column-partitioned ranks, the coefficients of this rank's columns.
+    pub(crate) own_coefficients: Range<usize>,
 }
 
 impl Run {
@@ -186,7 +186,7 @@ impl Shape {
     ///
     /// A tree without columns has one.
     pub(crate) const fn log_parts(&self, tree: &TreeShape) -> u32 {
-        let log_copies = if self.place.dealt { self.log_blowup } else { 0 };
+        let log_copies = if self.place.partitioned { self.log_blowup } else { 0 };
         if tree.columns.is_empty() { 0 } else { self.place.log_ranks + log_copies }
     }
 
@@ -349,7 +349,7 @@ fn place(trees: &mut [TreeShape], log_blowup: u32) -> (usize, usize) {
                     columns: 1,
                     coefficients: start.0..coefficients,
                     values: start.1..values,
-                    dealt: 0..0,
+                    own_coefficients: 0..0,
                 }),
             }
         }

@@ -40,11 +40,11 @@ impl Run {
         self.reads.chunks(most * ranks)
     }
 
-    /// The columns that are dealt to a rank: in the last round the last ranks have fewer, or none.
-    fn dealt(&self, log_rows: u32, [rank, ranks]: [usize; 2]) -> impl Iterator<Item = usize> {
-        let of_rank =
+    /// The columns of a rank: in the last round the last ranks have fewer, or none.
+    fn of_rank(&self, log_rows: u32, [rank, ranks]: [usize; 2]) -> impl Iterator<Item = usize> {
+        let columns =
             move |round: &[usize]| round.chunks(round.len().div_ceil(ranks)).nth(rank).unwrap_or_default().to_vec();
-        self.rounds(log_rows, ranks).flat_map(of_rank)
+        self.rounds(log_rows, ranks).flat_map(columns)
     }
 }
 
@@ -124,7 +124,7 @@ struct Cut {
     log_blocks: u32,
     /// Whether columns are partitioned: each rank has its own columns' coefficients, and one block per copy of
     /// the trace.
-    is_dealt: bool,
+    is_partitioned: bool,
 }
 
 impl Cut {
@@ -133,8 +133,8 @@ impl Cut {
         let (log_blowup, log_ranks) = (config.fri_config.log_blowup_factor, ranks[1].ilog2());
         // A block has two values of each column at least.
         let (even, most) = (log_blowup + log_ranks, log_rows - halvings + log_blowup - 1);
-        let is_dealt = log_ranks >= log_blowup && even <= most;
-        Self { config: *config, log_rows, ranks, log_blocks: even.min(most), is_dealt }
+        let is_partitioned = log_ranks >= log_blowup && even <= most;
+        Self { config: *config, log_rows, ranks, log_blocks: even.min(most), is_partitioned }
     }
 
     const fn log_blowup(&self) -> u32 {
@@ -161,7 +161,7 @@ impl Cut {
     /// All ranks have an equal number of columns in a round; the last round is padded to a multiple of the
     /// number of ranks.
     fn columns(&self, run: &Run) -> usize {
-        if !self.is_dealt {
+        if !self.is_partitioned {
             return (4 * share(run.reads.len(), self.ranks)) << (self.log_rows - run.halvings);
         }
         let widths = run.rounds(self.log_rows, self.ranks[1]).map(|round| round.len().div_ceil(self.ranks[1]));
@@ -171,13 +171,13 @@ impl Cut {
     /// Partitioned columns that are read at other rows, on twice the number of rows.
     fn neighbours(&self, run: &Run) -> usize {
         let columns = run.reads.iter().filter(|reads| **reads > 1).count();
-        if self.is_dealt { 4 * columns * self.positions(run.halvings, 2) } else { 0 }
+        if self.is_partitioned { 4 * columns * self.positions(run.halvings, 2) } else { 0 }
     }
 
-    /// The samples of the columns that are dealt to a rank, or its share of all.
+    /// The samples of a rank's columns if they are partitioned, else its share of all.
     fn samples(&self, runs: &[&Run]) -> usize {
-        let samples: usize = if self.is_dealt {
-            runs.iter().flat_map(|run| run.dealt(self.log_rows, self.ranks)).sum()
+        let samples: usize = if self.is_partitioned {
+            runs.iter().flat_map(|run| run.of_rank(self.log_rows, self.ranks)).sum()
         } else {
             share(runs.iter().flat_map(|run| &run.reads).sum(), self.ranks)
         };
@@ -210,7 +210,7 @@ impl Cut {
 
     /// Parts of a tree that a rank hashes.
     const fn parts(&self) -> usize {
-        if self.is_dealt { 1 << self.log_blowup() } else { 1 }
+        if self.is_partitioned { 1 << self.log_blowup() } else { 1 }
     }
 
     /// Words of a tree that open a query, with `trimmed` bottom levels not stored: a column of fewer rows has

@@ -20,7 +20,7 @@ use crate::{
 
 type Proven = Result<StatementProof, ProveError>;
 
-/// Logs of the blow-up, and ranks: two that gather coefficients, and four that columns are dealt to.
+/// Logs of the blow-up, and ranks: two that gather coefficients, and four that are column-partitioned.
 const WAYS: [(u32, usize); 2] = [(2, 2), (1, 4)];
 
 fn expected(config: PcsConfig) -> StatementProof {
@@ -146,7 +146,7 @@ fn whatever_call_is_refused_two_ranks_that_gather_coefficients_end_with_the_proo
 }
 
 #[test]
-fn whatever_call_is_refused_two_ranks_that_columns_are_dealt_to_end_with_the_proof_or_an_error() {
+fn whatever_call_is_refused_two_column_partitioned_ranks_end_with_the_proof_or_an_error() {
     refuse_calls(1, 2, each_but_of_contexts);
 }
 

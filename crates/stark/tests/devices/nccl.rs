@@ -103,7 +103,7 @@ fn nccl_moves_what_the_sizes_of_a_proof_say() {
 
 #[test]
 fn whatever_call_of_nccl_is_refused_all_end_with_a_name_and_leave_nothing() {
-    // Gathered coefficients take NCCL's all-gathers, columns that are dealt its pairs of sends and receives.
+    // Gathered coefficients take NCCL's all-gathers, partitioned columns its pairs of sends and receives.
     let pairs = ["ncclGroupStart", "ncclSend", "ncclRecv", "ncclGroupEnd"];
     for (log_blowup, calls) in [(2, &["ncclGroupStart", "ncclGroupEnd", "ncclAllGather"][..]), (1, &pairs)] {
         refuse_calls_of_nccl(config(log_blowup), calls);

@@ -38,13 +38,13 @@ impl Round {
 
 /// The partition of `columns` columns among `ranks` ranks, at most `most` per rank and round.
 #[derive(Clone, Copy, Debug)]
-struct Deal {
+struct Partition {
     columns: usize,
     ranks: usize,
     most: usize,
 }
 
-impl Deal {
+impl Partition {
     /// Columns that are exchanged in a round, unless it is the last.
     const fn at_once(self) -> usize {
         self.most * self.ranks
@@ -66,8 +66,8 @@ impl Deal {
     }
 }
 
-/// How columns are sampled that are dealt to ranks.
-pub(crate) struct DealtSamples {
+/// The samples of column-partitioned ranks.
+pub(crate) struct PartitionedSamples {
     /// Where the coefficients of this rank's columns are.
     pub(crate) columns: Vec<ColumnAt>,
     /// The samples of these columns.
@@ -82,27 +82,28 @@ impl Shape {
     /// Partitions the columns among the ranks, if possible.
     ///
     /// There have to be at least `blowup` ranks, and one block of each copy per rank.
-    pub(crate) fn deal(&mut self) {
+    pub(crate) fn partition_columns(&mut self) {
         let log_ranks = self.place.log_ranks;
-        self.place.dealt = log_ranks >= self.log_blowup && self.log_blocks == log_ranks + self.log_blowup;
+        self.place.partitioned = log_ranks >= self.log_blowup && self.log_blocks == log_ranks + self.log_blowup;
         let (place, mut first, trees) = (self.place, 0, self.trace_trees());
         for run in self.trees[..trees].iter_mut().flat_map(|tree| &mut tree.runs) {
-            let columns: usize = if place.dealt { place.deal(run).rounds().map(|round| round.width).sum() } else { 0 };
+            let columns: usize =
+                if place.partitioned { place.partition(run).rounds().map(|round| round.width).sum() } else { 0 };
             let end = first + (columns << run.log_rows);
-            run.dealt = first..end;
+            run.own_coefficients = first..end;
             first = end;
         }
     }
 
     /// The rounds in which the columns of a run are exchanged.
     pub(crate) fn rounds(&self, run: &Run) -> impl Iterator<Item = Round> + use<> {
-        self.place.deal(run).rounds()
+        self.place.partition(run).rounds()
     }
 
-    /// The columns of a run that were dealt to this rank, round by round, and where their coefficients are.
+    /// This rank's columns of a run, round by round, and where their coefficients are.
     pub(crate) fn own_columns(&self, run: &Run) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + use<> {
         let (columns, log_rows, Place { rank, .. }) = (run.columns as usize, run.log_rows, self.place);
-        let mut first = run.dealt.start;
+        let mut first = run.own_coefficients.start;
         self.rounds(run).map(move |round| {
             let own = round.of_rank(rank, columns);
             let words = first..first + (own.len() << log_rows);
@@ -111,7 +112,7 @@ impl Shape {
         })
     }
 
-    /// Of columns of a tree that follow each other, by the words of their coefficients if all were here: those that were dealt to this
+    /// Of columns of a tree that follow each other, by the words of their coefficients if all were here: those of this
     /// rank, by the words they are among, and where their coefficients are.
     pub(crate) fn own_among(&self, tree: usize, words: &Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
         let mut among = Vec::new();
@@ -146,36 +147,36 @@ impl Shape {
     /// All rounds of a proof, with their runs.
     fn all_rounds(&self) -> impl Iterator<Item = (&Run, Round)> {
         let runs = self.trees[..self.trace_trees()].iter().flat_map(|tree| &tree.runs);
-        runs.filter(|_| self.place.dealt).flat_map(|run| self.rounds(run).map(move |round| (run, round)))
+        runs.filter(|_| self.place.partitioned).flat_map(|run| self.rounds(run).map(move |round| (run, round)))
     }
 
     /// Who samples what, and where it goes.
-    pub(crate) fn dealt_samples(&self, samples: &Samples) -> DealtSamples {
+    pub(crate) fn partitioned_samples(&self, samples: &Samples) -> PartitionedSamples {
         let columns: Vec<(usize, ColumnAt)> = self.owners();
         let owner = |sample: &SampleAt| columns[sample.column as usize].0;
-        let mut dealt =
-            DealtSamples { columns: Vec::new(), samples: Vec::new(), shares: Vec::new(), moves: Vec::new() };
+        let mut partitioned =
+            PartitionedSamples { columns: Vec::new(), samples: Vec::new(), shares: Vec::new(), moves: Vec::new() };
         let mut numbers = vec![None; columns.len()];
         let mut first = 0;
         for rank in 0..self.place.ranks() {
             let start = first;
             for (number, sample) in samples.samples.iter().enumerate().filter(|(_, sample)| owner(sample) == rank) {
-                match dealt.moves.last_mut() {
+                match partitioned.moves.last_mut() {
                     Some((_, here)) if here.end == number && first > start => here.end += 1,
-                    _ => dealt.moves.push((first, number..number + 1)),
+                    _ => partitioned.moves.push((first, number..number + 1)),
                 }
                 first += 1;
                 if rank == self.place.rank {
                     let column = *numbers[sample.column as usize].get_or_insert_with(|| {
-                        dealt.columns.push(columns[sample.column as usize].1);
-                        dealt.columns.len() as u32 - 1
+                        partitioned.columns.push(columns[sample.column as usize].1);
+                        partitioned.columns.len() as u32 - 1
                     });
-                    dealt.samples.push(SampleAt { column, ..*sample });
+                    partitioned.samples.push(SampleAt { column, ..*sample });
                 }
             }
-            dealt.shares.push(start..first);
+            partitioned.shares.push(start..first);
         }
-        dealt
+        partitioned
     }
 
     /// Returns the rank and location of the coefficients of each column of all trees.
@@ -189,11 +190,11 @@ impl Shape {
                 let word = first as usize;
                 let run = &tree.runs[tree.runs.partition_point(|run| run.coefficients.end <= word)];
                 let column = (word - run.coefficients.start) >> run.log_rows;
-                let (rank, own) = self.place.deal(run).owner(column);
+                let (rank, own) = self.place.partition(run).owner(column);
                 let first = if number == self.trace_trees() {
                     word - self.coefficients_elsewhere()
                 } else {
-                    run.dealt.start + (own << run.log_rows)
+                    run.own_coefficients.start + (own << run.log_rows)
                 };
                 owners.push((rank, ColumnAt::new(first as u64, log_len)));
             }
@@ -203,8 +204,8 @@ impl Shape {
 }
 
 impl Place {
-    fn deal(self, run: &Run) -> Deal {
-        Deal { columns: run.columns as usize, ranks: self.ranks(), most: (SENT >> run.log_rows).max(1) }
+    fn partition(self, run: &Run) -> Partition {
+        Partition { columns: run.columns as usize, ranks: self.ranks(), most: (SENT >> run.log_rows).max(1) }
     }
 }
 
@@ -213,20 +214,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_column_is_dealt_to_one_rank_and_arrives_in_its_place() {
+    fn every_column_belongs_to_one_rank_and_arrives_in_its_place() {
         for (columns, ranks, most) in
             (1..40).flat_map(|c| [2, 4, 8].map(|g| (c, g))).flat_map(|(c, g)| [1, 2, 3, 9].map(|m| (c, g, m)))
         {
-            let deal = Deal { columns, ranks, most };
+            let partition = Partition { columns, ranks, most };
             let mut arrived = Vec::new();
             let mut counts = vec![0; ranks];
-            for round in deal.rounds() {
+            for round in partition.rounds() {
                 assert!((1..=most).contains(&round.width));
                 assert_eq!(arrived.len(), round.first);
                 for (rank, count) in counts.iter_mut().enumerate() {
                     for column in round.of_rank(rank, columns) {
                         arrived.push(column);
-                        assert_eq!(deal.owner(column), (rank, *count));
+                        assert_eq!(partition.owner(column), (rank, *count));
                         *count += 1;
                     }
                 }
