@@ -330,7 +330,8 @@ impl Gen<'_, '_> {
         let start = self.first + at;
         let mask = word_mask(l, shape.width);
         let zero = [l.splat(0); TOGETHER];
-        let mut held = [zero; MAX_VALUE_BLOCKS];
+        // Sums of both parties' values on the path to the secret point so far.
+        let mut path_sums = [zero; MAX_VALUE_BLOCKS];
         let mut betas = [[0; GROUP]; 2 * MAX_VALUE_BLOCKS];
         for (betas, row) in betas.iter_mut().zip(self.secrets.betas.chunks_exact(shape.count.max(1))) {
             *betas = group_words(row, start);
@@ -352,9 +353,9 @@ impl Gen<'_, '_> {
                 let mut made = zero;
                 for i in 0..TOGETHER {
                     let beta = l.and(kept[i], l.zip(&betas[2 * j][i * L::N..], &betas[2 * j + 1][i * L::N..]));
-                    let change = l.add(l.sub(l.sub(lost[1][i], lost[0][i]), held[j][i]), beta);
+                    let change = l.add(l.sub(l.sub(lost[1][i], lost[0][i]), path_sums[j][i]), beta);
                     made[i] = negate_if(l, second.control(l, i), change);
-                    held[j][i] = l.add(l.add(held[j][i], change), l.sub(values[0][i], values[1][i]));
+                    path_sums[j][i] = l.add(l.add(path_sums[j][i], change), l.sub(values[0][i], values[1][i]));
                 }
                 store_words(l, &made, mask, rows, at);
             }
@@ -373,7 +374,7 @@ impl Gen<'_, '_> {
             let ends = [hash(l, &ciphers.value[j], &inputs[0]), hash(l, &ciphers.value[j], &inputs[1])];
             let mut made = zero;
             for i in 0..TOGETHER {
-                let change = l.sub(l.sub(ends[1][i], ends[0][i]), held[j][i]);
+                let change = l.sub(l.sub(ends[1][i], ends[0][i]), path_sums[j][i]);
                 made[i] = negate_if(l, second.control(l, i), change);
             }
             store_words(l, &made, mask, rows, at);

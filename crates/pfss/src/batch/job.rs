@@ -146,13 +146,13 @@ impl JobPlan {
     /// Walks all key trees of a part of a job.
     pub(super) fn eval<W: Evaluator>(
         &self,
-        walk: &W,
+        evaluator: &W,
         keys: MaskedKeys,
         x_hat: Vec<u64>,
     ) -> Result<Progress, PfssError> {
         Ok(match self {
-            Self::Task(plan) => Progress::Words(plan.eval(walk, keys, x_hat)?),
-            Self::Suf(plan) => Progress::Suf(plan.eval(walk, keys, x_hat)?),
+            Self::Task(plan) => Progress::Words(plan.eval(evaluator, keys, x_hat)?),
+            Self::Suf(plan) => Progress::Suf(plan.eval(evaluator, keys, x_hat)?),
         })
     }
 }

@@ -14,8 +14,8 @@ impl<T> Deref for RefOrArc<'_, T> {
 
     fn deref(&self) -> &T {
         match self {
-            Self::Borrowed(held) => held,
-            Self::Shared(held) => held,
+            Self::Borrowed(value) => value,
+            Self::Shared(value) => value,
         }
     }
 }
@@ -23,8 +23,8 @@ impl<T> Deref for RefOrArc<'_, T> {
 impl<T> Clone for RefOrArc<'_, T> {
     fn clone(&self) -> Self {
         match self {
-            Self::Borrowed(held) => Self::Borrowed(*held),
-            Self::Shared(held) => Self::Shared(Arc::clone(held)),
+            Self::Borrowed(value) => Self::Borrowed(*value),
+            Self::Shared(value) => Self::Shared(Arc::clone(value)),
         }
     }
 }

@@ -92,10 +92,10 @@ impl BitSums {
         trees: &Trees<'_, W>,
         rows: &Staged<'_, W::Queue, u32>,
     ) -> Result<Zeroizing<Vec<u32>>, PfssError> {
-        let (walk, q, bundle) = (trees.walk(), trees.walk().queue(), trees.bundle());
+        let (evaluator, q, bundle) = (trees.evaluator(), trees.evaluator().queue(), trees.bundle());
         // a bundle holds less than 2^32 elements
         let params = BitParams { count: bundle.count() as u32, party: bundle.party().number().into() };
-        let sums = walk.during(Activity::Walk, || {
+        let sums = evaluator.during(Activity::Walk, || {
             let mut sums = Staged::<_, u32>::alloc(q, self.sums * bundle.count().div_ceil(32))?;
             q.combine_bits(CombineBits {
                 params: &params,
@@ -106,7 +106,7 @@ impl BitSums {
             })?;
             Ok::<_, BackendError>(sums)
         })?;
-        walk.meanwhile()?;
-        Ok(Zeroizing::new(walk.during(Activity::CopyOut, || walk.results().read_secret(sums.view()))?))
+        evaluator.meanwhile()?;
+        Ok(Zeroizing::new(evaluator.during(Activity::CopyOut, || evaluator.results().read_secret(sums.view()))?))
     }
 }

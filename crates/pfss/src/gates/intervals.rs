@@ -83,8 +83,8 @@ impl PowersPlan {
             ends.push([point(interval.start), point(interval.end.unwrap_or(0))]);
         }
         let points = Points::new(tree, &offsets);
-        let held = gate.word_rows() as usize;
-        let share = |point: usize, j: usize| WordTerm::word((held + points.rows()[point] * words + j) as u32);
+        let word_rows = gate.word_rows() as usize;
+        let share = |point: usize, j: usize| WordTerm::word((word_rows + points.rows()[point] * words + j) as u32);
         let powers = ends.iter().flat_map(|ends| (0..words).map(move |j| (ends, j)));
         let sums = powers.fold(Sums::new(ring, ring), |sums, (&[start, end], j)| {
             // equal ends are the whole ring, whose two values cancel

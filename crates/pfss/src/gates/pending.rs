@@ -24,7 +24,7 @@ pub struct Pending<T = Vec<u64>> {
     masked: Vec<u32>,
     /// Additive shares of masked words, one per element or none, and their ring.
     words: (Ring, Vec<u64>),
-    then: Remaining<T>,
+    remaining: Remaining<T>,
 }
 
 /// The remaining work.
@@ -44,8 +44,8 @@ const NO_WORDS: Ring = match Ring::new(1) {
 
 impl<T> Pending<T> {
     /// Opens rows that are already masked.
-    pub(super) fn masked(party: Party, count: usize, masked: Vec<u32>, rest: impl SecondStep<T> + 'static) -> Self {
-        Self { party, count, masked, words: (NO_WORDS, Vec::new()), then: Remaining::SecondStep(Box::new(rest)) }
+    pub(super) fn masked(party: Party, count: usize, masked: Vec<u32>, second: impl SecondStep<T> + 'static) -> Self {
+        Self { party, count, masked, words: (NO_WORDS, Vec::new()), remaining: Remaining::SecondStep(Box::new(second)) }
     }
 
     /// The whole of a batch from its parts: what they open, and how their results are joined.
@@ -57,7 +57,7 @@ impl<T> Pending<T> {
         join: fn(Vec<(usize, T)>) -> T,
     ) -> Self {
         let count = parts.iter().map(Self::count).sum();
-        Self { party, count, masked, words, then: Remaining::Parts(parts, join) }
+        Self { party, count, masked, words, remaining: Remaining::Parts(parts, join) }
     }
 
     /// Opens a word of each element as well.
@@ -98,11 +98,11 @@ impl<T> Pending<T> {
 
     /// The gate's output from what was opened.
     fn finish_opened<Q: FssOps>(self, q: &Q, opened: &Opened) -> Result<T, PfssError> {
-        match self.then {
-            Remaining::SecondStep(rest) => {
-                let (bundle, x) = (rest.bundle(), rest.x(opened));
-                let sums = rest.sums().iter().map(|sums| sums.run(q, bundle, x, opened)).collect::<Result<_, _>>()?;
-                Ok(rest.finish(opened, sums))
+        match self.remaining {
+            Remaining::SecondStep(second) => {
+                let (bundle, x) = (second.bundle(), second.x(opened));
+                let sums = second.sums().iter().map(|sums| sums.run(q, bundle, x, opened)).collect::<Result<_, _>>()?;
+                Ok(second.finish(opened, sums))
             }
             Remaining::Parts(parts, join) => {
                 let mut first = 0;

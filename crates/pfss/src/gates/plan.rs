@@ -39,14 +39,14 @@ impl Plan {
     /// for each element.
     pub(crate) fn eval<W: Evaluator>(
         &self,
-        walk: &W,
+        evaluator: &W,
         MaskedKeys(bundle): MaskedKeys,
         x_hat: Vec<u64>,
     ) -> Result<Pending, PfssError> {
         let x_hat = reduced(bundle.gate().ring(), x_hat);
         match self {
-            Self::Compare(plan) => plan.eval(walk, bundle, x_hat),
-            Self::Look(table) => table.eval(walk, bundle, &x_hat),
+            Self::Compare(plan) => plan.eval(evaluator, bundle, x_hat),
+            Self::Look(table) => table.eval(evaluator, bundle, &x_hat),
         }
     }
 }
@@ -67,8 +67,8 @@ impl Compare {
         Self { first_mask, ..self }
     }
 
-    fn eval<W: Evaluator>(&self, walk: &W, bundle: KeyBundle, x_hat: Vec<u64>) -> Result<Pending, PfssError> {
-        let trees = Trees::at(walk, &bundle, &x_hat)?;
+    fn eval<W: Evaluator>(&self, evaluator: &W, bundle: KeyBundle, x_hat: Vec<u64>) -> Result<Pending, PfssError> {
+        let trees = Trees::at(evaluator, &bundle, &x_hat)?;
         let answers = self.comparisons.iter().enumerate().map(|(index, comparison)| comparison.eval(&trees, index));
         let mut answers: Vec<Zeroizing<Vec<u32>>> = answers.collect::<Result<_, _>>()?;
         drop(trees);
@@ -83,8 +83,8 @@ impl Compare {
 
 impl MaskedKeys {
     /// The first step of a task, planned and checked here.
-    pub(super) fn eval<W: Evaluator>(self, walk: &W, task: Task<'_>, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub(super) fn eval<W: Evaluator>(self, evaluator: &W, task: Task<'_>, x_hat: &[u64]) -> Result<Pending, PfssError> {
         task.check_keys(&self.0, x_hat.len())?;
-        task.plan(self.gate())?.eval(walk, self, x_hat.to_vec())
+        task.plan(self.gate())?.eval(evaluator, self, x_hat.to_vec())
     }
 }

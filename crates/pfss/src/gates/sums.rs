@@ -118,15 +118,20 @@ impl Sums {
         trees: &Trees<'_, W>,
         rows: Ref<'_, W::Queue, u64>,
     ) -> Result<Vec<u64>, PfssError> {
-        let (walk, q, bundle) = (trees.walk(), trees.walk().queue(), trees.bundle());
-        let held = walk.during(Activity::CopyIn, || stage_words(q, bundle, 0..bundle.count()))?;
-        let sums = walk.during(Activity::Walk, || {
+        let (evaluator, q, bundle) = (trees.evaluator(), trees.evaluator().queue(), trees.bundle());
+        let words = evaluator.during(Activity::CopyIn, || stage_words(q, bundle, 0..bundle.count()))?;
+        let sums = evaluator.during(Activity::Walk, || {
             let nothing = q.alloc(0)?; // a walk opens nothing
-            let over = Operands { x: trees.x_hat(), opened: nothing.view(), held: held.view(), rows: q.shorten(rows) };
+            let over = Operands {
+                x: trees.x_hat(),
+                opened: nothing.view(),
+                words: words.view(),
+                rows: q.shorten(rows),
+            };
             self.combine(q, bundle, over)
         })?;
-        walk.meanwhile()?;
-        Ok(walk.during(Activity::CopyOut, || walk.results().read_secret(sums.view()))?)
+        evaluator.meanwhile()?;
+        Ok(evaluator.during(Activity::CopyOut, || evaluator.results().read_secret(sums.view()))?)
     }
 
     /// The sums of the elements `range` of the bundle, with their public words `x`.
@@ -139,9 +144,9 @@ impl Sums {
         range: Range<usize>,
         opened: &Opened,
     ) -> Result<Staged<'q, Q, u64>, PfssError> {
-        let (x, opened, held) = (q.upload(x)?, q.upload(opened.bits())?, stage_words(q, bundle, range)?);
+        let (x, opened, words) = (q.upload(x)?, q.upload(opened.bits())?, stage_words(q, bundle, range)?);
         let rows = q.alloc(0)?;
-        let over = Operands { x: x.view(), opened: opened.view(), held: held.view(), rows: rows.view() };
+        let over = Operands { x: x.view(), opened: opened.view(), words: words.view(), rows: rows.view() };
         self.combine(q, bundle, over)
     }
 
@@ -152,7 +157,7 @@ impl Sums {
         bundle: &KeyBundle,
         over: Operands<'a, Q>,
     ) -> Result<Staged<'q, Q, u64>, PfssError> {
-        let Operands { x, opened, held, rows } = over;
+        let Operands { x, opened, words, rows } = over;
         let count = x.len();
         if count == 0 {
             return Ok(Staged::alloc(q, 0)?); // rows without elements do not say how many they are
@@ -175,7 +180,7 @@ impl Sums {
             params: &params,
             terms: &self.terms,
             x: q.shorten(x),
-            padded: q.shorten(held),
+            padded: q.shorten(words),
             rows: q.shorten(rows),
             opened: q.shorten(opened),
             sums: out.view_mut(),
@@ -195,7 +200,7 @@ struct Operands<'a, Q: FssOps + 'a> {
     x: Ref<'a, Q, u64>,
     opened: Ref<'a, Q, u32>,
     /// The words of the bundle.
-    held: Ref<'a, Q, u64>,
+    words: Ref<'a, Q, u64>,
     /// Rows after these.
     rows: Ref<'a, Q, u64>,
 }
@@ -210,10 +215,10 @@ fn stage_words<'q, Q: FssOps>(
         return Ok(Staged::upload(q, &bundle.keys.words)?);
     }
     let (padded, width) = (bundle.padded(), range.len().next_multiple_of(LANES as usize));
-    let mut held = Staged::alloc(q, bundle.word_rows() * width)?;
+    let mut staged = Staged::alloc(q, bundle.word_rows() * width)?;
     for (row, words) in bundle.keys.words.chunks_exact(padded).enumerate() {
-        let place = held.view_mut().slice(row * width..(row + 1) * width)?;
+        let place = staged.view_mut().slice(row * width..(row + 1) * width)?;
         q.write_secret(&words[range.start..][..width], place)?;
     }
-    Ok(held)
+    Ok(staged)
 }

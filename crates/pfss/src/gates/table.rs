@@ -36,9 +36,14 @@ impl Table {
     }
 
     /// The first step, from the masked input of each element.
-    pub(super) fn eval<W: Evaluator>(&self, walk: &W, bundle: KeyBundle, x_hat: &[u64]) -> Result<Pending, PfssError> {
+    pub(super) fn eval<W: Evaluator>(
+        &self,
+        evaluator: &W,
+        bundle: KeyBundle,
+        x_hat: &[u64],
+    ) -> Result<Pending, PfssError> {
         let mut sums = TableSums::new(x_hat.len());
-        let tree = WholeTree::of(walk, &bundle, self.entries.domain.bits())?;
+        let tree = WholeTree::of(evaluator, &bundle, self.entries.domain.bits())?;
         let at_once = elements_at_once(self.entries.domain.bits());
         for (first, x_hat) in (0..).step_by(at_once).zip(x_hat.chunks(at_once)) {
             let units = tree.units(first..first + x_hat.len())?;

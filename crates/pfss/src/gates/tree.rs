@@ -16,26 +16,26 @@ use zeroize::Zeroizing;
 use super::evaluator::{Activity, Evaluator};
 use crate::{KeyBundle, PfssError, cluster::Points, gate::Tree, staging::Staged};
 
-/// The trees of a bundle during a walk, with the public masked inputs: these go to the device once, for all trees and
-/// for the sums at the end of the walk.
+/// The trees of a bundle during an evaluation, with the public masked inputs: these go to the device once, for all
+/// trees and for the sums at the end.
 pub(super) struct Trees<'w, W: Evaluator> {
-    walk: &'w W,
+    evaluator: &'w W,
     bundle: &'w KeyBundle,
     x_hat: <W::Queue as Queue>::Buf<u64>,
 }
 
 impl<'w, W: Evaluator> Trees<'w, W> {
     /// Takes in the masked inputs, one per element of the bundle.
-    pub(super) fn at(walk: &'w W, bundle: &'w KeyBundle, x_hat: &[u64]) -> Result<Self, PfssError> {
+    pub(super) fn at(evaluator: &'w W, bundle: &'w KeyBundle, x_hat: &[u64]) -> Result<Self, PfssError> {
         debug_assert_eq!(x_hat.len(), bundle.count());
         #[expect(clippy::disallowed_methods, reason = "both parties know what was opened")]
-        let x_hat = walk.during(Activity::CopyIn, || walk.queue().upload(x_hat))?;
-        Ok(Self { walk, bundle, x_hat })
+        let x_hat = evaluator.during(Activity::CopyIn, || evaluator.queue().upload(x_hat))?;
+        Ok(Self { evaluator, bundle, x_hat })
     }
 
-    /// Where the trees are walked.
-    pub(super) fn walk(&self) -> &'w W {
-        self.walk
+    /// The evaluator of the trees.
+    pub(super) fn evaluator(&self) -> &'w W {
+        self.evaluator
     }
 
     /// Whose trees these are.
@@ -51,12 +51,12 @@ impl<'w, W: Evaluator> Trees<'w, W> {
     /// XOR shares of `1[α <= y]` at the points of comparison tree `index`, `[points][padded / 32]` in the order of
     /// evaluation.
     pub(super) fn bits(&self, index: usize, points: &Points) -> Result<Staged<'w, W::Queue, u32>, PfssError> {
-        let (q, tree, bundle) = (self.walk.queue(), self.walk.tree(self.bundle, index)?, self.bundle);
+        let (q, tree, bundle) = (self.evaluator.queue(), self.evaluator.tree(self.bundle, index)?, self.bundle);
         debug_assert_eq!(tree.shape, points.tree());
         let (key, bits) = (PrgKeys::from_nonce(bundle.nonce()).child, points.tree().bits());
         let (party, count) = (bundle.party().number().into(), bundle.count() as u32); // a bundle holds less than 2^32
         let (offsets, row) = (self.offsets(points)?, bundle.count().div_ceil(32));
-        Ok(self.walk.during(Activity::Walk, || {
+        Ok(self.evaluator.during(Activity::Walk, || {
             let mut shares = Staged::<_, u32>::alloc(q, points.offsets().len() * row)?;
             for (window, at) in points.calls() {
                 let (window, points) = (*window, at.len() as u32);
@@ -76,9 +76,10 @@ impl<'w, W: Evaluator> Trees<'w, W> {
     /// [`bits`](Self::bits) in host memory, in the order in which the points were given.
     pub(super) fn download_bits(&self, index: usize, points: &Points) -> Result<Zeroizing<Vec<u32>>, PfssError> {
         let shares = self.bits(index, points)?;
-        self.walk.meanwhile()?;
-        let shares =
-            Zeroizing::new(self.walk.during(Activity::CopyOut, || self.walk.results().read_secret(shares.view()))?);
+        self.evaluator.meanwhile()?;
+        let shares = Zeroizing::new(
+            self.evaluator.during(Activity::CopyOut, || self.evaluator.results().read_secret(shares.view()))?,
+        );
         if points.rows().is_sorted() {
             return Ok(shares);
         }
@@ -92,13 +93,13 @@ impl<'w, W: Evaluator> Trees<'w, W> {
     /// Additive shares of `β 1[y < α]` at the points of payload tree `index`, `[points][payload words][count]` in the order
     /// of their evaluation.
     pub(super) fn words(&self, index: usize, points: &Points) -> Result<Staged<'w, W::Queue, u64>, PfssError> {
-        let (q, tree, bundle) = (self.walk.queue(), self.walk.tree(self.bundle, index)?, self.bundle);
+        let (q, tree, bundle) = (self.evaluator.queue(), self.evaluator.tree(self.bundle, index)?, self.bundle);
         debug_assert_eq!(tree.shape, points.tree());
         let Tree::Dcf { bits, words } = points.tree() else { unreachable!("a payload tree") };
         let (keys, width) = (PrgKeys::from_nonce(bundle.nonce()), bundle.gate().ring().bits());
         let (party, count) = (bundle.party().number().into(), bundle.count() as u32); // a bundle holds less than 2^32
         let (offsets, row) = (self.offsets(points)?, words as usize * bundle.count());
-        Ok(self.walk.during(Activity::Walk, || {
+        Ok(self.evaluator.during(Activity::Walk, || {
             let mut shares = Staged::<_, u64>::alloc(q, points.offsets().len() * row)?;
             for (window, at) in points.calls() {
                 let (window, points) = (*window, at.len() as u32);
@@ -117,13 +118,13 @@ impl<'w, W: Evaluator> Trees<'w, W> {
 
     #[expect(clippy::disallowed_methods, reason = "offsets are public")]
     fn offsets(&self, points: &Points) -> Result<<W::Queue as Queue>::Buf<u64>, BackendError> {
-        self.walk.during(Activity::CopyIn, || self.walk.queue().upload(points.offsets()))
+        self.evaluator.during(Activity::CopyIn, || self.evaluator.queue().upload(points.offsets()))
     }
 }
 
 /// The comparison tree of a bundle at all points of its domain, `bits` bits wide.
 pub(super) struct WholeTree<'w, W: Evaluator> {
-    walk: &'w W,
+    evaluator: &'w W,
     bundle: &'w KeyBundle,
     bits: u32,
     tree: super::evaluator::TreeRef<'w, W::Queue>,
@@ -131,16 +132,16 @@ pub(super) struct WholeTree<'w, W: Evaluator> {
 
 impl<'w, W: Evaluator> WholeTree<'w, W> {
     /// The first tree of `bundle`.
-    pub(super) fn of(walk: &'w W, bundle: &'w KeyBundle, bits: u32) -> Result<Self, PfssError> {
-        let tree = walk.tree(bundle, 0)?;
+    pub(super) fn of(evaluator: &'w W, bundle: &'w KeyBundle, bits: u32) -> Result<Self, PfssError> {
+        let tree = evaluator.tree(bundle, 0)?;
         debug_assert_eq!(tree.shape, Tree::Cmp { bits });
-        Ok(Self { walk, bundle, bits, tree })
+        Ok(Self { evaluator, bundle, bits, tree })
     }
 
     /// XOR shares of the unit vectors of the masks of `elements`, which begin at a multiple of 32: `[blocks][elements]`,
     /// 128 points to a word.
     pub(super) fn units(&self, elements: Range<usize>) -> Result<Zeroizing<Vec<u128>>, PfssError> {
-        let (q, bits) = (self.walk.queue(), self.bits);
+        let (q, bits) = (self.evaluator.queue(), self.bits);
         let params = CmpAllParams {
             key: PrgKeys::from_nonce(self.bundle.nonce()).child,
             bits,
@@ -150,12 +151,14 @@ impl<'w, W: Evaluator> WholeTree<'w, W> {
             keys: elements.len() as u32,
             reserved: [0; 3],
         };
-        let units = self.walk.during(Activity::Walk, || {
+        let units = self.evaluator.during(Activity::Walk, || {
             let mut units = Staged::<_, u128>::alloc(q, cmp_blocks(bits) as usize * elements.len())?;
             q.cmp_eval_all(CmpEvalAll { params: &params, keys: self.tree.cmp_keys(), units: units.view_mut() })?;
             Ok::<_, BackendError>(units)
         })?;
-        self.walk.meanwhile()?;
-        Ok(Zeroizing::new(self.walk.during(Activity::CopyOut, || self.walk.results().read_secret(units.view()))?))
+        self.evaluator.meanwhile()?;
+        Ok(Zeroizing::new(
+            self.evaluator.during(Activity::CopyOut, || self.evaluator.results().read_secret(units.view()))?,
+        ))
     }
 }

@@ -77,8 +77,8 @@ impl Reached<'_> {
     /// The terms for the start `a`, which is one of the offsets and above 0.
     fn terms(&self, a: u64, j: usize) -> Vec<WordTerm> {
         let at = self.offsets.partition_point(|&offset| offset < a);
-        let (held, words) = (self.gate.word_rows() as usize, self.program.payload_words() as usize);
-        let share = |point: usize| WordTerm::word((held + self.points.rows()[point] * words + j) as u32);
+        let (word_rows, words) = (self.gate.word_rows() as usize, self.program.payload_words() as usize);
+        let share = |point: usize| WordTerm::word((word_rows + self.points.rows()[point] * words + j) as u32);
         let domain = self.program.domain();
         let wrapped = Threshold { shift: 0, bound: a, bits: domain.bits(), wanted: 0 };
         // offset 0 comes first
@@ -113,13 +113,13 @@ impl Reached<'_> {
 /// change that is still to come.
 pub(super) fn hidden_pieces(gate: &Gate, program: &SufProgram, base_row: usize) -> Vec<Sums> {
     let (desc, ring) = (program.desc(), gate.ring());
-    let (coefficients, words, held) = (desc.degree() as usize + 1, desc.words().len(), gate.word_rows() as usize);
+    let (coefficients, words, word_rows) = (desc.degree() as usize + 1, desc.words().len(), gate.word_rows() as usize);
     let of_piece = |piece: usize| {
         let sums = (0..words).fold(Sums::new(ring, ring).interleaved(), |sums, word| {
             let terms = (0..coefficients).flat_map(|k| {
                 let at = word * coefficients + k;
                 let active = (piece == 0).then(|| WordTerm::word((base_row + at) as u32));
-                let ahead = WordTerm::word((held + at) as u32).minus();
+                let ahead = WordTerm::word((word_rows + at) as u32).minus();
                 active.into_iter().chain([ahead]).map(move |term| term.power(k as u32))
             });
             sums.sum(terms)

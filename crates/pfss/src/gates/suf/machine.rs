@@ -77,8 +77,8 @@ impl Machine {
                     tree += class.thresholds.len();
                     wrap += class.thresholds.iter().filter(|&&threshold| threshold > 0).count();
                     let rows = self.hidden_thresholds(trees, class, at_input, first_tree, first_wrap)?;
-                    let walk = trees.walk();
-                    let rows = walk.during(Activity::CopyIn, || Staged::upload(walk.queue(), &rows))?;
+                    let evaluator = trees.evaluator();
+                    let rows = evaluator.during(Activity::CopyIn, || Staged::upload(evaluator.queue(), &rows))?;
                     sums.combine(trees, &rows)?
                 }
             };
@@ -120,7 +120,7 @@ impl Machine {
         let words = match (&plan.words, &payload) {
             (WordsPlan::Payload(sums), Some(payload)) => sums.run_with(trees, payload.view())?,
             (WordsPlan::OnePiece(sums), _) => {
-                let nothing = trees.walk().queue().alloc(0)?;
+                let nothing = trees.evaluator().queue().alloc(0)?;
                 sums.run_with(trees, nothing.view())?
             }
             (WordsPlan::Hidden(at_input, pieces), _) => {

@@ -85,12 +85,12 @@ impl SufPlan {
     /// element.
     pub(crate) fn eval<W: Evaluator>(
         self: &Arc<Self>,
-        walk: &W,
+        evaluator: &W,
         MaskedKeys(bundle): MaskedKeys,
         x_hat: Vec<u64>,
     ) -> Result<SufStep, PfssError> {
         let x_hat = reduced(bundle.gate().ring(), x_hat);
-        Ok(Machine::start(walk, Arc::clone(self), bundle, x_hat)?.step())
+        Ok(Machine::start(evaluator, Arc::clone(self), bundle, x_hat)?.step())
     }
 }
 
