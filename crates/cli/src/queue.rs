@@ -44,10 +44,10 @@ pub(crate) fn open_many(domain: Domain, backend: Option<Choice>, count: usize) -
 /// another transport is refused.
 pub(crate) fn open_of_rank(domain: Domain, backend: Option<Choice>, launch: &Launch) -> Result<AnyQueue> {
     let settings = Settings::from_env().map_err(OpenError::from)?;
-    if let Some(reach @ (CollectiveKind::Nccl | CollectiveKind::Peer)) = settings.collective {
+    if let Some(kind @ (CollectiveKind::Nccl | CollectiveKind::Peer)) = settings.collective {
         let message = format!(
             "MPI processes communicate through their hosts: expected TREFOIL_COLLECTIVE of `auto` or `host`, \
-             got `{reach}`"
+             got `{kind}`"
         );
         return Err(Usage(message).into());
     }

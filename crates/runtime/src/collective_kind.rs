@@ -34,7 +34,7 @@ impl CollectiveKind {
     /// The way of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|reach| reach.name() == name)
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
