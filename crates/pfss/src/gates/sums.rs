@@ -122,12 +122,8 @@ impl Sums {
         let words = evaluator.during(Activity::CopyIn, || stage_words(q, bundle, 0..bundle.count()))?;
         let sums = evaluator.during(Activity::Walk, || {
             let nothing = q.alloc(0)?; // a walk opens nothing
-            let over = Operands {
-                x: trees.x_hat(),
-                opened: nothing.view(),
-                words: words.view(),
-                rows: q.shorten(rows),
-            };
+            let over =
+                Operands { x: trees.x_hat(), opened: nothing.view(), words: words.view(), rows: q.shorten(rows) };
             self.combine(q, bundle, over)
         })?;
         evaluator.meanwhile()?;
