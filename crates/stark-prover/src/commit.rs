@@ -24,7 +24,7 @@ use crate::{
     Prover, ProverError, StarkOps,
     answers::{level, root},
     memory::BlockMemory,
-    shape::nodes,
+    shape::{TreeShape, nodes},
 };
 
 impl<Q: StarkOps> Prover<Q> {
@@ -116,15 +116,16 @@ impl<Q: StarkOps> Prover<Q> {
 
     /// Builds the Merkle tree of a tree's committed values, block by block if they are not in memory.
     pub(crate) fn hash(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
-        let height = self.shape.trees[tree].height;
-        if self.shape.trees[tree].columns.is_empty() || self.shape.log_blocks == 0 {
+        let TreeShape { height, trimmed, .. } = self.shape.trees[tree];
+        let is_whole = self.shape.log_blocks == 0 && trimmed == 0;
+        if self.shape.trees[tree].columns.is_empty() || is_whole {
             let columns = self.shape.trees[tree].leaf_columns(|column| column);
             build_tree(q, height, &columns, &self.memory.values, &mut self.memory.trees[tree])?;
             return self.hash_top(q, tree);
         }
         let is_brought = self.shape.place.partitioned && tree < self.shape.trace_trees();
         for (number, block) in self.shape.place.own_blocks(self.shape.blocks()) {
-            if !is_brought {
+            if !is_brought && self.shape.log_blocks > 0 {
                 self.restrict_to_block(q, tree, number, block)?;
             }
             self.hash_block(q, tree, number)?;

@@ -1,9 +1,6 @@
 //! How the layers of FRI are cut.
 
-use crate::{
-    shape::Shape,
-    trim::{LOG_PART, TRIMMED},
-};
+use crate::{shape::Shape, trim::TRIMMED};
 
 /// Log of how many values share a leaf, in layers that fold more than two to one.
 const LOG_PACKED: u32 = 2;
@@ -16,7 +13,7 @@ pub(crate) struct LayerForm {
     pub(crate) fold: u32,
     /// Log of how many values share a leaf.
     pub(crate) log_packed: u32,
-    /// Levels of the tree that are not kept where values are cut into blocks.
+    /// Levels of the tree that are not kept.
     pub(crate) trimmed: u32,
     /// Log of the leaves that are hashed at a time.
     pub(crate) log_part: u32,
@@ -28,12 +25,10 @@ impl LayerForm {
         let of = |(log_size, &fold): (u32, &u32)| {
             let log_packed = if fold > 1 && log_size >= LOG_PACKED { LOG_PACKED } else { 0 };
             let log_leaves = log_size - log_packed;
-            let (trimmed, log_part) = match shape.log_blocks {
-                0 => (0, log_leaves),
-                log_blocks => {
-                    (TRIMMED.min(log_leaves), log_leaves.min(LOG_PART.min(shape.log_size - log_blocks).max(TRIMMED)))
-                }
-            };
+            let (trimmed, log_part) = shape.log_hashed.map_or((0, log_leaves), |log_hashed| {
+                let log_part = log_hashed.min(shape.log_size - shape.log_blocks).max(TRIMMED);
+                (TRIMMED.min(log_leaves), log_leaves.min(log_part))
+            });
             Self { log_size, fold, log_packed, trimmed, log_part }
         };
         shape.layers().into_iter().zip(&shape.folds).map(of).collect()

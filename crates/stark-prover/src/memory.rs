@@ -45,7 +45,7 @@ pub(crate) struct LookUps<Q: Queue> {
     pub(crate) sums: Vec<Q::Buf<QM31>>,
 }
 
-/// Additional memory of a prover that computes values block by block.
+/// Additional memory of a prover that computes values block by block, or hashes trees part by part.
 pub(crate) struct BlockMemory<Q: Queue> {
     /// The columns that are read at neighbouring rows, where constraints are evaluated.
     pub(crate) planes: Q::Buf<M31>,
@@ -219,13 +219,14 @@ impl<Q: Queue> LookUps<Q> {
 }
 
 impl<Q: Queue> BlockMemory<Q> {
-    /// The memory of blocks, unless all values are in memory.
+    /// The memory of blocks and parts, unless all values and all nodes are in memory.
     fn new(q: &Q, shape: &Shape, samples: &Samples, neighbours: &Neighbours) -> Result<Option<Self>, BackendError> {
-        if shape.log_blocks == 0 {
+        if shape.log_hashed.is_none() {
             return Ok(None);
         }
         let numerators = samples.heights().map(|batches| (4 * batches.len()) << shape.log_block(batches[0].log_size));
-        let constraints = 4 << shape.log_block(shape.log_rows);
+        let on_block = numerators.fold(4 << shape.log_block(shape.log_rows), usize::max);
+        let on_block = if shape.log_blocks > 0 { on_block } else { 0 };
         let layers = LayerForm::all(shape);
         let part_words = layers.iter().map(|form| form.part_words());
         let trimmed = shape.trees.iter().filter(|tree| tree.trimmed > 0);
@@ -234,7 +235,7 @@ impl<Q: Queue> BlockMemory<Q> {
         Ok(Some(Self {
             planes: q.alloc(neighbours.words)?,
             keys: keys.collect::<Result<_, _>>()?,
-            sums: q.alloc(numerators.chain(part_words).fold(constraints, usize::max))?,
+            sums: q.alloc(part_words.fold(on_block, usize::max))?,
             nodes: q.alloc(log_parts.max().map_or(0, nodes))?,
             // If a rank has fewer columns than others, the rest of its send buffer may not have been written
             // yet.

@@ -129,8 +129,9 @@ impl MemoryPlan {
             let plan = Self::of(config, &outline, components)?;
             Ok::<_, ProverError>((outline, plan))
         };
-        let mut least = planned(Residency::Full)?;
-        for residency in Residency::all(&shape, q.caps().kind).skip(1) {
+        let mut residencies = Residency::all(&shape, q.caps().kind);
+        let mut least = planned(residencies.next().unwrap_or_default())?;
+        for residency in residencies {
             if least.1.bytes_on(q) <= free_bytes(q) {
                 break;
             }

@@ -2,7 +2,11 @@
 
 use backend_api::BackendKind;
 
-use crate::{ProverError, shape::Shape};
+use crate::{
+    ProverError,
+    shape::Shape,
+    trim::{LOG_PART, LOG_SMALL_PART},
+};
 
 /// Where the committed values of all columns are while a proof is made. Proofs do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -10,6 +14,9 @@ pub enum Residency {
     /// All are in memory, from their commitment to the end of the proof.
     #[default]
     Full,
+    /// As [`Full`](Self::Full), with commitment trees and FRI layers stored without their four bottom levels, which are
+    /// rehashed when a query is opened. A processor takes this first: it writes less memory, and so takes less time.
+    Truncated,
     /// Every domain is cut into this number of blocks of positions, a power of two.
     /// One block is in memory at a time. Commitments, constraints, quotients and openings each compute the
     /// blocks that they read from the coefficients. Column-partitioned ranks keep their own blocks instead.
@@ -33,14 +40,25 @@ impl Residency {
         Err(ProverError::Blocks { least: 1 << least, most: 1 << most, got })
     }
 
-    /// Returns every residency that a statement can have on a device of this kind.
+    /// Log of the leaves that are hashed at a time, if trees are stored without their bottom levels.
+    pub(crate) const fn log_hashed(self) -> Option<u32> {
+        match self {
+            Self::Full => None,
+            Self::Truncated => Some(LOG_SMALL_PART),
+            Self::Blocks(_) | Self::Host(_) => Some(LOG_PART),
+        }
+    }
+
+    /// Returns the residencies that a prover chooses from on a device of this kind.
     ///
-    /// The largest device memory comes first. A processor has no memory apart from host memory.
+    /// The largest device memory comes first. A processor has no memory apart from host memory. On a GPU, rehashing the
+    /// subtrees one after another would take more launches.
     pub(crate) fn all(shape: &Shape, kind: BackendKind) -> impl Iterator<Item = Self> {
         let (least, most) = bounds(shape);
         let blocks = (least..=most).map(|log_blocks| Self::Blocks(1 << log_blocks));
         let host = (least..=most).map(|log_blocks| Self::Host(1 << log_blocks));
-        core::iter::once(Self::Full).chain(blocks).chain(host.filter(move |_| kind != BackendKind::Cpu))
+        let first = if kind == BackendKind::Cpu { Self::Truncated } else { Self::Full };
+        core::iter::once(first).chain(blocks).chain(host.filter(move |_| kind != BackendKind::Cpu))
     }
 }
 

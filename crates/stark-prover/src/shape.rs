@@ -108,6 +108,8 @@ pub(crate) struct Shape {
     /// Log of the number of blocks; 0 if all values are in memory.
     /// One block is in memory at a time, or the blocks of this rank.
     pub(crate) log_blocks: u32,
+    /// Log of the leaves that are hashed at a time, if trees are stored without their bottom levels.
+    pub(crate) log_hashed: Option<u32>,
     /// Words of the values of a block and their gathered neighbours.
     pub(crate) slot_words: usize,
     /// Whether coefficients are on the host.
@@ -166,6 +168,7 @@ impl Shape {
             coefficients,
             values,
             log_blocks: 0,
+            log_hashed: None,
             slot_words: values,
             on_host: false,
             place: Place::default(),

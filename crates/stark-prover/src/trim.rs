@@ -14,8 +14,12 @@ use crate::shape::{Run, Shape, TreeShape, nodes};
 /// The most levels of a tree that are not kept: 2^4 leaves around each query are gathered.
 pub(crate) const TRIMMED: u32 = 4;
 
-/// Log of the leaves that are hashed at a time, or more where a part has to have two values of each column.
+/// Log of the leaves that are hashed at a time where blocks of values are in memory, or more where a part has to have two
+/// values of each column.
 pub(crate) const LOG_PART: u32 = 20;
+
+/// The same where all values are in memory: on a processor, the nodes of a part stay in its cache.
+pub(crate) const LOG_SMALL_PART: u32 = 14;
 
 /// Columns that are gathered at once.
 const PLANES: usize = 4;
@@ -58,7 +62,7 @@ impl Shape {
     /// The most levels of a tree that may be missing.
     fn most_trimmed(&self, tree: &TreeShape) -> u32 {
         // Positions lead to the nodes of a level by a shift, unless there are more leaves than positions.
-        let is_kept = self.log_blocks == 0 || tree.columns.is_empty() || tree.height > self.log_size;
+        let is_kept = self.log_hashed.is_none() || tree.columns.is_empty() || tree.height > self.log_size;
         if is_kept { 0 } else { TRIMMED.min(tree.height - self.log_blocks) }
     }
 
@@ -110,7 +114,7 @@ impl Shape {
     pub(crate) fn log_part(&self, tree: &TreeShape) -> u32 {
         let log_block = tree.height - self.log_blocks;
         let smallest = tree.runs.first().map_or(0, |run| run.log_rows + self.log_blowup);
-        log_block.min(LOG_PART.max(tree.height + 1 - smallest))
+        self.log_hashed.map_or(log_block, |log_hashed| log_block.min(log_hashed.max(tree.height + 1 - smallest)))
     }
 
     /// Where the values of a column are that lie in a part of the block in memory.

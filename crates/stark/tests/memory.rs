@@ -46,7 +46,9 @@ fn hold<S: Statement>(statement: &S, residency: Residency) {
 #[test]
 fn provers_take_what_was_planned_and_are_refused_before_any_work_with_a_byte_less() {
     let _machine = simulate("");
-    for residency in [Residency::Full, Residency::Blocks(4), Residency::Blocks(8), Residency::Host(4)] {
+    let residencies =
+        [Residency::Full, Residency::Truncated, Residency::Blocks(4), Residency::Blocks(8), Residency::Host(4)];
+    for residency in residencies {
         for (log_rows, columns) in [(3, 3), (5, 40), (8, 7)] {
             hold(&WideFibonacci::new(log_rows, columns).unwrap(), residency);
         }
@@ -89,7 +91,7 @@ fn hold_peak<S: Statement, W: Witness>(
 #[test]
 fn proofs_take_at_most_two_percent_more_than_was_planned() {
     let _machine = simulate("");
-    let residencies = [Residency::Full, Residency::Blocks(8), Residency::Host(8)];
+    let residencies = [Residency::Full, Residency::Truncated, Residency::Blocks(8), Residency::Host(8)];
     let runs = [(Choice::Sim, 10), (Choice::Cpu, 16)];
     for ((choice, log_rows), residency) in
         runs.into_iter().flat_map(|run| residencies.map(|residency| (run, residency)))
@@ -127,9 +129,9 @@ fn a_budget_without_room_for_all_values_gets_as_few_blocks_as_fit() {
         Ok::<_, ProveError>((prover.residency(), prover.prove(&q, &trace)?))
     };
     let (residency, expected) = proof(LIMIT).unwrap();
-    assert_eq!(residency, Residency::Full);
+    assert_eq!(residency, Residency::Truncated);
     let needs = |residency| memory_plan(&config, &air, residency).unwrap().bytes_on(&open(Choice::Cpu));
-    let residencies = [Residency::Full, Residency::Blocks(2), Residency::Blocks(4)];
+    let residencies = [Residency::Truncated, Residency::Blocks(2), Residency::Blocks(4)];
     for pair in residencies.windows(2) {
         let (residency, proof) = proof(needs(pair[0]) - 1).unwrap();
         assert_eq!(residency, pair[1]);

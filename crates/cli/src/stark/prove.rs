@@ -222,7 +222,7 @@ fn write(
     let bytes = file.to_bytes(args.format.encoding())?;
     let peak = format!("{} MiB", made.peak_bytes.div_ceil(1 << 20));
     let memory = match made.residency {
-        Residency::Full => peak,
+        Residency::Full | Residency::Truncated => peak,
         Residency::Blocks(blocks) => format!("{peak}, {blocks} blocks"),
         Residency::Host(blocks) => format!("{peak}, {blocks} blocks, coefficients on the host"),
     };

@@ -127,6 +127,13 @@ pub(super) fn prove() -> OpSpec {
             "d83df35193dad1ef68397208454c6a76ebfc59311b070b68fed6df42b729d5c8",
         ),
         steps(
+            "state machine, two components of two heights, trees truncated",
+            [4, 6],
+            [1, 1 << 30],
+            (config([2, 2, 1, 3, 0], None), Residency::Truncated),
+            "d83df35193dad1ef68397208454c6a76ebfc59311b070b68fed6df42b729d5c8",
+        ),
+        steps(
             "state machine, two components of two heights, in blocks",
             [4, 6],
             [1, 1 << 30],

@@ -73,7 +73,9 @@ fn blocks(vector: &Vector, times: u32) -> Residency {
 fn proofs_are_those_of_stwo() {
     let q = runtime::cpu().unwrap();
     for (seed, vector) in &vectors() {
-        assert!(check(&q, *seed, vector, Residency::Full), "{}", vector.name);
+        for residency in [Residency::Full, Residency::Truncated] {
+            assert!(check(&q, *seed, vector, residency), "{}", vector.name);
+        }
     }
 }
 
@@ -100,7 +102,7 @@ fn proofs_on_the_simulated_device_are_those_of_stwo() {
         small.iter().map(|(_, vector)| vector.name.trim_end_matches(|end: char| end.is_ascii_digit())).collect();
     assert_eq!(kinds.len(), 8, "of every kind: {kinds:?}");
     for (seed, vector) in &small {
-        for residency in [Residency::Full, blocks(vector, 1)] {
+        for residency in [Residency::Full, Residency::Truncated, blocks(vector, 1)] {
             assert!(check(&q, *seed, vector, residency), "{}", vector.name);
         }
     }

@@ -5,7 +5,7 @@ use collective::Local;
 use runtime::{Choice, Domain, Settings};
 use stark::{
     Columns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, Statement, StatementProver,
-    Witness, memory_plan_of_rank, memory_plan_on,
+    Witness, memory_plan, memory_plan_of_rank, memory_plan_on,
 };
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
@@ -21,9 +21,13 @@ fn hold<S: Statement + Sync>(choice: Choice, groups: &[usize], config: PcsConfig
     for &ranks in groups {
         let proofs = on_ranks(Local::group(ranks), choice, |q, rank| {
             let mut prover = StatementProver::sharded(q, Poisoned(rank), Protocol::V2_3, config, statement).unwrap();
-            assert_eq!(prover.residency() == Residency::Full, ranks == 1);
-            let planned = memory_plan_of_rank(&config, statement, ranks).unwrap().bytes_on(q);
-            assert_eq!(q.budget().live_bytes(), planned);
+            let residency = prover.residency();
+            assert_eq!(matches!(residency, Residency::Full | Residency::Truncated), ranks == 1);
+            let planned = match ranks {
+                1 => memory_plan(&config, statement, residency),
+                _ => memory_plan_of_rank(&config, statement, ranks),
+            };
+            assert_eq!(q.budget().live_bytes(), planned.unwrap().bytes_on(q));
             [prover.prove(q, trace).unwrap(), prover.prove(q, trace).unwrap()]
         });
         assert!(proofs.iter().flatten().all(|proof| *proof == expected), "{ranks} ranks, {choice:?}, {config:?}");

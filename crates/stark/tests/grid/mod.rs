@@ -44,7 +44,8 @@ fn height(line: &Line) -> u32 {
 enum Way {
     /// Op by op, all in memory.
     Full,
-    /// Op by op, values cut into blocks, by a number among those that there may be. Of every third number, coefficients are on the host.
+    /// Op by op. By a number among those that there may be, values are cut into blocks, of every third number with
+    /// coefficients on the host; of every fifth number, all values are in memory and trees are truncated.
     Blocks(u32),
     /// Three times with one graph: op by op, recorded, and replayed. By every second number, in blocks.
     Replayed(u32),
@@ -73,6 +74,7 @@ impl Use for Proven<'_> {
         let Self { q, config, way } = self;
         let residency = match way {
             Way::Full => Residency::Full,
+            Way::Blocks(number) if number % 5 == 4 => Residency::Truncated,
             Way::Blocks(number) => in_blocks(&config, statement, number),
             // Coefficients on the host are never replayed.
             Way::Replayed(number) => match in_blocks(&config, statement, number) {
