@@ -72,7 +72,7 @@ impl<Q: StarkOps> Prover<Q> {
         let Memory { layers, blocks, .. } = &mut self.memory;
         let Layer { form, values, nodes, .. } = &mut layers[index];
         let (log_leaves, log_kept, log_part) = (form.log_leaves(), form.log_kept(), form.log_part);
-        let Some(blocks) = blocks else {
+        let Some(blocks) = blocks.as_mut().filter(|_| form.is_hashed_in_parts()) else {
             q.merkle_secure_leaves(MerkleSecureLeaves {
                 params: &MerkleSecureLeavesParams { log_size: form.log_size, log_packed: form.log_packed },
                 values: values.view(),

@@ -1,6 +1,6 @@
 //! How the layers of FRI are cut.
 
-use crate::{shape::Shape, trim::TRIMMED};
+use crate::shape::Shape;
 
 /// Log of how many values share a leaf, in layers that fold more than two to one.
 const LOG_PACKED: u32 = 2;
@@ -25,9 +25,10 @@ impl LayerForm {
         let of = |(log_size, &fold): (u32, &u32)| {
             let log_packed = if fold > 1 && log_size >= LOG_PACKED { LOG_PACKED } else { 0 };
             let log_leaves = log_size - log_packed;
-            let (trimmed, log_part) = shape.log_hashed.map_or((0, log_leaves), |log_hashed| {
-                let log_part = log_hashed.min(shape.log_size - shape.log_blocks).max(TRIMMED);
-                (TRIMMED.min(log_leaves), log_leaves.min(log_part))
+            let truncation = shape.truncation.filter(|truncation| truncation.with_layers);
+            let (trimmed, log_part) = truncation.map_or((0, log_leaves), |truncation| {
+                let log_part = truncation.log_part.min(shape.log_size - shape.log_blocks).max(truncation.levels);
+                (truncation.levels.min(log_leaves), log_leaves.min(log_part))
             });
             Self { log_size, fold, log_packed, trimmed, log_part }
         };
@@ -69,6 +70,11 @@ impl LayerForm {
     pub(crate) const fn log_gathered(self) -> u32 {
         let opening = self.trimmed + self.log_packed;
         if opening > self.fold { opening } else { self.fold }
+    }
+
+    /// Whether the leaves are hashed part by part, in memory of their own.
+    pub(crate) const fn is_hashed_in_parts(self) -> bool {
+        self.trimmed > 0 || self.log_part < self.log_leaves()
     }
 
     /// Words of the values of a part.

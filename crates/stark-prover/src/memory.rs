@@ -221,16 +221,17 @@ impl<Q: Queue> LookUps<Q> {
 impl<Q: Queue> BlockMemory<Q> {
     /// The memory of blocks and parts, unless all values and all nodes are in memory.
     fn new(q: &Q, shape: &Shape, samples: &Samples, neighbours: &Neighbours) -> Result<Option<Self>, BackendError> {
-        if shape.log_hashed.is_none() {
+        if shape.truncation.is_none() {
             return Ok(None);
         }
         let numerators = samples.heights().map(|batches| (4 * batches.len()) << shape.log_block(batches[0].log_size));
         let on_block = numerators.fold(4 << shape.log_block(shape.log_rows), usize::max);
         let on_block = if shape.log_blocks > 0 { on_block } else { 0 };
         let layers = LayerForm::all(shape);
-        let part_words = layers.iter().map(|form| form.part_words());
+        let layers = layers.iter().filter(|form| form.is_hashed_in_parts());
+        let part_words = layers.clone().map(|form| form.part_words());
         let trimmed = shape.trees.iter().filter(|tree| tree.trimmed > 0);
-        let log_parts = layers.iter().map(|form| form.log_part).chain(trimmed.map(|tree| shape.log_part(tree)));
+        let log_parts = layers.map(|form| form.log_part).chain(trimmed.map(|tree| shape.log_part(tree)));
         let keys = neighbours.steps.iter().map(|step| q.alloc(1 << step.log_positions()));
         Ok(Some(Self {
             planes: q.alloc(neighbours.words)?,

@@ -15,7 +15,7 @@ impl Outline {
     /// `shape` is the shape of the statement with all values in memory, for one of the ranks.
     pub(crate) fn new(mut shape: Shape, components: &[Component], residency: Residency) -> Result<Self, ProverError> {
         shape.log_blocks = residency.log_blocks(&shape)?;
-        shape.log_hashed = residency.log_hashed();
+        shape.truncation = residency.truncation();
         shape.on_host = matches!(residency, Residency::Host(_));
         shape.partition_columns();
         shape.trim();

@@ -2,11 +2,7 @@
 
 use backend_api::BackendKind;
 
-use crate::{
-    ProverError,
-    shape::Shape,
-    trim::{LOG_PART, LOG_SMALL_PART},
-};
+use crate::{ProverError, shape::Shape, trim::Truncation};
 
 /// Where the committed values of all columns are while a proof is made. Proofs do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -14,8 +10,9 @@ pub enum Residency {
     /// All are in memory, from their commitment to the end of the proof.
     #[default]
     Full,
-    /// As [`Full`](Self::Full), with commitment trees and FRI layers stored without their four bottom levels, which are
-    /// rehashed when a query is opened. A processor takes this first: it writes less memory, and so takes less time.
+    /// As [`Full`](Self::Full), with large commitment trees of at most 32 columns stored without their two bottom levels,
+    /// which are rehashed when a query is opened. A processor takes this first: no proof takes longer, and look-ups take
+    /// a fifth less memory.
     Truncated,
     /// Every domain is cut into this number of blocks of positions, a power of two.
     /// One block is in memory at a time. Commitments, constraints, quotients and openings each compute the
@@ -40,12 +37,12 @@ impl Residency {
         Err(ProverError::Blocks { least: 1 << least, most: 1 << most, got })
     }
 
-    /// Log of the leaves that are hashed at a time, if trees are stored without their bottom levels.
-    pub(crate) const fn log_hashed(self) -> Option<u32> {
+    /// How trees are truncated, if they are.
+    pub(crate) const fn truncation(self) -> Option<Truncation> {
         match self {
             Self::Full => None,
-            Self::Truncated => Some(LOG_SMALL_PART),
-            Self::Blocks(_) | Self::Host(_) => Some(LOG_PART),
+            Self::Truncated => Some(Truncation::IN_MEMORY),
+            Self::Blocks(_) | Self::Host(_) => Some(Truncation::IN_BLOCKS),
         }
     }
 

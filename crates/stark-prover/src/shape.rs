@@ -6,7 +6,7 @@ use core_types::{air::Tree, params::columns::ColumnAt};
 use stark_air::MaskSource;
 use stark_verifier::{FriConfig, MAX_LOG_SIZE, PcsConfig, StatementError};
 
-use crate::{Component, ranks::Place};
+use crate::{Component, ranks::Place, trim::Truncation};
 
 /// Log of the number of parts that the composition polynomial is committed in.
 const LOG_COMPOSITION_PARTS: u32 = 1;
@@ -108,8 +108,8 @@ pub(crate) struct Shape {
     /// Log of the number of blocks; 0 if all values are in memory.
     /// One block is in memory at a time, or the blocks of this rank.
     pub(crate) log_blocks: u32,
-    /// Log of the leaves that are hashed at a time, if trees are stored without their bottom levels.
-    pub(crate) log_hashed: Option<u32>,
+    /// How trees are truncated, if they are.
+    pub(crate) truncation: Option<Truncation>,
     /// Words of the values of a block and their gathered neighbours.
     pub(crate) slot_words: usize,
     /// Whether coefficients are on the host.
@@ -168,7 +168,7 @@ impl Shape {
             coefficients,
             values,
             log_blocks: 0,
-            log_hashed: None,
+            truncation: None,
             slot_words: values,
             on_host: false,
             place: Place::default(),

@@ -11,15 +11,35 @@ use core_types::params::columns::ColumnAt;
 
 use crate::shape::{Run, Shape, TreeShape, nodes};
 
-/// The most levels of a tree that are not kept: 2^4 leaves around each query are gathered.
-pub(crate) const TRIMMED: u32 = 4;
+/// How trees are truncated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Truncation {
+    /// The most bottom levels that are not stored: `2^levels` leaves around each query are gathered and hashed again.
+    pub(crate) levels: u32,
+    /// Log of the leaves that are hashed at a time, or more if a part would have fewer than two values of a column.
+    pub(crate) log_part: u32,
+    /// Log of the most leaves of a tree that is stored whole.
+    log_whole: u32,
+    /// The most columns of a tree that is truncated. The nodes of more columns are small next to their values.
+    most_columns: usize,
+    /// Whether FRI layers are truncated too. Their parts are copied before they are hashed.
+    pub(crate) with_layers: bool,
+}
 
-/// Log of the leaves that are hashed at a time where blocks of values are in memory, or more where a part has to have two
-/// values of each column.
-pub(crate) const LOG_PART: u32 = 20;
+impl Truncation {
+    /// If blocks of the values are in memory: little memory is more important than time.
+    pub(crate) const IN_BLOCKS: Self =
+        Self { levels: 4, log_part: 20, log_whole: 0, most_columns: usize::MAX, with_layers: true };
+    /// If all values are in memory: no proof takes longer, and the nodes of a part stay in a processor's cache.
+    pub(crate) const IN_MEMORY: Self =
+        Self { levels: 2, log_part: 14, log_whole: 14, most_columns: 32, with_layers: false };
 
-/// The same where all values are in memory: on a processor, the nodes of a part stay in its cache.
-pub(crate) const LOG_SMALL_PART: u32 = 14;
+    /// The most bottom levels of a tree that are not stored.
+    fn of(self, tree: &TreeShape) -> u32 {
+        let is_whole = tree.height <= self.log_whole || tree.columns.len() > self.most_columns;
+        if is_whole { 0 } else { self.levels }
+    }
+}
 
 /// Columns that are gathered at once.
 const PLANES: usize = 4;
@@ -62,8 +82,9 @@ impl Shape {
     /// The most levels of a tree that may be missing.
     fn most_trimmed(&self, tree: &TreeShape) -> u32 {
         // Positions lead to the nodes of a level by a shift, unless there are more leaves than positions.
-        let is_kept = self.log_hashed.is_none() || tree.columns.is_empty() || tree.height > self.log_size;
-        if is_kept { 0 } else { TRIMMED.min(tree.height - self.log_blocks) }
+        let is_kept = tree.columns.is_empty() || tree.height > self.log_size;
+        let truncation = self.truncation.filter(|_| !is_kept);
+        truncation.map_or(0, |truncation| truncation.of(tree).min(tree.height - self.log_blocks))
     }
 
     /// Words that are gathered of a tree for all queries, in all blocks.
@@ -114,7 +135,8 @@ impl Shape {
     pub(crate) fn log_part(&self, tree: &TreeShape) -> u32 {
         let log_block = tree.height - self.log_blocks;
         let smallest = tree.runs.first().map_or(0, |run| run.log_rows + self.log_blowup);
-        self.log_hashed.map_or(log_block, |log_hashed| log_block.min(log_hashed.max(tree.height + 1 - smallest)))
+        let log_part = self.truncation.map_or(log_block, |truncation| truncation.log_part);
+        log_block.min(log_part.max(tree.height + 1 - smallest))
     }
 
     /// Where the values of a column are that lie in a part of the block in memory.
