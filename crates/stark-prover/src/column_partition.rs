@@ -112,8 +112,8 @@ impl Shape {
         })
     }
 
-    /// Of columns of a tree that follow each other, by the words of their coefficients if all were here: those of this
-    /// rank, by the words they are among, and where their coefficients are.
+    /// The columns of this rank among consecutive columns of a tree, which are given by the words that their coefficients
+    /// have on a single device: the words of each part, and the place of its coefficients here.
     pub(crate) fn own_among(&self, tree: usize, words: &Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
         let mut among = Vec::new();
         for run in &self.trees[tree].runs {

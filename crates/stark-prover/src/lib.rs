@@ -48,6 +48,7 @@ mod stage;
 mod streamed;
 mod submitted;
 mod trim;
+mod truncation;
 
 pub use backend_api::{Collective, CollectiveError, Record, ops::StarkOps};
 pub use component::Component;

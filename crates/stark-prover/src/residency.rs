@@ -2,7 +2,7 @@
 
 use backend_api::BackendKind;
 
-use crate::{ProverError, shape::Shape, trim::Truncation};
+use crate::{ProverError, shape::Shape, truncation::Truncation};
 
 /// Where the committed values of all columns are while a proof is made. Proofs do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -6,7 +6,7 @@ use core_types::{air::Tree, params::columns::ColumnAt};
 use stark_air::MaskSource;
 use stark_verifier::{FriConfig, MAX_LOG_SIZE, PcsConfig, StatementError};
 
-use crate::{Component, ranks::Place, trim::Truncation};
+use crate::{Component, ranks::Place, truncation::Truncation};
 
 /// Log of the number of parts that the composition polynomial is committed in.
 const LOG_COMPOSITION_PARTS: u32 = 1;

@@ -11,36 +11,6 @@ use core_types::params::columns::ColumnAt;
 
 use crate::shape::{Run, Shape, TreeShape, nodes};
 
-/// How trees are truncated.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Truncation {
-    /// The most bottom levels that are not stored: `2^levels` leaves around each query are gathered and hashed again.
-    pub(crate) levels: u32,
-    /// Log of the leaves that are hashed at a time, or more if a part would have fewer than two values of a column.
-    pub(crate) log_part: u32,
-    /// Log of the most leaves of a tree that is stored whole.
-    log_whole: u32,
-    /// The most columns of a tree that is truncated. The nodes of more columns are small next to their values.
-    most_columns: usize,
-    /// Whether FRI layers are truncated too. Their parts are copied before they are hashed.
-    pub(crate) with_layers: bool,
-}
-
-impl Truncation {
-    /// If blocks of the values are in memory: little memory is more important than time.
-    pub(crate) const IN_BLOCKS: Self =
-        Self { levels: 4, log_part: 20, log_whole: 0, most_columns: usize::MAX, with_layers: true };
-    /// If all values are in memory: no proof takes longer, and the nodes of a part stay in a processor's cache.
-    pub(crate) const IN_MEMORY: Self =
-        Self { levels: 2, log_part: 14, log_whole: 14, most_columns: 32, with_layers: false };
-
-    /// The most bottom levels of a tree that are not stored.
-    fn of(self, tree: &TreeShape) -> u32 {
-        let is_whole = tree.height <= self.log_whole || tree.columns.len() > self.most_columns;
-        if is_whole { 0 } else { self.levels }
-    }
-}
-
 /// Columns that are gathered at once.
 const PLANES: usize = 4;
 
@@ -84,7 +54,8 @@ impl Shape {
         // Positions lead to the nodes of a level by a shift, unless there are more leaves than positions.
         let is_kept = tree.columns.is_empty() || tree.height > self.log_size;
         let truncation = self.truncation.filter(|_| !is_kept);
-        truncation.map_or(0, |truncation| truncation.of(tree).min(tree.height - self.log_blocks))
+        truncation
+            .map_or(0, |truncation| truncation.of(tree.height, tree.columns.len()).min(tree.height - self.log_blocks))
     }
 
     /// Words that are gathered of a tree for all queries, in all blocks.

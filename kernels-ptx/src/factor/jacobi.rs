@@ -100,7 +100,7 @@ fn rotation(parts: [f64; 3]) -> Option<(f64, f64)> {
     let pp = f64::from_bits(reduce(parts[0].to_bits(), add));
     let qq = f64::from_bits(reduce(parts[1].to_bits(), add));
     let pq = f64::from_bits(reduce(parts[2].to_bits(), add));
-    let turns = pq.abs() > ORTHOGONAL * sqrt_f64(pp * qq); // false for what is no number
+    let turns = pq.abs() > ORTHOGONAL * sqrt_f64(pp * qq); // false for NaN
     if !turns {
         return None;
     }

@@ -69,6 +69,7 @@ const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/cuda-sim/", FOREIGN),
     ("kernels-ptx/src/", KERNELS),
     ("crates/conformance/tests/sim/mutants/direct.rs", FOREIGN),
+    ("crates/conformance/tests/sim/mutants/wide.rs", FOREIGN),
     ("crates/constant-time/src/memcheck.rs", &[UnsafeKind::Block]),
     ("crates/pfss-ffi/", &[UnsafeKind::Block, UnsafeKind::Fn]),
     ("crates/pfss/tests/malformed.rs", ALLOCATOR),

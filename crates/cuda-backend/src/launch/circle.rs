@@ -104,8 +104,8 @@ pub(crate) fn small_restrict(
     let launch = striding(queue.kernel("circle_small_restrict")?, p.columns.into());
     let launch = launch.input("coefficients", coefficients).output("values", values);
     let launch = launch.input("twiddles", twiddles).input("weights", weights).value("params", p);
-    // SAFETY: the op has checked that `coefficients` and `values` are `p.columns` of their sizes, and `twiddles` those of
-    // the domain. It gives a weight for each part of a column.
+    // SAFETY: the op has checked that `coefficients` and `values` are `p.columns` of their sizes, and `twiddles` belong
+    // to the domain. It gives a weight for each part of a column.
     unsafe { launch.launch() }
 }
 
@@ -147,7 +147,7 @@ pub(crate) fn tile_evaluate(
         .output("columns", columns)
         .input("twiddles", twiddles)
         .value("params", p);
-    // SAFETY: the op has checked that `columns` are `p.words` words and `twiddles` those of the domain.
+    // SAFETY: the op has checked that `columns` are `p.words` words and `twiddles` belong to the domain.
     unsafe { launch.launch() }
 }
 

@@ -20,7 +20,7 @@ use crate::{GemmPlan, Layout, NnError, Shape, TensorRef};
 const OP: &str = "svd";
 /// Most columns of a sketch, and the longest side that is decomposed directly.
 const MOST: usize = MAX_SIDE as usize;
-/// Sides up to this are decomposed directly if the sketch would have at least half as many columns.
+/// Sides up to this are decomposed directly if the sketch would have at least half that number of columns.
 const MEDIUM: usize = SHARED_SIDE as usize;
 /// Sides up to this are decomposed directly whatever the rank is.
 const SHORT: usize = 64;

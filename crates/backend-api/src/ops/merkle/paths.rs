@@ -38,7 +38,7 @@ impl<Q: Queue> MerklePaths<'_, Q> {
             return Err(BackendError::Unsupported { op: Self::NAME, why: "`first_level` is above the root" });
         }
         if folded > 1 || folded == 1 && log_from < log_leaves {
-            let why = "expected `folded` of 0 or 1, and at most as many leaves as positions in a folded tree";
+            let why = "expected `folded` of 0 or 1, and no more leaves than positions in a folded tree";
             return Err(BackendError::Unsupported { op: Self::NAME, why });
         }
         let queries = queries as usize;
