@@ -12,6 +12,7 @@ mod mpi;
 mod mutants;
 mod nightly;
 mod outside;
+mod performance;
 mod pool;
 mod program;
 mod progress;
@@ -82,6 +83,7 @@ TASKS
                            with it: one on `trefoil` alone with the README's examples, and one on all.
     reference              Has the reference in Python and PyTorch write the golden files again, and compares them with the
                            committed ones. Fails without PyTorch, where `test` says that it is not there.
+    performance            Writes docs/performance.md from the results and words in docs/performance.
     forwarders [--check]   Writes the generated sources of crate cuda-loader; with --check, compares them.
     test-gpu [--sanitize] [--allow-none]
                            The conformance suite on the real driver; no device is a failure unless --allow-none,
@@ -135,6 +137,10 @@ fn main() -> ExitCode {
         Task::Mpi => with_shell(test::run_ranks),
         Task::Pages => with_shell(test::run_pages),
         Task::Outside => with_shell(outside::run),
+        Task::Performance => with_shell(|sh| {
+            performance::write(&sh.current_dir())?;
+            Ok(Tally::of("docs/performance.md", true))
+        }),
         Task::Reference => with_shell(|sh| test::reference(sh, test::PyTorch::Required)),
         Task::Fuzz { seconds } => with_shell(|sh| fuzz::run(sh, seconds)),
         Task::Forwarders { check } => with_shell(|sh| forwarders::run(sh, check)),
@@ -179,6 +185,7 @@ enum Task<'a> {
     Pages,
     Outside,
     Reference,
+    Performance,
     Fuzz {
         seconds: u32,
     },
@@ -231,6 +238,7 @@ impl<'a> Task<'a> {
             ["pages"] => Self::Pages,
             ["outside"] => Self::Outside,
             ["reference"] => Self::Reference,
+            ["performance"] => Self::Performance,
             ["fuzz"] => Self::Fuzz { seconds: fuzz::DEFAULT_SECONDS },
             ["fuzz", "--seconds", n] => {
                 Self::Fuzz { seconds: n.parse().with_context(|| format!("--seconds takes a whole number, got `{n}`"))? }

@@ -166,7 +166,7 @@ mod tests {
             with(300, Format::Json)
                 .unwrap_err()
                 .0
-                .starts_with("`--queries` of 65536 columns: expected a proof of at most 134217728 bytes")
+                .starts_with("`--queries` with 65536 columns: expected a proof of at most 134217728 bytes")
         );
         // There are only eight positions.
         let low = KnownStatement::WideFibonacci { log_rows: 2, columns: 65_536 };

@@ -1,5 +1,8 @@
 //! The command line.
 
+#[cfg(all(test, feature = "cuda"))]
+mod reference;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, builder::PossibleValuesParser};
