@@ -1,5 +1,5 @@
-//! Launches of the kernels for small matrices in global memory, which ops make for more than 96 rows only. They compute
-//! what the kernels in shared memory compute, bit for bit.
+//! Launches of the kernels for small matrices in global memory, which ops make for more than 96 rows only. The results are
+//! compared with the kernels in shared memory, bit for bit.
 
 use backend_api::{
     Buffer, Queue,
