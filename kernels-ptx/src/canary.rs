@@ -1,6 +1,7 @@
-//! Kernels that a compiler without the flags of `README.md` breaks, and one that no flag repairs. No op uses them:
-//! `cargo xtask build-ptx` compiles them with and without those flags, and a test of `cuda-sim` shows that the simulator and the
-//! lints pass the one and report the other. `trefoil trials` runs the former on a device.
+//! Kernels that a compiler without the flags of `README.md` breaks, and one that no flag repairs.
+//! No op uses them: `cargo xtask build-ptx` compiles them with and without those flags, and a test
+//! of `cuda-sim` shows that the simulator and the lints pass the one and report the other.
+//! `trefoil trials` runs the former on a device.
 //!
 //! # Safety
 //! `from` and `to` are `len` words. Block: 64; grid: one block for each 64 words begun.
@@ -52,11 +53,14 @@ pub unsafe extern "ptx-kernel" fn canary_assembly_shuffle(from: *const u32, to: 
     }
 }
 
-/// Copies words to the mirrored place of their block, through shared memory. Without the pass, and without optimisation at
-/// link time, the compiler reaches it through generic addresses.
+/// Copies words to the mirrored place of their block, through shared memory.
+///
+/// Without the pass, and without optimisation at link time, the compiler reaches it through generic
+/// addresses.
 ///
 /// # Safety
-/// See the module; `len` is a multiple of 64, and the launch gives 256 bytes of dynamic shared memory.
+/// See the module; `len` is a multiple of 64, and the launch gives 256 bytes of dynamic shared
+/// memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn canary_shared(from: *const u32, to: *mut u32, len: u32) {
     const WORDS: smem::Region<u32> = smem::Layout::new().array(64);
@@ -83,8 +87,8 @@ pub unsafe extern "ptx-kernel" fn canary_checked(from: *const u32, to: *mut u32,
     }
 }
 
-/// Sums `from`: each block leaves its sum after two words of `to`, and the block that arrives last, by the count in the first
-/// word, adds them up into the second.
+/// Sums `from`: each block leaves its sum after two words of `to`, and the block that arrives last,
+/// by the count in the first word, adds them up into the second.
 ///
 /// # Safety
 /// See the module; `to` has two words, the first of them 0, and one word for each block.

@@ -1,8 +1,8 @@
 //! Gathers of opened values at the queries: a thread for each word, a few thousand in all.
 //!
 //! # Safety
-//! `positions` are `params.queries` words of any value; the other views have the lengths that the parameters state. Grid:
-//! any; block: 256 threads.
+//! `positions` are `params.queries` words of any value; the other views have the lengths that the
+//! parameters state. Grid: any; block: 256 threads.
 
 use core_types::{
     field::{M31, QM31},

@@ -1,7 +1,7 @@
 //! Kernel attributes that the build needs and PTX does not contain.
 //!
-//! `kernel_table!` writes a static for each kernel into the PTX; `cargo xtask build-ptx` reads them, takes them out again,
-//! inserts the launch bounds and writes the manifests.
+//! `kernel_table!` writes a static for each kernel into the PTX; `cargo xtask build-ptx` reads
+//! them, takes them out again, inserts the launch bounds and writes the manifests.
 
 /// The declaration of a kernel: seven words, little-endian.
 #[repr(C)]
@@ -54,7 +54,9 @@ impl Shared {
     }
 }
 
-/// Declares the kernels of a file. Those that differ in nothing else, such as one for each element type, share a line.
+/// Declares the kernels of a file.
+///
+/// Those that differ in nothing else, such as one for each element type, share a line.
 ///
 /// ```text
 /// kernel_table! {

@@ -1,7 +1,8 @@
 //! Read-ahead of arenas.
 //!
-//! stwo reads the values and hashes that open a proof one by one, and on a GPU each of these reads is a wait. The positions to open are
-//! foreseen, so the first read of an arena reads all that will be read of it in one piece.
+//! stwo reads the values and hashes that open a proof one by one, and on a GPU each of these reads
+//! is a wait. The positions to open are foreseen, so the first read of an arena reads all that will
+//! be read of it in one piece.
 
 use std::collections::BTreeSet;
 
@@ -151,7 +152,8 @@ fn group(leaf: u32, log_group: u32) -> core::ops::Range<u32> {
     first..first + (1 << log_group)
 }
 
-/// The nodes of the paths from leaves to the root and their siblings; a leaf comes with its sibling.
+/// The nodes of the paths from leaves to the root and their siblings; a leaf comes with its
+/// sibling.
 fn nodes(arena: &Arena<Digest>, log_leaves: u32, leaves: &[u32]) -> Vec<(usize, Digest)> {
     let q = queue();
     let queries = leaves.len() as u32;

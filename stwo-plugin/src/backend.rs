@@ -8,7 +8,8 @@ use stwo::{
 
 /// The backend of stwo that runs on a Trefoil backend.
 ///
-/// It runs on the processor, on a GPU or on the simulated one, as selected by [`open`](crate::open).
+/// It runs on the processor, on a GPU or on the simulated one, as selected by
+/// [`open`](crate::open).
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct TrefoilBackend;
 

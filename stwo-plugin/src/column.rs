@@ -18,7 +18,8 @@ use crate::{
 
 /// A column of values on a device.
 ///
-/// What operations make stays there. A column that was made or changed value by value is on the host until an operation needs it.
+/// What operations make stays there. A column that was made or changed value by value is on the
+/// host until an operation needs it.
 #[derive(Clone, Debug)]
 pub struct DeviceColumn<T: Value> {
     place: Place<T>,
@@ -58,7 +59,8 @@ impl<T: Value> DeviceColumn<T> {
         matches!(self.place, Place::Zeros(_))
     }
 
-    /// Its values where they are on the host, to be copied to where a batch of columns is put together.
+    /// Its values where they are on the host, to be copied to where a batch of columns is put
+    /// together.
     pub(crate) fn host(&self) -> Option<&[T]> {
         match &self.place {
             Place::Host(values) if self.copied.get().is_none() => Some(values),

@@ -6,8 +6,9 @@ thread_local! {
     static COUNTS: Cell<ReadCounts> = const { Cell::new(ReadCounts { ahead: 0, single: 0 }) };
 }
 
-/// How often a thread waited for values that stwo reads one by one. Where memory is the host's, there is nothing to wait for, and nothing
-/// is counted.
+/// How often a thread waited for values that stwo reads one by one.
+///
+/// Where memory is the host's, there is nothing to wait for, and nothing is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounts {
     /// Reads of many values, ahead of their use.

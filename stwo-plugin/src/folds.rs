@@ -1,4 +1,5 @@
-//! How often layers of FRI were folded, which determines the number of their values that are opened together.
+//! How often layers of FRI were folded, which determines the number of their values that are opened
+//! together.
 
 use std::sync::{
     Arc,

@@ -14,7 +14,8 @@ use crate::{
     folds::Folds,
 };
 
-/// The four planes of a column of the secure field, one after the other: where they are, or copied together.
+/// The four planes of a column of the secure field, one after the other: where they are, or copied
+/// together.
 pub(crate) fn planes(column: &SecureColumnByCoords<TrefoilBackend>) -> Slice<M31> {
     joined(column.columns.each_ref().map(DeviceColumn::slice))
 }

@@ -1,4 +1,5 @@
-//! Trefoil's backends for stwo's own, unmodified prover: on the processor, on a GPU, or on the simulated one.
+//! Trefoil's backends for stwo's own, unmodified prover: on the processor, on a GPU, or on the
+//! simulated one.
 //!
 //! [`TrefoilBackend`] stands where a program has stwo's `SimdBackend`. Proofs are the same bytes.
 //!
@@ -44,8 +45,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! stwo's traits have no place for errors: a device error in the middle of a proof is a panic with the error's
-//! message.
+//! stwo's traits have no place for errors: a device error in the middle of a proof is a panic with
+//! the error's message.
 #![deny(unsafe_code)]
 
 mod accumulate;

@@ -51,8 +51,8 @@ fn nodes(log_leaves: u32) -> AnyBuf<Digest> {
     done(queue().alloc((2 << log_leaves) - 1))
 }
 
-/// The planes of a layer whose values are these columns: four planes, or sixteen columns of every fourth value of a plane; and the log of
-/// how many values a leaf has.
+/// The planes of a layer whose values are these columns: four planes, or sixteen columns of every
+/// fourth value of a plane; and the log of how many values a leaf has.
 fn layer(columns: &[Slice<M31>]) -> Option<(Slice<M31>, u32)> {
     let first = columns.first()?;
     let (per_leaf, len) = match columns.len() {

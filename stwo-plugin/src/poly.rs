@@ -67,7 +67,8 @@ impl Run {
     }
 }
 
-/// Sorts columns by the logs of size and domain, stably, and returns the order and the runs of equal logs.
+/// Sorts columns by the logs of size and domain, stably, and returns the order and the runs of
+/// equal logs.
 fn by_domain(logs: &[[u32; 2]]) -> (Vec<usize>, Vec<Run>) {
     let mut order: Vec<usize> = (0..logs.len()).collect();
     order.sort_by_key(|&column| logs[column]);
@@ -141,7 +142,8 @@ struct Placed {
     slice: Slice<M31>,
 }
 
-/// Evaluates polynomials on domains `2^log_blowup` times as large as they are, and returns where the values of each are.
+/// Evaluates polynomials on domains `2^log_blowup` times as large as they are, and returns where
+/// the values of each are.
 pub(crate) fn evaluate_all(polynomials: &[&Coefficients], log_blowup: u32, twiddles: &Twiddles) -> Vec<Slice<M31>> {
     if polynomials.is_empty() {
         return Vec::new();
@@ -220,7 +222,9 @@ impl PolyOps for TrefoilBackend {
         SecureField::from_device(sample(&poly.coeffs.slice(), point))
     }
 
-    /// The weights are computed on the host if anybody reads them. Polynomials that were committed to here have coefficients, and need none.
+    /// The weights are computed on the host if anybody reads them.
+    ///
+    /// Polynomials that were committed to here have coefficients, and need none.
     fn barycentric_weights(coset: CanonicCoset, p: CirclePoint<SecureField>) -> Col<Self, SecureField> {
         DeviceColumn::later(coset.size(), move || CpuBackend::barycentric_weights(coset, p))
     }

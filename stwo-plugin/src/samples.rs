@@ -1,8 +1,8 @@
 //! Values of polynomials outside the domain.
 //!
-//! stwo requests them one by one, though a proof samples whole trees at a few points. If each request is a
-//! wait, the next columns are sampled ahead at the same point. Their number equals the samples taken there
-//! before, so that few waits remain and few samples are unused.
+//! stwo requests them one by one, though a proof samples whole trees at a few points. If each
+//! request is a wait, the next columns are sampled ahead at the same point. Their number equals the
+//! samples taken there before, so that few waits remain and few samples are unused.
 
 use std::sync::PoisonError;
 
@@ -25,7 +25,9 @@ use crate::{
 /// Columns that are sampled at once at first: the coordinates of two columns of the secure field.
 const FEWEST: usize = 8;
 
-/// Points whose values are kept: more than one proof samples a tree at. A tree may be of many proofs.
+/// Points whose values are kept: more than one proof samples a tree at.
+///
+/// A tree may be of many proofs.
 const MOST_POINTS: usize = 256;
 
 /// The value of a column of coefficients at a point.

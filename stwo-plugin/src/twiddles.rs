@@ -22,8 +22,8 @@ static LARGEST: Mutex<Option<Arc<Factors<AnyQueue>>>> = Mutex::new(None);
 
 /// Factors of the transforms of canonic domains, and of first parts of them.
 ///
-/// Factors of a domain serve all smaller ones, so the process has one tree of them, of the largest requested
-/// domain.
+/// Factors of a domain serve all smaller ones, so the process has one tree of them, of the largest
+/// requested domain.
 #[derive(Clone, Debug)]
 pub struct Twiddles {
     factors: Option<Arc<Factors<AnyQueue>>>,
@@ -41,7 +41,8 @@ impl Twiddles {
         }
     }
 
-    /// The log of the canonic domain that `domain` is, or is the first part of, as these factors say.
+    /// The log of the canonic domain that `domain` is, or is the first part of, as these factors
+    /// say.
     #[track_caller]
     pub(crate) fn log_domain(&self, domain: CircleDomain) -> u32 {
         let log_size = domain.log_size();
@@ -68,7 +69,8 @@ fn begins_canonic(domain: CircleDomain, log_domain: u32) -> bool {
     domain.half_coset.initial_index == Coset::half_odds(log_domain - 1).initial_index
 }
 
-/// Returns whether a domain is canonic. stwo's own function rejects the canonic domain of two points.
+/// Returns whether a domain is canonic. stwo's own function rejects the canonic domain of two
+/// points.
 pub(crate) fn is_canonic(domain: CircleDomain) -> bool {
     domain.half_coset.initial_index == Coset::half_odds(domain.half_coset.log_size).initial_index
 }

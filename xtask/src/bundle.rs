@@ -1,4 +1,5 @@
-//! The bundle for a GPU machine without Rust and network, and its rehearsal on the simulated device.
+//! The bundle for a GPU machine without Rust and network, and its rehearsal on the simulated
+//! device.
 
 use std::{fs, path::Path};
 
@@ -13,7 +14,8 @@ const FOLDER: &str = "target/gpu-bundle";
 /// The bundle has to fit where it is carried to.
 const MAX_BYTES: u64 = 60 << 20;
 
-/// Puts the program and the scripts of `ci/bundle` into one folder for a GPU machine without Rust and network.
+/// Puts the program and the scripts of `ci/bundle` into one folder for a GPU machine without Rust
+/// and network.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     let built = Program::Release.build(sh);
     if !built.failed.is_empty() {
@@ -29,7 +31,8 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     Ok(built)
 }
 
-/// A bundle of `program`, which is built, on the simulated device: its script runs through all stages and leaves their reports.
+/// A bundle of `program`, which is built, on the simulated device: its script runs through all
+/// stages and leaves their reports.
 pub(crate) fn try_out(sh: &Shell, program: Program) -> Result<Tally> {
     let scratch = sh.create_temp_dir()?;
     let (folder, out) = (scratch.path().join("bundle"), scratch.path().join("out"));

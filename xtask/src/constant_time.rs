@@ -10,7 +10,8 @@ use crate::{
 
 /// Runs `crates/constant-time` under memcheck.
 ///
-/// The release build is the one that users run; the checked arithmetic of other builds branches on carries.
+/// The release build is the one that users run; the checked arithmetic of other builds branches on
+/// carries.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     if cmd!(sh, "valgrind --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
         return Ok(missing_tool("constant time", "valgrind is not installed (ci/install-valgrind)"));

@@ -14,20 +14,22 @@ use crate::{
 /// Seconds per target when none are given.
 pub(crate) const DEFAULT_SECONDS: u32 = 10;
 
-/// Seconds per target from which optimized targets, which take three times as long to build, reach more inputs.
+/// Seconds per target from which optimized targets, which take three times as long to build, reach
+/// more inputs.
 const OPTIMIZED_FROM: u32 = 60;
 
 /// Overrides the optimization level of the crates of the workspace.
 const OPT_LEVEL: &str = "CARGO_PROFILE_RELEASE_OPT_LEVEL";
 
-/// What else differs from the release build: arithmetic that overflows is a fault, and a panic names its place without debug
-/// information.
+/// What else differs from the release build: arithmetic that overflows is a fault, and a panic
+/// names its place without debug information.
 const PROFILE: [(&str, &str); 2] =
     [("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "true"), ("CARGO_PROFILE_RELEASE_STRIP", "debuginfo")];
 
 /// Runs every target for `seconds`, starting from its committed seeds; one check per target.
 ///
-/// `RUSTC_BOOTSTRAP=1` lets the pinned stable compiler take the sanitizer flags that `cargo fuzz` passes.
+/// `RUSTC_BOOTSTRAP=1` lets the pinned stable compiler take the sanitizer flags that `cargo fuzz`
+/// passes.
 pub(crate) fn run(sh: &Shell, seconds: u32) -> Result<Tally> {
     let installed = cmd!(sh, "cargo fuzz --version").quiet().ignore_stdout().ignore_stderr().run().is_ok();
     if !installed {

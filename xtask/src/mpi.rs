@@ -1,8 +1,12 @@
-//! Tests with MPI: whether they are built, and which they are. `mpirun` starts their ranks as processes of this machine.
+//! Tests with MPI: whether they are built, and which they are.
+//!
+//! `mpirun` starts their ranks as processes of this machine.
 
 use xshell::{Shell, cmd};
 
-/// Whether a test program, by the name of its target, has these tests. They mostly wait: for ranks that hang, come late or are killed.
+/// Whether a test program, by the name of its target, has these tests.
+///
+/// They mostly wait: for ranks that hang, come late or are killed.
 pub(crate) fn is_of_ranks(target: &str) -> bool {
     target == "mpi"
 }
@@ -13,7 +17,8 @@ pub(crate) fn is_there(sh: &Shell) -> bool {
     runs(cmd!(sh, "mpirun --version")) && runs(cmd!(sh, "mpicc --version"))
 }
 
-/// What every build of the workspace's tests is given: with MPI where it is there, so that nothing is compiled both ways.
+/// What every build of the workspace's tests is given: with MPI where it is there, so that nothing
+/// is compiled both ways.
 pub(crate) fn features(sh: &Shell) -> &'static [&'static str] {
     if is_there(sh) { &["--features", "trefoil-cli/mpi"] } else { &[] }
 }

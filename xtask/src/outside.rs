@@ -1,5 +1,5 @@
-//! Crates in an empty folder that depend on libraries by path to their packages: isolated from the repository, with
-//! neither its configuration of cargo nor a CUDA toolkit.
+//! Crates in an empty folder that depend on libraries by path to their packages: isolated from the
+//! repository, with neither its configuration of cargo nor a CUDA toolkit.
 
 use std::{fmt::Write, fs, path::Path};
 
@@ -9,7 +9,8 @@ use xshell::{Shell, cmd};
 
 use crate::{step::check, tally::Tally};
 
-/// What stands in the crates besides their manifests: `hello` depends on one library, `every` on all.
+/// What stands in the crates besides their manifests: `hello` depends on one library, `every` on
+/// all.
 const SOURCES: &str = "ci/outside";
 
 /// The library that a program needs.
@@ -21,8 +22,9 @@ const TARGET: &str = "target/outside";
 /// The backends behind a feature of `runtime`, which need what `cuda-loader` has for the linker.
 const CUDA: [&str; 3] = ["cuda-backend", "cuda-loader", "cuda-sim"];
 
-/// Packages every library and builds the crates on the packages, without CUDA and with it; runs their tests and the README's
-/// examples, for which one library has to be enough. Checks the program without CUDA.
+/// Packages every library and builds the crates on the packages, without CUDA and with it; runs
+/// their tests and the README's examples, for which one library has to be enough. Checks the
+/// program without CUDA.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     let root = sh.current_dir();
     let libraries = libraries(&root)?;
@@ -123,7 +125,8 @@ fn manifest(name: &str, libraries: &[&Package], packages: &Path) -> Result<Strin
     Ok(text)
 }
 
-/// A package in another package's place on the registry is its own: a packaged manifest names dependencies by version.
+/// A package in another package's place on the registry is its own: a packaged manifest names
+/// dependencies by version.
 fn workspace(libraries: &[Package], packages: &Path) -> Result<String> {
     let mut text = String::from(
         "[workspace]\nresolver = \"3\"\nmembers = [\"hello\", \"every\"]\n\n[profile.dev]\ndebug = false\n\n[patch.crates-io]\n",

@@ -21,7 +21,8 @@ pub(crate) fn on_every_core<T: Send, R: Default + AddAssign + Send>(
     while_fed(feed, run).map(|((), sum)| sum)
 }
 
-/// Runs the jobs that `feed` pushes: one at a time until `feed` returns, then one on each core. The greatest weight runs first.
+/// Runs the jobs that `feed` pushes: one at a time until `feed` returns, then one on each core. The
+/// greatest weight runs first.
 pub(crate) fn while_fed<W: Ord + Send, T: Send, R: Default + AddAssign + Send, F>(
     feed: impl FnOnce(&Queue<T, W>) -> Result<F>,
     run: impl Fn(T) -> Result<R> + Sync,

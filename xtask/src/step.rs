@@ -56,7 +56,9 @@ pub(crate) fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| value == "true")
 }
 
-/// Prints that a step cannot run because a tool is missing. Continuous integration has every tool: there it fails.
+/// Prints that a step cannot run because a tool is missing.
+///
+/// Continuous integration has every tool: there it fails.
 pub(crate) fn missing_tool(title: &str, why: &str) -> Tally {
     if is_ci() {
         println!("FAILED: {title}: {why}");
@@ -67,7 +69,8 @@ pub(crate) fn missing_tool(title: &str, why: &str) -> Tally {
 
 /// Runs `cargo test` with `args`, passes its output on, and sums its closing lines.
 ///
-/// A run that fails without a failed test (it did not compile, or a test program died) counts as one failure.
+/// A run that fails without a failed test (it did not compile, or a test program died) counts as
+/// one failure.
 pub(crate) fn cargo_test(sh: &Shell, title: &str, args: &[&str]) -> Result<Tally> {
     eprintln!("== {title}");
     let start = Instant::now();

@@ -42,7 +42,9 @@ pub(crate) fn ci(sh: &Shell) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Licences, banned crates and sources of the dependency tree. Advisories need the network and are left out.
+/// Licences, banned crates and sources of the dependency tree.
+///
+/// Advisories need the network and are left out.
 fn deny(sh: &Shell) -> Tally {
     if cmd!(sh, "cargo deny --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
         return skip("licences and sources", "cargo-deny is not installed (cargo install --locked cargo-deny)");

@@ -18,7 +18,9 @@ const UNAVAILABLE: i32 = 3;
 /// Elements of the largest case under a sanitizer, which slows a kernel down a hundredfold.
 const SANITIZED_ELEMENTS: &str = "4096";
 
-/// The suite on the real driver. No device is a failure, unless `allow_none`; with `REQUIRE_CUDA=1` it always is one.
+/// The suite on the real driver.
+///
+/// No device is a failure, unless `allow_none`; with `REQUIRE_CUDA=1` it always is one.
 pub(crate) fn run(sh: &Shell, program: Program, sanitize: bool, allow_none: bool) -> Result<Tally> {
     let title = "conformance on gpu";
     if std::env::var_os("TREFOIL_CUDA_LIBRARY").is_some_and(|library| library == "sim") {
@@ -59,7 +61,8 @@ pub(crate) fn run(sh: &Shell, program: Program, sanitize: bool, allow_none: bool
 mod tests {
     use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
-    /// Whether `ci/gpu-setup` passes, and its output, where `bash`, `timeout` and these programs alone are on the path.
+    /// Whether `ci/gpu-setup` passes, and its output, where `bash`, `timeout` and these programs
+    /// alone are on the path.
     fn setup(programs: &[(&str, &str)]) -> (bool, String) {
         let folder = tempfile::tempdir().unwrap();
         let find = |name: &str| Path::new("/usr/bin").join(name);

@@ -10,8 +10,8 @@ use crate::BackendError;
 
 /// A limit on the bytes that may be live at once, shared by everything that allocates under it.
 ///
-/// It reserves rather than just counts: bytes are taken before memory is, and a request beyond the limit fails without
-/// side effects.
+/// It reserves rather than just counts: bytes are taken before memory is, and a request beyond the
+/// limit fails without side effects.
 ///
 /// ```
 /// use backend_api::Budget;

@@ -29,8 +29,10 @@ pub trait Buffer<T: Element> {
     /// An exclusive view of all elements.
     fn view_mut(&mut self) -> Self::Mut<'_>;
 
-    /// The view with a shorter lifetime. In code generic over the queue, views do not shorten by themselves, and all
-    /// views of one op share a lifetime.
+    /// The view with a shorter lifetime.
+    ///
+    /// In code generic over the queue, views do not shorten by themselves, and all views of one op
+    /// share a lifetime.
     fn shorten<'s, 'l: 's>(view: Self::Ref<'l>) -> Self::Ref<'s>
     where
         Self: 'l;

@@ -21,7 +21,9 @@ impl fmt::Display for BackendKind {
     }
 }
 
-/// Properties and capabilities of a queue's device. Facts only; fixed for the life of the queue.
+/// Properties and capabilities of a queue's device.
+///
+/// Facts only; fixed for the life of the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caps {
     /// Kind of device.

@@ -9,7 +9,8 @@ use crate::{BackendError, Element, Mut, Queue, Ref};
 
 /// A place in a group of ranks, which all make the same calls in the same order.
 ///
-/// Once a rank fails, every call of every rank fails, those that wait for it too: make another group then.
+/// Once a rank fails, every call of every rank fails, those that wait for it too: make another
+/// group then.
 pub trait Ranks: Send + Sync {
     /// The number of this rank, less than [`ranks`](Self::ranks).
     fn rank(&self) -> usize;
@@ -17,7 +18,8 @@ pub trait Ranks: Send + Sync {
     /// How many ranks there are.
     fn ranks(&self) -> usize;
 
-    /// Gives up: from now on every call of every rank fails with [`CollectiveError::GaveUp`], if none has failed before.
+    /// Gives up: from now on every call of every rank fails with [`CollectiveError::GaveUp`], if
+    /// none has failed before.
     fn give_up(&self);
 
     /// Bytes that this rank has sent to each rank so far; none to itself.
@@ -26,13 +28,16 @@ pub trait Ranks: Send + Sync {
 
 /// Membership of one queue in a group of ranks, each with a queue on a separate device.
 ///
-/// A call is queued like an op: it sees the work submitted before it, and work submitted after it sees its results.
+/// A call is queued like an op: it sees the work submitted before it, and work submitted after it
+/// sees its results.
 pub trait Collective<Q: Queue>: Ranks {
-    /// Sends each rank's share of a buffer to every other rank; rank `r` owns `shares[r]`. Shares may differ in
-    /// length and may be empty.
+    /// Sends each rank's share of a buffer to every other rank; rank `r` owns `shares[r]`.
+    ///
+    /// Shares may differ in length and may be empty.
     ///
     /// # Errors
-    /// [`CollectiveError::Shares`] if there is not one share for each rank; else see [`CollectiveError`].
+    /// [`CollectiveError::Shares`] if there is not one share for each rank; else see
+    /// [`CollectiveError`].
     fn all_gather<T: Element>(
         &self,
         q: &Q,
@@ -40,12 +45,13 @@ pub trait Collective<Q: Queue>: Ranks {
         shares: &[Range<usize>],
     ) -> Result<(), CollectiveError>;
 
-    /// Cuts `src` into equal parts, one per rank, and sends part `r` to rank `r`. Part `r` of `dst` comes from rank
-    /// `r`.
+    /// Cuts `src` into equal parts, one per rank, and sends part `r` to rank `r`.
+    ///
+    /// Part `r` of `dst` comes from rank `r`.
     ///
     /// # Errors
-    /// [`CollectiveError::Parts`] if the views are not of one length, a multiple of the number of ranks; else see
-    /// [`CollectiveError`].
+    /// [`CollectiveError::Parts`] if the views are not of one length, a multiple of the number of
+    /// ranks; else see [`CollectiveError`].
     fn all_to_all<T: Element>(&self, q: &Q, src: Ref<'_, Q, T>, dst: Mut<'_, Q, T>) -> Result<(), CollectiveError>;
 
     /// Copies `range` of a buffer from rank `root` to every rank.

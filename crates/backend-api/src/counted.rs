@@ -4,10 +4,13 @@ use core::ops::Sub;
 
 use crate::Queue;
 
-/// What was handed to the driver of a device. The host does its own work itself, so that its numbers stay zero.
+/// What was handed to the driver of a device.
+///
+/// The host does its own work itself, so that its numbers stay zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Submissions {
-    /// Driver calls, including those that other fields count too; not calls that only select a device.
+    /// Driver calls, including those that other fields count too; not calls that only select a
+    /// device.
     pub calls: u64,
     /// Kernels that were launched, or recorded to be, each by a call.
     pub launches: u64,
@@ -17,7 +20,9 @@ pub struct Submissions {
     pub copies: u64,
     /// Allocated device memory blocks.
     pub allocations: u64,
-    /// Waits for work. A wait with a time limit polls the driver: it counts as one wait, and every poll as a call.
+    /// Waits for work.
+    ///
+    /// A wait with a time limit polls the driver: it counts as one wait, and every poll as a call.
     pub waits: u64,
 }
 

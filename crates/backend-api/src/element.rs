@@ -6,10 +6,10 @@ use crate::BackendError;
 
 /// A plain value that may live in device memory.
 ///
-/// Uploading needs no padding bytes ([`NoUninit`]), `zeros` needs an all-zero value ([`Zeroable`]), and downloading
-/// checks each bit pattern ([`CheckedBitPattern`]): a word that is not a canonical field element comes back as
-/// [`BackendError::Corrupt`](crate::BackendError::Corrupt), so a faulty kernel shows up as an error and not as a wrong
-/// proof.
+/// Uploading needs no padding bytes ([`NoUninit`]), `zeros` needs an all-zero value ([`Zeroable`]),
+/// and downloading checks each bit pattern ([`CheckedBitPattern`]): a word that is not a canonical
+/// field element comes back as [`BackendError::Corrupt`](crate::BackendError::Corrupt), so a faulty
+/// kernel shows up as an error and not as a wrong proof.
 pub trait Element: NoUninit + Zeroable + CheckedBitPattern + Send + Sync {}
 
 /// Words of an element: its size in bytes, divided by four.
@@ -33,8 +33,9 @@ pub fn as_words<T: Element>(elements: &[T]) -> &[u32] {
     bytemuck::cast_slice(elements)
 }
 
-/// The elements that [`Queue::words`](crate::Queue::words) showed as `words`. Every bit pattern is checked; words beyond the last whole
-/// element are left out.
+/// The elements that [`Queue::words`](crate::Queue::words) showed as `words`.
+///
+/// Every bit pattern is checked; words beyond the last whole element are left out.
 ///
 /// # Errors
 /// [`BackendError::Corrupt`] if an element is not a valid value of `T`.

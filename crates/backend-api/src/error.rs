@@ -52,7 +52,8 @@ pub enum BackendError {
         /// Elements it has.
         got: usize,
     },
-    /// A downloaded word is not a valid value of its type: the device computed or kept something wrong.
+    /// A downloaded word is not a valid value of its type: the device computed or kept something
+    /// wrong.
     #[error("corrupt {type_name} at element {index}: not a valid bit pattern")]
     Corrupt {
         /// Index of the first invalid element.
@@ -60,7 +61,8 @@ pub enum BackendError {
         /// Name of the element type.
         type_name: &'static str,
     },
-    /// The views, queues or graphs of one call live on different backends, or on different devices of one.
+    /// The views, queues or graphs of one call live on different backends, or on different devices
+    /// of one.
     #[error("op `{op}` got buffers of different backends or devices")]
     MixedBackend {
         /// Name of the op.
@@ -74,7 +76,8 @@ pub enum BackendError {
         /// The missing feature or the violated condition.
         why: &'static str,
     },
-    /// The input makes the result undefined, which only the data on the device shows (a zero to invert, say).
+    /// The input makes the result undefined, which only the data on the device shows (a zero to
+    /// invert, say).
     #[error("op `{op}` has no result for element {index}: {why}")]
     Undefined {
         /// Name of the op.
@@ -96,7 +99,8 @@ pub enum BackendError {
         /// The meaning of the code.
         text: &'static str,
     },
-    /// The device met an error that outlives the call: nothing it holds can be trusted and no later call can succeed.
+    /// The device met an error that outlives the call: nothing it holds can be trusted and no later
+    /// call can succeed.
     #[error("device lost: {cause}; launches in flight: {}", names(.in_flight))]
     DeviceLost {
         /// The first error, as text.
@@ -104,7 +108,8 @@ pub enum BackendError {
         /// Kernels that had been launched and not been waited for, oldest first.
         in_flight: Vec<String>,
     },
-    /// A kernel cannot be launched as asked: it is not in the module, or its arguments or grid do not fit it.
+    /// A kernel cannot be launched as asked: it is not in the module, or its arguments or grid do
+    /// not fit it.
     #[error("kernel `{kernel}`: {reason}")]
     Kernel {
         /// Name of the kernel.

@@ -1,11 +1,13 @@
 //! The boundary between domains and devices.
 //!
-//! A domain checks shapes once into a plan, then calls at most a few coarse ops on a [`Queue`]: an in-order queue of
-//! work on one device. A backend implements [`Queue`] and the op sets in [`ops`]; it never sees a domain, and a domain
-//! never sees a backend. There is no global device and no element access.
+//! A domain checks shapes once into a plan, then calls at most a few coarse ops on a [`Queue`]: an
+//! in-order queue of work on one device. A backend implements [`Queue`] and the op sets in [`ops`];
+//! it never sees a domain, and a domain never sees a backend. There is no global device and no
+//! element access.
 //!
-//! There are three kinds of failure: a caller's mistake is a domain error, raised before any device work; failures of
-//! the environment (memory, device, corrupt words) are a [`BackendError`]; and our own bugs are panics with a reason.
+//! There are three kinds of failure: a caller's mistake is a domain error, raised before any device
+//! work; failures of the environment (memory, device, corrupt words) are a [`BackendError`]; and
+//! our own bugs are panics with a reason.
 #![forbid(unsafe_code)]
 
 mod budget;

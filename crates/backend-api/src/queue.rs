@@ -8,14 +8,17 @@ pub type Ref<'a, Q, T> = <<Q as Queue>::Buf<T> as Buffer<T>>::Ref<'a>;
 /// An exclusive view into a buffer of queue `Q`.
 pub type Mut<'a, Q, T> = <<Q as Queue>::Buf<T> as Buffer<T>>::Mut<'a>;
 
-/// An in-order queue of work on one device. Ops are methods on it ([`ops`](crate::ops)); there is no global device.
+/// An in-order queue of work on one device.
+///
+/// Ops are methods on it ([`ops`](crate::ops)); there is no global device.
 ///
 /// Work may run after the call returns; [`read`](Self::read), [`download`](Self::download) and
 /// [`finish`](Self::finish) wait. Every buffer holds a reservation in [`budget`](Self::budget).
 ///
-/// A backend may copy through internal host memory, which it keeps and reuses. Secrets are copied with
-/// [`write_secret`](Self::write_secret), [`read_secret`](Self::read_secret) and their siblings, which leave nothing there.
-/// The caller's own memory and device memory are the caller's to wipe.
+/// A backend may copy through internal host memory, which it keeps and reuses. Secrets are copied
+/// with [`write_secret`](Self::write_secret), [`read_secret`](Self::read_secret) and their
+/// siblings, which leave nothing there. The caller's own memory and device memory are the caller's
+/// to wipe.
 pub trait Queue: Sized {
     /// Device memory for `T`.
     type Buf<T: Element>: Buffer<T>;
@@ -26,20 +29,22 @@ pub trait Queue: Sized {
     /// The byte budget that every allocation of this queue draws on.
     fn budget(&self) -> &Budget;
 
-    /// Bytes that a buffer of `len` elements of `element_bytes` each takes of the budget; `u64::MAX` if they cannot be counted.
+    /// Bytes that a buffer of `len` elements of `element_bytes` each takes of the budget;
+    /// `u64::MAX` if they cannot be counted.
     fn buffer_bytes(&self, len: usize, element_bytes: usize) -> u64;
 
     /// Allocates `len` elements of unspecified content, for results that are written in full.
     ///
     /// # Errors
-    /// [`BackendError::BudgetExceeded`], [`BackendError::OutOfMemory`] or [`BackendError::LengthOverflow`]; nothing is
-    /// allocated then.
+    /// [`BackendError::BudgetExceeded`], [`BackendError::OutOfMemory`] or
+    /// [`BackendError::LengthOverflow`]; nothing is allocated then.
     fn alloc<T: Element>(&self, len: usize) -> Result<Self::Buf<T>, BackendError>;
 
     /// Fills a view with zero bytes, even if nothing will read them: this is how secrets are wiped.
     ///
     /// # Errors
-    /// [`BackendError::MixedBackend`] for a view of another device, and errors that the device reports.
+    /// [`BackendError::MixedBackend`] for a view of another device, and errors that the device
+    /// reports.
     fn clear<T: Element>(&self, dst: Mut<'_, Self, T>) -> Result<(), BackendError>;
 
     /// Copies host elements into a view of equal length.
@@ -48,10 +53,12 @@ pub trait Queue: Sized {
     /// [`BackendError::Length`] if the lengths differ; nothing is written then.
     fn write<T: Element>(&self, host: &[T], dst: Mut<'_, Self, T>) -> Result<(), BackendError>;
 
-    /// [`write`](Self::write) of slices that lie apart on the host, one after the other: in as few copies as one slice would take.
+    /// [`write`](Self::write) of slices that lie apart on the host, one after the other: in as few
+    /// copies as one slice would take.
     ///
     /// # Errors
-    /// [`BackendError::Length`] if they are not as long together as the view; nothing is written then.
+    /// [`BackendError::Length`] if they are not as long together as the view; nothing is written
+    /// then.
     fn write_parts<T: Element>(&self, parts: &[&[T]], dst: Mut<'_, Self, T>) -> Result<(), BackendError>;
 
     /// Waits, copies a view to the host and checks every bit pattern.
@@ -60,8 +67,8 @@ pub trait Queue: Sized {
     /// [`BackendError::Corrupt`] if an element is not a valid value of `T`.
     fn read<T: Element>(&self, src: Ref<'_, Self, T>) -> Result<Vec<T>, BackendError>;
 
-    /// [`write`](Self::write) of a secret: when [`finish`](Self::finish) has returned, no host memory of the backend
-    /// holds it.
+    /// [`write`](Self::write) of a secret: when [`finish`](Self::finish) has returned, no host
+    /// memory of the backend holds it.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -95,8 +102,9 @@ pub trait Queue: Sized {
         Self::Buf::<T>::shorten_mut(view)
     }
 
-    /// The bytes of a view as words, without a copy: elements of several types can be read as one buffer, and become elements again by
-    /// [`from_words`](crate::from_words). Types that are not made of words do not compile.
+    /// The bytes of a view as words, without a copy: elements of several types can be read as one
+    /// buffer, and become elements again by [`from_words`](crate::from_words). Types that are not
+    /// made of words do not compile.
     fn words<'a, T: Element>(&self, view: Ref<'a, Self, T>) -> Ref<'a, Self, u32>
     where
         Self::Buf<T>: 'a,

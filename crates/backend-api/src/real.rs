@@ -35,7 +35,9 @@ impl core::fmt::Display for DType {
     }
 }
 
-/// A floating-point element of a tensor. Sums and functions are computed in f32 and rounded to nearest even once.
+/// A floating-point element of a tensor.
+///
+/// Sums and functions are computed in f32 and rounded to nearest even once.
 pub trait Real: Element + Pod + PartialEq + core::fmt::Debug + sealed::Sealed {
     /// The name of the type.
     const DTYPE: DType;
@@ -55,8 +57,9 @@ pub trait Real: Element + Pod + PartialEq + core::fmt::Debug + sealed::Sealed {
 
 /// An op of queue `Q` with a function for each element type.
 ///
-/// The functions are not generic, so they are compiled in the crate that implements this trait, once, and not again in every
-/// crate that calls the op. [`real_op!`](crate::real_op) implements it.
+/// The functions are not generic, so they are compiled in the crate that implements this trait,
+/// once, and not again in every crate that calls the op. [`real_op!`](crate::real_op) implements
+/// it.
 pub trait RealOp<Q> {
     /// The op on elements of `T`.
     type Op<'a, T: Real>;
@@ -80,8 +83,8 @@ pub trait RealOp<Q> {
     fn bf16(q: &Q, op: Self::Op<'_, bf16>) -> Result<(), BackendError>;
 }
 
-/// A method of an op set, generic in the element type, that calls the generic function `$run(&queue, op)` compiled for each type
-/// in this crate.
+/// A method of an op set, generic in the element type, that calls the generic function
+/// `$run(&queue, op)` compiled for each type in this crate.
 #[macro_export]
 macro_rules! real_op {
     ($method:ident, $queue:ty, $module:ident::$record:ident, $run:expr) => {

@@ -7,12 +7,14 @@ pub trait Record: Queue {
     /// The recorded ops and the memory they use. Uninhabited where the device cannot record.
     type Graph;
 
-    /// Records what `body` submits to the queue it is given, without running it. Domain calls can be used as they are:
-    /// the error type is theirs.
+    /// Records what `body` submits to the queue it is given, without running it.
     ///
-    /// `None` if the device cannot record this body, for example because it waits: the caller then runs it as usual. The
-    /// graph keeps every buffer that it uses alive. A buffer that `body` allocates may share its memory with others that were dropped
-    /// before: after a replay its content is the data that the graph wrote to it, or arbitrary.
+    /// Domain calls can be used as they are: the error type is theirs.
+    ///
+    /// `None` if the device cannot record this body, for example because it waits: the caller then
+    /// runs it as usual. The graph keeps every buffer that it uses alive. A buffer that `body`
+    /// allocates may share its memory with others that were dropped before: after a replay its
+    /// content is the data that the graph wrote to it, or arbitrary.
     ///
     /// # Errors
     /// Errors of `body` that are unrelated to recording, and a lost device.

@@ -1,4 +1,5 @@
-//! Exit codes: 0 ok, 1 failed, 2 usage, 3 backend unavailable, 4 keys refused, 5 other party failed.
+//! Exit codes: 0 ok, 1 failed, 2 usage, 3 backend unavailable, 4 keys refused, 5 other party
+//! failed.
 
 use core::fmt;
 use std::io::{self, Write as _};
@@ -137,7 +138,8 @@ pub(crate) fn note(text: &str) -> anyhow::Result<()> {
 
 /// An error's message and the messages of its causes.
 ///
-/// Leaves out each cause that an earlier message already includes, as messages of some libraries do.
+/// Leaves out each cause that an earlier message already includes, as messages of some libraries
+/// do.
 fn with_causes(error: &anyhow::Error) -> String {
     let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

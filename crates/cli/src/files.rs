@@ -31,8 +31,9 @@ impl<'a> Named<'a> {
     }
 }
 
-/// Refuses a file that is written and that another option names too, however it is spelled. Devices may be named twice:
-/// `/dev/null` keeps nothing.
+/// Refuses a file that is written and that another option names too, however it is spelled.
+///
+/// Devices may be named twice: `/dev/null` keeps nothing.
 pub(crate) fn refuse_shared(files: &[Named<'_>]) -> Result<(), Usage> {
     let identities: Vec<_> = files.iter().map(|file| Identity::of(file.path)).collect();
     for (k, (file, identity)) in files.iter().zip(&identities).enumerate() {
@@ -68,7 +69,8 @@ impl Identity {
     }
 }
 
-/// The path of a file without symbolic links, also of one that is not there yet in a folder that is.
+/// The path of a file without symbolic links, also of one that is not there yet in a folder that
+/// is.
 ///
 /// # Errors
 /// Where there can be no file of this path.
@@ -93,12 +95,12 @@ pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Reads a file whole: a regular file of any size that fits in memory, or up to 256 MiB of anything else, such as a pipe, a device, or
-/// a file that the system makes as it is read.
+/// Reads a file whole: a regular file of any size that fits in memory, or up to 256 MiB of anything
+/// else, such as a pipe, a device, or a file that the system makes as it is read.
 ///
 /// # Errors
-/// [`ErrorKind::OutOfMemory`] for a file that does not fit, [`ErrorKind::FileTooLarge`] for a stream of more bytes, and
-/// any error that the system reports.
+/// [`ErrorKind::OutOfMemory`] for a file that does not fit, [`ErrorKind::FileTooLarge`] for a
+/// stream of more bytes, and any error that the system reports.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let found = file.metadata()?;

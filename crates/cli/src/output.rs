@@ -22,10 +22,11 @@ pub(crate) fn print(text: &str) -> Result<()> {
 
 /// A file to be written.
 ///
-/// Whether it can be is found out at once, before there is any work to lose. A regular file takes its name when it is
-/// complete, and has none until then, or another one in its folder where the system has no unnamed files: what was there
-/// is replaced, not changed, unless the system allows only that. A pipe or a device is written to as it is. Behind a symbolic link, it is the
-/// file it points to.
+/// Whether it can be is found out at once, before there is any work to lose. A regular file takes
+/// its name when it is complete, and has none until then, or another one in its folder where the
+/// system has no unnamed files: what was there is replaced, not changed, unless the system allows
+/// only that. A pipe or a device is written to as it is. Behind a symbolic link, it is the file it
+/// points to.
 pub(crate) struct Output {
     place: Place,
     path: PathBuf,

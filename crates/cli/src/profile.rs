@@ -12,8 +12,11 @@ use std::{
 use tracing_chrome::{ChromeLayerBuilder, FlushGuard};
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt as _};
 
-/// A profile that is being written. Its file is complete when [`finish`](Self::finish) returns or, after a panic, when it is
-/// dropped. Where the process ends before that, the file ends with the last line that was written, which is an event.
+/// A profile that is being written.
+///
+/// Its file is complete when [`finish`](Self::finish) returns or, after a panic, when it is
+/// dropped. Where the process ends before that, the file ends with the last line that was written,
+/// which is an event.
 pub(crate) struct Profile {
     written: FlushGuard,
     failure: Failure,
@@ -36,7 +39,9 @@ impl fmt::Display for ProfileError {
 impl std::error::Error for ProfileError {}
 
 impl Profile {
-    /// Opens the file, and subscribes to the spans of all queues of this process. Once in a process.
+    /// Opens the file, and subscribes to the spans of all queues of this process.
+    ///
+    /// Once in a process.
     pub(crate) fn begin(path: &Path) -> Result<Self, ProfileError> {
         let file = File::create(path).map_err(|reason| ProfileError { path: path.to_owned(), reason })?;
         let failure = Failure::default();
@@ -74,8 +79,8 @@ impl Failure {
     }
 }
 
-/// A file that is given whole lines, so that one that is cut can be read, and that keeps its first failure instead of telling it:
-/// whoever writes profiles panics at one.
+/// A file that is given whole lines, so that one that is cut can be read, and that keeps its first
+/// failure instead of telling it: whoever writes profiles panics at one.
 struct Lines<W> {
     file: W,
     /// A line whose end is still to come.

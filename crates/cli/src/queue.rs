@@ -40,8 +40,8 @@ pub(crate) fn open_many(domain: Domain, backend: Option<Choice>, count: usize) -
 
 /// Opens the queue of one process of several, on the device of its local rank.
 ///
-/// As [`open`], with devices counted from the configured one on. The processes exchange data through their hosts;
-/// another transport is refused.
+/// As [`open`], with devices counted from the configured one on. The processes exchange data
+/// through their hosts; another transport is refused.
 pub(crate) fn open_of_rank(domain: Domain, backend: Option<Choice>, launch: &Launch) -> Result<AnyQueue> {
     let settings = Settings::from_env().map_err(OpenError::from)?;
     if let Some(kind @ (CollectiveKind::Nccl | CollectiveKind::Peer)) = settings.collective {

@@ -6,13 +6,14 @@ const MOST: usize = 200;
 /// Of a text that is cut, the last characters that are shown: the place of an error stands there.
 const TAIL: usize = 50;
 
-/// A message or a name on one line, with what would steer a terminal escaped and, if it is long, its middle left out.
+/// A message or a name on one line, with what would steer a terminal escaped and, if it is long,
+/// its middle left out.
 pub(crate) fn shown(text: &str) -> String {
     cut(text, MOST)
 }
 
-/// The text on one line, with what would steer a terminal escaped and, of more than `most` characters, the middle left
-/// out.
+/// The text on one line, with what would steer a terminal escaped and, of more than `most`
+/// characters, the middle left out.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     let mut places = text.char_indices().map(|(at, _)| at);
     let Some(head) = places.clone().nth(most.saturating_sub(TAIL)) else { return escaped(text, |_| false) };
@@ -42,7 +43,8 @@ fn escaped(text: &str, kept: impl Fn(char) -> bool) -> String {
     shown
 }
 
-/// Whether a terminal takes the character for a command, or shows it not at all or in another place.
+/// Whether a terminal takes the character for a command, or shows it not at all or in another
+/// place.
 fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')

@@ -23,7 +23,8 @@ use mpi::{
 
 use crate::{JoinError, flight::Flight, group::Group, wire::Notice};
 
-/// How long a rank that ends waits for the others to end: they may be computing, and have not seen why.
+/// How long a rank that ends waits for the others to end: they may be computing, and have not seen
+/// why.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(5);
 
 /// How long the thread sleeps when idle.

@@ -13,11 +13,14 @@ use mpi::{
     traits::{Communicator as _, Destination as _, Source as _},
 };
 
-/// Words that MPI takes at once: 16 MiB. Its counts are `i32`; a longer message is cut in pieces, which come in the order they
-/// went.
+/// Words that MPI takes at once: 16 MiB.
+///
+/// Its counts are `i32`; a longer message is cut in pieces, which come in the order they went.
 pub(crate) const PIECE: usize = 1 << 22;
 
-/// Messages to ranks and from ranks that are not done. They hold on to their memory, so a flight is polled until it is done.
+/// Messages to ranks and from ranks that are not done.
+///
+/// They hold on to their memory, so a flight is polled until it is done.
 pub(crate) struct Flight<'a, 's> {
     world: &'s SimpleCommunicator,
     scope: &'s LocalScope<'a>,

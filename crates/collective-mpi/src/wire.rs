@@ -1,6 +1,7 @@
 //! What ranks tell each other, as words.
 //!
-//! A number is two words, the lower one first; a text is its length and a word for each of its bytes.
+//! A number is two words, the lower one first; a text is its length and a word for each of its
+//! bytes.
 
 use backend_api::CollectiveError;
 use collective::Call;

@@ -11,12 +11,14 @@ pub struct Call {
     pub name: &'static str,
     /// The type of the elements.
     pub element: &'static str,
-    /// Lengths in elements that ranks have to have alike: of each share, of a part, or the root and the length.
+    /// Lengths in elements that ranks have to have alike: of each share, of a part, or the root and
+    /// the length.
     pub lens: Vec<usize>,
 }
 
 impl Call {
-    /// [`all_gather`](backend_api::Collective::all_gather) of elements of type `T`, with the lengths of the shares.
+    /// [`all_gather`](backend_api::Collective::all_gather) of elements of type `T`, with the
+    /// lengths of the shares.
     ///
     /// # Errors
     /// [`CollectiveError::Shares`] if there is not one share for each rank.
@@ -33,7 +35,8 @@ impl Call {
     /// `src` and `dst` are the lengths of its views, in elements of type `T`.
     ///
     /// # Errors
-    /// [`CollectiveError::Parts`] if the views are not of one length, a multiple of the number of ranks.
+    /// [`CollectiveError::Parts`] if the views are not of one length, a multiple of the number of
+    /// ranks.
     pub fn all_to_all<T>(ranks: usize, src: usize, dst: usize) -> Result<(Self, usize), CollectiveError> {
         if src != dst || !src.is_multiple_of(ranks) {
             return Err(CollectiveError::Parts { ranks, src, dst });
@@ -42,7 +45,8 @@ impl Call {
         Ok((Self::new::<T>("all-to-all", vec![part]), part))
     }
 
-    /// [`broadcast`](backend_api::Collective::broadcast) of `len` elements of type `T`, with the root and the length.
+    /// [`broadcast`](backend_api::Collective::broadcast) of `len` elements of type `T`, with the
+    /// root and the length.
     ///
     /// # Errors
     /// [`CollectiveError::Root`] if there is no such rank.

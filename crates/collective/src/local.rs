@@ -49,7 +49,8 @@ impl Local {
         Self::patient_group(ranks, PATIENCE)
     }
 
-    /// As [`group`](Self::group), of ranks that wait so long for one that does not come, instead of ten minutes.
+    /// As [`group`](Self::group), of ranks that wait so long for one that does not come, instead of
+    /// ten minutes.
     #[must_use]
     pub fn patient_group(ranks: usize, patience: Duration) -> Vec<Staged<Self>> {
         let state = State {
@@ -77,8 +78,10 @@ impl Group {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until `is_done`, or until the group fails before. While it waits, a rank that is gone, or that has not come when patience
-    /// ends, fails the group: one that `lacks`.
+    /// Waits until `is_done`, or until the group fails before.
+    ///
+    /// While it waits, a rank that is gone, or that has not come when patience ends, fails the
+    /// group: one that `lacks`.
     fn wait<'s>(
         &'s self,
         mut state: MutexGuard<'s, State>,

@@ -39,19 +39,22 @@ pub trait Transport: Send + Sync {
     /// How many ranks there are.
     fn ranks(&self) -> usize;
 
-    /// Sends a message, and returns what came from each rank; nothing is expected in the place of this rank. Returns when all
-    /// ranks have come to the exchange with the same `call`.
+    /// Sends a message, and returns what came from each rank; nothing is expected in the place of
+    /// this rank. Returns when all ranks have come to the exchange with the same `call`.
     ///
     /// # Errors
     /// See [`CollectiveError`].
     fn exchange(&self, call: &Call, message: Message<'_>) -> Result<Vec<Self::Received>, CollectiveError>;
 
-    /// Why exchanges fail from now on, as far as this rank has been told. Does not wait. A transport that learns of failures only by an
-    /// exchange always answers `None`.
+    /// Why exchanges fail from now on, as far as this rank has been told.
+    ///
+    /// Does not wait. A transport that learns of failures only by an exchange always answers
+    /// `None`.
     fn failure(&self) -> Option<CollectiveError> {
         None
     }
 
-    /// Lets every exchange of every rank fail from now on with this error, if none has failed before.
+    /// Lets every exchange of every rank fail from now on with this error, if none has failed
+    /// before.
     fn fail(&self, why: CollectiveError);
 }

@@ -1,8 +1,9 @@
 //! A conformance suite: checks every backend against independent models and golden outputs.
 //!
-//! An [`OpSpec`] names an op and lists its [`Case`]s; a case runs the op on a queue and compares with an oracle that is
-//! independent of all backends: an O(n^2) sum, a published vector, a peer crate, an f64 model. [`run`] is the suite,
-//! and a [`Condition`] makes it harder: on a fork, between guard words, after memory ran out, recorded and replayed.
+//! An [`OpSpec`] names an op and lists its [`Case`]s; a case runs the op on a queue and compares
+//! with an oracle that is independent of all backends: an O(n^2) sum, a published vector, a peer
+//! crate, an f64 model. [`run`] is the suite, and a [`Condition`] makes it harder: on a fork,
+//! between guard words, after memory ran out, recorded and replayed.
 #![forbid(unsafe_code)]
 
 pub mod air;

@@ -13,8 +13,10 @@ const LENGTHS: [usize; 12] = [0, 1, 3, 31, 64, 257, 4095, 65_537, (1 << 18) + 5,
 /// Elements at which a view begins and ends inside its buffer.
 const INSETS: [(usize, usize); 4] = [(0, 0), (3, 5), (1, 0), (16, 1)];
 
-/// The insets for views of `len` elements. Large copies are cut into pieces the same way wherever they begin: one aligned view and one
-/// that is not are enough.
+/// The insets for views of `len` elements.
+///
+/// Large copies are cut into pieces the same way wherever they begin: one aligned view and one that
+/// is not are enough.
 fn insets(len: usize) -> &'static [(usize, usize)] {
     if len > 1 << 17 { &INSETS[..2] } else { &INSETS }
 }

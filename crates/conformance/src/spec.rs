@@ -9,7 +9,8 @@ use thiserror::Error;
 
 use crate::Conditioned;
 
-/// Batch sizes for every op, around the 32 lanes of a warp and the 256 threads of a block, and none.
+/// Batch sizes for every op, around the 32 lanes of a warp and the 256 threads of a block, and
+/// none.
 pub(crate) const BATCHES: [u32; 8] = [0, 1, 31, 32, 33, 255, 256, 257];
 
 /// Why a case failed.
@@ -40,8 +41,8 @@ impl From<BackendError> for Failure {
     }
 }
 
-/// A device's error inside a domain's error stays a device's, so that a lack of memory can be told apart from a wrong
-/// refusal.
+/// A device's error inside a domain's error stays a device's, so that a lack of memory can be told
+/// apart from a wrong refusal.
 impl From<NnError> for Failure {
     fn from(error: NnError) -> Self {
         match error {
@@ -70,7 +71,8 @@ impl Failure {
     /// Compares two sequences exactly and names the first difference.
     ///
     /// # Errors
-    /// [`Failure::Differs`] for the first differing element, [`Failure::Broken`] if the lengths differ.
+    /// [`Failure::Differs`] for the first differing element, [`Failure::Broken`] if the lengths
+    /// differ.
     pub fn unless_equal<T: PartialEq + fmt::Debug>(expected: &[T], got: &[T]) -> Result<(), Self> {
         if expected.len() != got.len() {
             return Err(Self::Broken(format!("expected {} elements, got {}", expected.len(), got.len())));
@@ -97,10 +99,12 @@ impl Failure {
         }
     }
 
-    /// Compares `got` with an f64 model: `|got - expected| <= rtol * |expected| + atol`, NaN equal to NaN.
+    /// Compares `got` with an f64 model: `|got - expected| <= rtol * |expected| + atol`, NaN equal
+    /// to NaN.
     ///
     /// # Errors
-    /// [`Failure::Differs`] for the first element outside, [`Failure::Broken`] if the lengths differ.
+    /// [`Failure::Differs`] for the first element outside, [`Failure::Broken`] if the lengths
+    /// differ.
     pub fn unless_close(expected: &[f64], got: &[f32], rtol: f64, atol: f64) -> Result<(), Self> {
         if expected.len() != got.len() {
             return Err(Self::Broken(format!("expected {} elements, got {}", expected.len(), got.len())));
@@ -190,7 +194,8 @@ pub struct OpSpec {
 }
 
 impl OpSpec {
-    /// Takes out the cases on more than `elements` elements, for a device that is slow, and returns their number.
+    /// Takes out the cases on more than `elements` elements, for a device that is slow, and returns
+    /// their number.
     pub fn limit_elements(&mut self, elements: u64) -> usize {
         let before = self.cases.len();
         self.cases.retain(|case| case.elements <= elements);

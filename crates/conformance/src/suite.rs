@@ -1,4 +1,5 @@
-//! The suite: every specification, the conditions under which it must hold, and the report of a run.
+//! The suite: every specification, the conditions under which it must hold, and the report of a
+//! run.
 
 use std::time::Instant;
 
@@ -14,15 +15,18 @@ pub enum Condition {
     Plain,
     /// On a fork of it.
     Forked,
-    /// With guard words around every buffer, which also leaves views aligned for their elements and for nothing wider.
+    /// With guard words around every buffer, which also leaves views aligned for their elements and
+    /// for nothing wider.
     Guarded,
-    /// Again after being refused memory: first with none left, then with [`SCARCE_BYTES`], then with all of it.
+    /// Again after being refused memory: first with none left, then with [`SCARCE_BYTES`], then
+    /// with all of it.
     Starved,
     /// With every op recorded and replayed.
     Recorded,
 }
 
-/// Bytes left for the second try of a [`Condition::Starved`] case: enough for some of the buffers of most cases.
+/// Bytes left for the second try of a [`Condition::Starved`] case: enough for some of the buffers
+/// of most cases.
 pub const SCARCE_BYTES: u64 = 4096;
 
 impl Condition {
@@ -41,7 +45,8 @@ impl Condition {
         }
     }
 
-    /// Runs the cases of `selection` on `q` under this condition and reports to `watch` as things happen.
+    /// Runs the cases of `selection` on `q` under this condition and reports to `watch` as things
+    /// happen.
     ///
     /// # Errors
     /// What `q` reports if it cannot be forked or joined.
@@ -80,7 +85,8 @@ pub struct Selection<'a> {
     pub filter: &'a str,
     /// Only the op whose name is exactly this text.
     pub exact: bool,
-    /// Only every n-th case, from the k-th on, for `[k, n]` with k from 1: parts for several processes.
+    /// Only every n-th case, from the k-th on, for `[k, n]` with k from 1: parts for several
+    /// processes.
     pub part: [usize; 2],
     /// Only cases on at most this many elements.
     pub max_elements: u64,
@@ -146,7 +152,9 @@ pub struct Outcome {
     pub seconds: f64,
 }
 
-/// The result of the suite on one queue. It ends with the case in which the device was lost, if it was.
+/// The result of the suite on one queue.
+///
+/// It ends with the case in which the device was lost, if it was.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// One entry per case, in order.
@@ -187,7 +195,8 @@ pub fn specs() -> Vec<OpSpec> {
     all
 }
 
-/// Runs the cases of `specs` on `q`, all of them unless the device is lost, and reports to `watch` as things happen.
+/// Runs the cases of `specs` on `q`, all of them unless the device is lost, and reports to `watch`
+/// as things happen.
 ///
 /// Besides the case's own oracle, no case may leave bytes reserved in the queue's budget.
 pub fn run(q: &Conditioned, specs: &[OpSpec], watch: impl FnMut(Progress<'_>)) -> Report {
@@ -195,7 +204,9 @@ pub fn run(q: &Conditioned, specs: &[OpSpec], watch: impl FnMut(Progress<'_>)) -
 }
 
 impl Conditioned {
-    /// Runs `case` on this queue and checks the guards. A recording queue may refuse a case marked as waiting.
+    /// Runs `case` on this queue and checks the guards.
+    ///
+    /// A recording queue may refuse a case marked as waiting.
     ///
     /// # Errors
     /// The failure of the case, or the damage to a guard.

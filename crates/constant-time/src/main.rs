@@ -1,14 +1,16 @@
-//! Runs every entry point of `pfss` that takes a secret with its secrets declared uninitialised, under valgrind's
-//! memcheck, which reports each branch and each address that depends on one. `cargo xtask constant-time` starts it.
+//! Runs every entry point of `pfss` that takes a secret with its secrets declared uninitialised,
+//! under valgrind's memcheck, which reports each branch and each address that depends on one.
+//! `cargo xtask constant-time` starts it.
 //!
-//! Secrets are the dealer's random stream, and with it every mask, seed and share derived from it, and the parties'
-//! input shares. Words sent in a session become public at the point where they are sent. Planted leaks in the same run
-//! prove that the checker finds leaks.
+//! Secrets are the dealer's random stream, and with it every mask, seed and share derived from it,
+//! and the parties' input shares. Words sent in a session become public at the point where they are
+//! sent. Planted leaks in the same run prove that the checker finds leaks.
 //!
 //! `entry_points` lists every method of `pfss` that touches a secret with the check that runs it.
 //!
-//! Not covered: reading a bundle from bytes, since whether a bundle is refused is public; waiting for a peer; and
-//! everything that memcheck does not model, such as instructions whose time depends on their operands.
+//! Not covered: reading a bundle from bytes, since whether a bundle is refused is public; waiting
+//! for a peer; and everything that memcheck does not model, such as instructions whose time depends
+//! on their operands.
 #![allow(clippy::print_stdout, reason = "the program reports on standard output")]
 
 mod batches;

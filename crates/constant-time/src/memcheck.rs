@@ -1,7 +1,8 @@
 //! Requests to valgrind's memcheck, the checker this program runs under.
 //!
-//! Memcheck follows every bit that it believes to be uninitialised through all arithmetic, and reports a branch or an
-//! address that depends on one. So a secret declared uninitialised is followed from its source to every use.
+//! Memcheck follows every bit that it believes to be uninitialised through all arithmetic, and
+//! reports a branch or an address that depends on one. So a secret declared uninitialised is
+//! followed from its source to every use.
 
 /// Whether the program runs under valgrind.
 pub(crate) fn is_running() -> bool {
@@ -15,7 +16,8 @@ pub(crate) fn reports() -> usize {
 
 /// Declares the content of `values` secret: it must decide no branch and no address from here on.
 ///
-/// The reference is mutable so that the compiler assumes the content has changed, and reads it again.
+/// The reference is mutable so that the compiler assumes the content has changed, and reads it
+/// again.
 pub(crate) fn hide<T: Copy>(values: &mut [T]) {
     let len = size_of_val(values);
     request([MEMCHECK + 1, values.as_mut_ptr().expose_provenance(), len]);
@@ -29,7 +31,8 @@ pub(crate) fn publish<T: Copy>(values: &[T]) {
 /// First request of memcheck: the letters `MC`.
 const MEMCHECK: usize = 0x4d43_0000;
 
-/// Hands a request and its arguments to valgrind; without valgrind, and on other processors, the answer is 0.
+/// Hands a request and its arguments to valgrind; without valgrind, and on other processors, the
+/// answer is 0.
 #[cfg(target_arch = "x86_64")]
 fn request([code, first, second]: [usize; 3]) -> usize {
     let arguments = [code, first, second, 0, 0, 0];

@@ -1,7 +1,7 @@
 //! AES-128 (FIPS 197) on one block, as a Boolean circuit.
 //!
-//! No branch and no address depends on a key or a block. Backends use only the key schedule from here and implement
-//! [`Encrypt`] with rounds of their own, many blocks at a time.
+//! No branch and no address depends on a key or a block. Backends use only the key schedule from
+//! here and implement [`Encrypt`] with rounds of their own, many blocks at a time.
 
 use core::{array, fmt};
 
@@ -13,7 +13,8 @@ use crate::{
     block::block_words,
 };
 
-/// Encryption of one 128-bit block under a fixed key; the integer is the little-endian reading of the 16 bytes.
+/// Encryption of one 128-bit block under a fixed key; the integer is the little-endian reading of
+/// the 16 bytes.
 pub trait Encrypt {
     /// The ciphertext of `block`.
     fn encrypt(&self, block: u128) -> u128;
@@ -21,7 +22,8 @@ pub trait Encrypt {
 
 /// The eleven round keys of AES-128, each the little-endian reading of its 16 bytes.
 ///
-/// A plain record, so that it travels in launch parameters. Some keys are secret, so `Debug` shows nothing.
+/// A plain record, so that it travels in launch parameters. Some keys are secret, so `Debug` shows
+/// nothing.
 ///
 /// ```
 /// use core_types::{AesKey, Encrypt};
@@ -110,8 +112,8 @@ const SBOX: [u8; 256] = {
 
 /// SubBytes and MixColumns of a byte in row 0; other rows are rotations, by 8 bits for each row.
 ///
-/// The word's second lowest byte is SubBytes alone. For devices where every lane keeps its own copy; on a processor the
-/// time of a lookup reveals its index.
+/// The word's second lowest byte is SubBytes alone. For devices where every lane keeps its own
+/// copy; on a processor the time of a lookup reveals its index.
 pub const AES_TABLE: [u32; 256] = {
     let mut table = [0; 256];
     let mut i = 0;

@@ -1,19 +1,22 @@
-//! AES-128 on bit planes: 32 blocks at once, without a table, a branch or an address that depends on them.
+//! AES-128 on bit planes: 32 blocks at once, without a table, a branch or an address that depends
+//! on them.
 //!
-//! A *plane* holds one bit of one byte of the state for each of 32 blocks. The 16 bytes of the state are in 16 *places*
-//! that compute side by side, the lanes of half a warp: each holds the eight planes of its byte, bit 0 first. SubBytes
-//! is then a Boolean circuit within a place, and MixColumns an exchange of planes between places ([`Places`]).
+//! A *plane* holds one bit of one byte of the state for each of 32 blocks. The 16 bytes of the
+//! state are in 16 *places* that compute side by side, the lanes of half a warp: each holds the
+//! eight planes of its byte, bit 0 first. SubBytes is then a Boolean circuit within a place, and
+//! MixColumns an exchange of planes between places ([`Places`]).
 //!
-//! ShiftRows moves nothing. Bytes stay where they are, and after k shifts the place of column p and row r holds the
-//! byte of column p - k r modulo 4 ([`byte_at`]); MixColumns and round keys follow. Only the ciphertext is put in
-//! order.
+//! ShiftRows moves nothing. Bytes stay where they are, and after k shifts the place of column p and
+//! row r holds the byte of column p - k r modulo 4 ([`byte_at`]); MixColumns and round keys follow.
+//! Only the ciphertext is put in order.
 //!
-//! A round exchanges 16 planes per place, and a block of 32 encryptions exchanges 9 * 16 + 8 = 152; a round's circuits
-//! have 113 gates for SubBytes, and 35 exclusive ors for MixColumns and the round key.
+//! A round exchanges 16 planes per place, and a block of 32 encryptions exchanges 9 * 16 + 8 = 152;
+//! a round's circuits have 113 gates for SubBytes, and 35 exclusive ors for MixColumns and the
+//! round key.
 //!
-//! 16-byte values of 32 owners, such as blocks or correction words, become planes in two steps: the places of a column
-//! exchange bytes until each has its own byte of every owner, four to a word ([`owner_at`] gives the order); then
-//! [`transposed`] turns the bits into planes.
+//! 16-byte values of 32 owners, such as blocks or correction words, become planes in two steps: the
+//! places of a column exchange bytes until each has its own byte of every owner, four to a word
+//! ([`owner_at`] gives the order); then [`transposed`] turns the bits into planes.
 
 #[cfg(test)]
 mod tests;
@@ -41,7 +44,8 @@ pub trait Places: Plane {
     #[must_use]
     fn moved(self, from: impl Fn(u32) -> u32) -> Self;
 
-    /// SubBytes in each place, as [`sub_bytes`]; a processor with gates of three inputs needs fewer.
+    /// SubBytes in each place, as [`sub_bytes`]; a processor with gates of three inputs needs
+    /// fewer.
     #[inline(always)]
     #[must_use]
     fn sub_bytes(planes: [Self; 8]) -> [Self; 8] {
@@ -64,13 +68,15 @@ const fn place_of(at: u32, shifts: u32) -> u32 {
     (at.wrapping_add(4 * shifts * row) & 12) | row
 }
 
-/// The place of the byte `rows` rows below the byte of place `at` in its column, after `shifts` ShiftRows.
+/// The place of the byte `rows` rows below the byte of place `at` in its column, after `shifts`
+/// ShiftRows.
 #[inline]
 const fn below(at: u32, rows: u32, shifts: u32) -> u32 {
     (at.wrapping_add(4 * shifts * rows) & 12) | (at.wrapping_add(rows) & 3)
 }
 
-/// The owner whose bit stands at `bit` of a plane, where word j holds bytes of the owners 4 j to 4 j + 3.
+/// The owner whose bit stands at `bit` of a plane, where word j holds bytes of the owners 4 j to 4
+/// j + 3.
 #[inline]
 #[must_use]
 pub const fn owner_at(bit: u32) -> u32 {
@@ -105,7 +111,8 @@ pub fn double<P: Plane>([b0, b1, b2, b3, b4, b5, b6, b7]: [P; 8]) -> [P; 8] {
     [b7, b0 ^ b7, b1, b2 ^ b7, b3 ^ b7, b4, b5, b6]
 }
 
-/// MixColumns after `shifts` ShiftRows: 2a + 3b + c + d, where a, b, c, d are the bytes of a column from here down.
+/// MixColumns after `shifts` ShiftRows: 2a + 3b + c + d, where a, b, c, d are the bytes of a column
+/// from here down.
 #[inline]
 fn mix_columns<P: Places>(own: [P; 8], shifts: u32) -> [P; 8] {
     let next = each(own, |plane| plane.moved(|at| below(at, 1, shifts)));
@@ -114,8 +121,9 @@ fn mix_columns<P: Places>(own: [P; 8], shifts: u32) -> [P; 8] {
     xor(xor(double(pair), next), opposite)
 }
 
-/// The encryption of 32 blocks, given the planes of the round keys: `key(k)` gives those added in round k, from 0 on.
-/// In each place these are the bits of byte [`byte_at`]`(at, k)`, each as all ones or zero.
+/// The encryption of 32 blocks, given the planes of the round keys: `key(k)` gives those added in
+/// round k, from 0 on. In each place these are the bits of byte [`byte_at`]`(at, k)`, each as all
+/// ones or zero.
 #[inline]
 pub fn encrypt<P: Places>(blocks: [P; 8], key: impl Fn(u32) -> [P; 8]) -> [P; 8] {
     let mut state = xor(blocks, key(0));
@@ -130,8 +138,8 @@ pub fn encrypt<P: Places>(blocks: [P; 8], key: impl Fn(u32) -> [P; 8]) -> [P; 8]
 
 /// Compares bit indices with the owners' positions: the planes of one byte of a prefix mask.
 ///
-/// Plane j holds, for bit b = 8 `place` + j of 128, whether b is at most the position of each owner; computed from the
-/// seven planes of the positions and the four of the place's number.
+/// Plane j holds, for bit b = 8 `place` + j of 128, whether b is at most the position of each
+/// owner; computed from the seven planes of the positions and the four of the place's number.
 #[inline]
 pub fn prefix<P: Plane>([p0, p1, p2, high @ ..]: [P; 7], place: [P; 4]) -> [P; 8] {
     let [h0, h1, h2, h3] = high;
@@ -155,7 +163,9 @@ pub fn prefix<P: Plane>([p0, p1, p2, high @ ..]: [P; 7], place: [P; 4]) -> [P; 8
     ]
 }
 
-/// The planes of 32 bytes: bit j of byte b of plane k is bit k of byte b of word j. Its own inverse.
+/// The planes of 32 bytes: bit j of byte b of plane k is bit k of byte b of word j.
+///
+/// Its own inverse.
 #[inline]
 #[must_use]
 pub fn transposed(words: [u32; 8]) -> [u32; 8] {
@@ -169,7 +179,8 @@ pub fn transposed(words: [u32; 8]) -> [u32; 8] {
     [w0, w1, w2, w3, w4, w5, w6, w7]
 }
 
-/// Swaps the higher half of each group of 2 `N` bits of `a` with the lower half of the group of `b`.
+/// Swaps the higher half of each group of 2 `N` bits of `a` with the lower half of the group of
+/// `b`.
 #[inline]
 const fn swapped<const N: u32>(a: u32, b: u32) -> (u32, u32) {
     let low = match N {

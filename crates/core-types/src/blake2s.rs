@@ -62,7 +62,8 @@ macro_rules! round {
     };
 }
 
-/// The chaining value after one block more, which ends at byte `bytes` of the message; `last` if the message ends there.
+/// The chaining value after one block more, which ends at byte `bytes` of the message; `last` if
+/// the message ends there.
 ///
 /// It is always inlined: on a GPU, a block that is passed by reference would leave the registers.
 #[inline(always)]
@@ -111,7 +112,8 @@ pub fn compress(chain: [u32; 8], block: &[u32; BLOCK_WORDS], bytes: u64, last: b
     ]
 }
 
-/// The digest of a message of at most one block: `bytes` bytes of `block`, in which the rest is zero.
+/// The digest of a message of at most one block: `bytes` bytes of `block`, in which the rest is
+/// zero.
 #[inline(always)]
 #[must_use]
 pub fn one_block(block: &[u32; BLOCK_WORDS], bytes: u32) -> Digest {

@@ -1,6 +1,8 @@
-//! The Blake2s transcript of a proof: absorbs words, draws challenges and checks work, as stwo 2.3's channel does.
+//! The Blake2s transcript of a proof: absorbs words, draws challenges and checks work, as stwo
+//! 2.3's channel does.
 //!
-//! Each function is inlined wherever it stands, since kernels have neither calls nor arrays in memory.
+//! Each function is inlined wherever it stands, since kernels have neither calls nor arrays in
+//! memory.
 
 use crate::{
     blake2s::{BLOCK_WORDS, Digest, START, compress, one_block},
@@ -20,8 +22,8 @@ const LOG_LOWER: u32 = 20;
 impl ChannelState {
     /// Absorbs `count` words, where word `i` is `word(i)`.
     ///
-    /// The new digest is the hash of the old digest and the words, and draws start again. There are less than `2^61`
-    /// words.
+    /// The new digest is the hash of the old digest and the words, and draws start again. There are
+    /// less than `2^61` words.
     #[inline(always)]
     pub fn absorb(&mut self, count: u64, word: impl Fn(u64) -> u32) {
         let at = |i: u64| if i < count { word(i) } else { 0 };
@@ -71,7 +73,9 @@ impl ChannelState {
         one_block(&[d0, d1, d2, d3, d4, d5, d6, d7, draws, 0, 0, 0, 0, 0, 0, 0], 37).0
     }
 
-    /// Draws two challenges. A draw that gives none is repeated, which happens once in `2^28` draws.
+    /// Draws two challenges.
+    ///
+    /// A draw that gives none is repeated, which happens once in `2^28` draws.
     #[inline(always)]
     pub fn draw_pair(&mut self) -> [QM31; 2] {
         loop {
@@ -92,7 +96,8 @@ impl ChannelState {
     }
 }
 
-/// The two challenges of eight words, or `None` if a word is not below `2 P`: then each element would not be as likely.
+/// The two challenges of eight words, or `None` if a word is not below `2 P`: then each element
+/// would not be as likely.
 #[inline(always)]
 #[must_use]
 pub const fn challenges(words: [u32; 8]) -> Option<[QM31; 2]> {

@@ -1,14 +1,17 @@
-//! Secret shares of the comparison 1\[α <= y\] of a secret α with public points y, as XOR shares of one bit.
+//! Secret shares of the comparison 1\[α <= y\] of a secret α with public points y, as XOR shares of
+//! one bit.
 //!
-//! The control bits of a point-function tree for α are shares of "α lies below this node". Their XOR over a cover of
-//! \[0, y\] is therefore a share of 1\[α <= y\], and along the path of y it telescopes to the nodes where the direction
-//! changes (Storrier, Vadapalli, Lyons, Henry, "Grotto: Screaming fast (2+1)-PC for Z_2^n via (2,2)-DPFs", 2023).
-//! Trees end at blocks of 2^7 leaves: a label's 128 bits are the shares of 128 leaves.
+//! The control bits of a point-function tree for α are shares of "α lies below this node". Their
+//! XOR over a cover of \[0, y\] is therefore a share of 1\[α <= y\], and along the path of y it
+//! telescopes to the nodes where the direction changes (Storrier, Vadapalli, Lyons, Henry, "Grotto:
+//! Screaming fast (2+1)-PC for Z_2^n via (2,2)-DPFs", 2023). Trees end at blocks of 2^7 leaves: a
+//! label's 128 bits are the shares of 128 leaves.
 //!
-//! The leaves themselves are shares of the unit vector of α, 1 at α and 0 elsewhere: [`cmp_eval_all`].
+//! The leaves themselves are shares of the unit vector of α, 1 at α and 0 elsewhere:
+//! [`cmp_eval_all`].
 //!
-//! The formulas are generic in the block size 2^`LEAF`, so that a test can go through deep trees in small rings.
-//! Keys have `LEAF` = [`CMP_TABLE_BITS`].
+//! The formulas are generic in the block size 2^`LEAF`, so that a test can go through deep trees in
+//! small rings. Keys have `LEAF` = [`CMP_TABLE_BITS`].
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +24,8 @@ use crate::{
     tree::{Children, Node, Pair, spread},
 };
 
-/// Keys of widths up to this are a shared truth table of 2^n bits, without a tree; trees end at blocks of 2^7 leaves.
+/// Keys of widths up to this are a shared truth table of 2^n bits, without a tree; trees end at
+/// blocks of 2^7 leaves.
 pub const CMP_TABLE_BITS: u32 = 7;
 
 /// Widths up to this are evaluated at all points at once.
@@ -52,7 +56,8 @@ pub const fn cmp_leaves(bits: u32) -> u32 {
     if bits > CMP_TABLE_BITS { 2 } else { 1 }
 }
 
-/// Blocks of 128 leaves of a comparison key on `bits`-bit points, up to 64: 2^(bits - 7), and 1 for truth tables.
+/// Blocks of 128 leaves of a comparison key on `bits`-bit points, up to 64: 2^(bits - 7), and 1 for
+/// truth tables.
 ///
 /// Evaluating all n blocks takes 2n - 2 AES blocks.
 #[inline]
@@ -84,8 +89,8 @@ pub const fn cmp_table_share(table: u128, bits: u32, y: u64) -> u32 {
     (table >> (pos & 127)) as u32 & 1
 }
 
-/// The share of the unit vector of α that one party's truth table holds, bit y for point y: 1\[α <= y\] changes only at
-/// α. For `bits` <= 7.
+/// The share of the unit vector of α that one party's truth table holds, bit y for point y: 1\[α <=
+/// y\] changes only at α. For `bits` <= 7.
 #[inline]
 #[must_use]
 pub const fn cmp_table_unit(table: u128, bits: u32) -> u128 {
@@ -94,8 +99,9 @@ pub const fn cmp_table_unit(table: u128, bits: u32) -> u128 {
 
 /// One party's walk to one point, for widths above 7.
 ///
-/// Call [`turn`](Self::turn) and [`descend`](Self::descend) with the bits of y from the most significant down to bit 8,
-/// then turn to bit 7, [`land`](Self::land) on the leaves and take the [`share`](Self::share).
+/// Call [`turn`](Self::turn) and [`descend`](Self::descend) with the bits of y from the most
+/// significant down to bit 8, then turn to bit 7, [`land`](Self::land) on the leaves and take the
+/// [`share`](Self::share).
 #[derive(Clone, Copy, Debug)]
 pub struct CmpWalk {
     node: Node,
@@ -139,8 +145,8 @@ impl CmpWalk {
         self.node = self.node.corrected(hashed, self.last, correction);
     }
 
-    /// Goes down to the block of leaves on the side last turned to, given its leaf correction: the shares of the leaves
-    /// then take the place of the node's seed.
+    /// Goes down to the block of leaves on the side last turned to, given its leaf correction: the
+    /// shares of the leaves then take the place of the node's seed.
     #[inline]
     pub const fn land(&mut self, hashed: u128, leaf: u128) {
         self.node.seed = self.node.leaf_block(hashed, leaf);
@@ -163,8 +169,9 @@ impl CmpWalk {
     }
 }
 
-/// One party's share of 1\[α <= y\] for a key with sections `correction(level)` and `leaf(side)`; `y` is read modulo
-/// 2^`bits`. For truth tables (`bits` <= 7), `leaf(0)` is the table and the root is not used.
+/// One party's share of 1\[α <= y\] for a key with sections `correction(level)` and `leaf(side)`;
+/// `y` is read modulo 2^`bits`. For truth tables (`bits` <= 7), `leaf(0)` is the table and the root
+/// is not used.
 #[inline]
 pub fn cmp_eval<E: Encrypt>(
     cipher: &E,
@@ -179,12 +186,13 @@ pub fn cmp_eval<E: Encrypt>(
     only
 }
 
-/// One party's shares of 1\[α <= y_j\] for the key of [`cmp_eval`], `of` = (bits, party, width), at the points
-/// y_j = `point(j)` for each j of `points`: calls `share(j, share)` in this order.
+/// One party's shares of 1\[α <= y_j\] for the key of [`cmp_eval`], `of` = (bits, party, width), at
+/// the points y_j = `point(j)` for each j of `points`: calls `share(j, share)` in this order.
 ///
-/// Each y_j, modulo 2^bits, lies at most 2^width below y_0; width is at least 7, or all bits, which asks nothing of the
-/// points. Shares at other points mean nothing. With [`Window::depth`] d, m points take 2 d + m (bits - 7 - d) AES
-/// blocks, and the same number of levels is walked whatever the keys and points.
+/// Each y_j, modulo 2^bits, lies at most 2^width below y_0; width is at least 7, or all bits, which
+/// asks nothing of the points. Shares at other points mean nothing. With [`Window::depth`] d, m
+/// points take 2 d + m (bits - 7 - d) AES blocks, and the same number of levels is walked whatever
+/// the keys and points.
 #[inline]
 #[expect(clippy::too_many_arguments, reason = "the sections of a key, and the points")]
 pub fn cmp_eval_window<E: Encrypt>(
@@ -249,11 +257,13 @@ fn eval_window<const LEAF: u32, E: Encrypt>(
     }
 }
 
-/// The route through a whole tree, from its left end to its right: each node is expanded once in each direction.
+/// The route through a whole tree, from its left end to its right: each node is expanded once in
+/// each direction.
 ///
-/// From a node above the leaf blocks it goes [`down`](Self::down), and the walker keeps the node, by its
-/// [`level`](Self::level). After a block of leaves it goes [`on`](Self::on), to the level of the kept node from which the
-/// next block is reached; if that is still the level of the leaf blocks, it is the same node.
+/// From a node above the leaf blocks it goes [`down`](Self::down), and the walker keeps the node,
+/// by its [`level`](Self::level). After a block of leaves it goes [`on`](Self::on), to the level of
+/// the kept node from which the next block is reached; if that is still the level of the leaf
+/// blocks, it is the same node.
 #[derive(Clone, Copy, Debug)]
 pub struct CmpTour {
     levels: u32,
@@ -314,8 +324,9 @@ impl CmpTour {
 /// Nodes that [`cmp_eval_all`] keeps: more than a tree has levels.
 const KEPT: usize = 16;
 
-/// One party's shares of the unit vector of α, for a key as in [`cmp_eval`] with `bits` <= [`CMP_ALL_BITS`]: calls
-/// `block(index, leaves)` from left to right, where bit j of `leaves` belongs to the point 128 `index` + j.
+/// One party's shares of the unit vector of α, for a key as in [`cmp_eval`] with `bits` <=
+/// [`CMP_ALL_BITS`]: calls `block(index, leaves)` from left to right, where bit j of `leaves`
+/// belongs to the point 128 `index` + j.
 ///
 /// Every node is expanded once, so the number of AES blocks is [`cmp_blocks`] less one, times two.
 #[inline]
@@ -364,7 +375,8 @@ fn eval_all<const LEAF: u32, E: Encrypt>(
     }
 }
 
-/// The leaf corrections of the left and right block under the last node, whose direction is bit `LEAF` of `alpha`.
+/// The leaf corrections of the left and right block under the last node, whose direction is bit
+/// `LEAF` of `alpha`.
 #[inline]
 fn last_leaves<const LEAF: u32, E: Encrypt>(pair: &Pair, cipher: &E, alpha: u64) -> [u128; 2] {
     let Children { left: [left_0, left_1], right: [right_0, right_1] } = pair.children(cipher);
@@ -373,8 +385,9 @@ fn last_leaves<const LEAF: u32, E: Encrypt>(pair: &Pair, cipher: &E, alpha: u64)
 
 /// The corrections of the left and right leaf block.
 ///
-/// Computed from the XOR of the two parties' left blocks and the XOR of their right blocks: the shares of every leaf
-/// then XOR to 0, except for leaf α, given by bit 7 and the seven bits below it.
+/// Computed from the XOR of the two parties' left blocks and the XOR of their right blocks: the
+/// shares of every leaf then XOR to 0, except for leaf α, given by bit 7 and the seven bits below
+/// it.
 #[inline]
 #[must_use]
 pub const fn leaf_corrections(left_xor: u128, right_xor: u128, alpha: u64) -> [u128; 2] {
@@ -388,7 +401,8 @@ const fn corrections_in_blocks<const LEAF: u32>(left_xor: u128, right_xor: u128,
     [left_xor ^ (unit & !side), right_xor ^ (unit & side)]
 }
 
-/// Both parties' truth tables of 1\[α <= y\] for `bits` <= 7, the first of them from the bits of `root`.
+/// Both parties' truth tables of 1\[α <= y\] for `bits` <= 7, the first of them from the bits of
+/// `root`.
 #[inline]
 #[must_use]
 pub const fn table_shares(root: Label, bits: u32, alpha: u64) -> [u128; 2] {
@@ -397,11 +411,13 @@ pub const fn table_shares(root: Label, bits: u32, alpha: u64) -> [u128; 2] {
     [first, first ^ cmp_table(alpha, bits)]
 }
 
-/// Makes the sections that both parties of a comparison key share: calls `correction(level, word)` for each level and
-/// returns the two leaf words. For truth tables (`bits` <= 7) the words returned are the parties' tables instead.
+/// Makes the sections that both parties of a comparison key share: calls `correction(level, word)`
+/// for each level and returns the two leaf words. For truth tables (`bits` <= 7) the words returned
+/// are the parties' tables instead.
 ///
-/// `alpha` is read modulo 2^`bits`. Roots must be uniform and independent, for each key anew. A tree ignores their two
-/// lowest bits; a truth table takes its randomness from all bits of the root of party 0.
+/// `alpha` is read modulo 2^`bits`. Roots must be uniform and independent, for each key anew. A
+/// tree ignores their two lowest bits; a truth table takes its randomness from all bits of the root
+/// of party 0.
 #[inline]
 pub fn cmp_gen<E: Encrypt>(
     keys: &E,

@@ -1,8 +1,9 @@
-//! Secret shares of β·1\[y < α\] for secret α and β and public points y, as additive shares of words (Boyle et al.,
-//! "Function Secret Sharing for Mixed-Mode and Fixed-Point Secure Computation", 2021).
+//! Secret shares of β·1\[y < α\] for secret α and β and public points y, as additive shares of
+//! words (Boyle et al., "Function Secret Sharing for Mixed-Mode and Fixed-Point Secure
+//! Computation", 2021).
 //!
-//! Besides the tree of a point function, each level carries one value correction per payload word; the shares of the
-//! values at the nodes on the path of y sum to the result.
+//! Besides the tree of a point function, each level carries one value correction per payload word;
+//! the shares of the values at the nodes on the path of y sum to the result.
 
 #[cfg(test)]
 mod tests;
@@ -31,7 +32,8 @@ pub type DcfWords = [u64; MAX_PAYLOAD_WORDS];
 /// The low bits of the hash input that convert the last node.
 pub const LAST: u32 = 2;
 
-/// The contribution of a node to one sum: its expanded word plus, if `control` is set, the correction.
+/// The contribution of a node to one sum: its expanded word plus, if `control` is set, the
+/// correction.
 #[inline]
 #[must_use]
 pub const fn corrected_value(control: u32, expanded: u64, correction: u64) -> u64 {
@@ -45,11 +47,13 @@ pub const fn share_of(party: u32, sum: u64, width: Ring) -> u64 {
     width.reduce(negate_if(party, sum))
 }
 
-/// The correction of one payload word at a level, and the sum of the parties' values on the path after it.
+/// The correction of one payload word at a level, and the sum of the parties' values on the path
+/// after it.
 ///
-/// `lost` is the word of the second party's node less the word of the first party's, on the side that α leaves;
-/// `kept` is the same on the other side. Points that leave the path here should receive `gained`: β if they lie below
-/// α. `held` is the sum of the values on the path before the level, and `control` is the second party's control bit.
+/// `lost` is the word of the second party's node less the word of the first party's, on the side
+/// that α leaves; `kept` is the same on the other side. Points that leave the path here should
+/// receive `gained`: β if they lie below α. `held` is the sum of the values on the path before the
+/// level, and `control` is the second party's control bit.
 #[inline]
 #[must_use]
 pub const fn value_correction(lost: u64, kept: u64, gained: u64, held: u64, control: u32) -> (u64, u64) {
@@ -68,7 +72,8 @@ impl<E: Encrypt> DcfCiphers<'_, E> {
         }
     }
 
-    /// The payload words that a node expands to with its input's low bits set to `low`: a direction, or [`LAST`].
+    /// The payload words that a node expands to with its input's low bits set to `low`: a
+    /// direction, or [`LAST`].
     #[inline]
     fn expand(&self, words: usize, node: Node, low: u32) -> DcfWords {
         let mut all = [0; MAX_PAYLOAD_WORDS];
@@ -118,7 +123,8 @@ impl Path {
         }
     }
 
-    /// Adds the values of the node with the low input bits `low`, and goes to its child unless these are [`LAST`].
+    /// Adds the values of the node with the low input bits `low`, and goes to its child unless
+    /// these are [`LAST`].
     #[inline]
     fn step(
         &mut self,
@@ -144,17 +150,18 @@ impl Path {
     }
 }
 
-/// One party's shares of β·1\[y_j < α\], `of` = (bits, party, width), at the points y_j = `point(j)` for each j of
-/// `points`: calls `share(j, word, share)` in this order.
+/// One party's shares of β·1\[y_j < α\], `of` = (bits, party, width), at the points y_j =
+/// `point(j)` for each j of `points`: calls `share(j, word, share)` in this order.
 ///
-/// `hashed` computes the hash, under cipher 0 for children and cipher j for value block j - 1 ([`DcfCiphers::hash`]).
-/// `payload` is the number of words and their ring. The key's sections are `correction(level)` and
-/// `values(level, block)`, the two words of a value block, where a second word past the last may be anything; level
-/// `bits` holds the values of the last node.
+/// `hashed` computes the hash, under cipher 0 for children and cipher j for value block j - 1
+/// ([`DcfCiphers::hash`]). `payload` is the number of words and their ring. The key's sections are
+/// `correction(level)` and `values(level, block)`, the two words of a value block, where a second
+/// word past the last may be anything; level `bits` holds the values of the last node.
 ///
-/// Each y_j, modulo 2^bits, lies at most 2^width below y_0; width = bits asks nothing of the points. Shares at other
-/// points mean nothing. With [`Window::depth`] d and b value blocks, m points take (1 + b) (2 d + m (bits - d)) + b m
-/// AES blocks, and the same number of levels is walked whatever the keys and points.
+/// Each y_j, modulo 2^bits, lies at most 2^width below y_0; width = bits asks nothing of the
+/// points. Shares at other points mean nothing. With [`Window::depth`] d and b value blocks, m
+/// points take (1 + b) (2 d + m (bits - d)) + b m AES blocks, and the same number of levels is
+/// walked whatever the keys and points.
 #[inline]
 #[expect(clippy::too_many_arguments, reason = "the sections of a key, and the points")]
 pub fn dcf_eval_window(
@@ -208,7 +215,8 @@ pub fn dcf_eval_window(
 
 /// The dealer's walk along α, which makes the sections that both parties' keys share.
 ///
-/// Call [`level`](Self::level) with the bits of α from the most significant down, then [`last`](Self::last).
+/// Call [`level`](Self::level) with the bits of α from the most significant down, then
+/// [`last`](Self::last).
 #[derive(Clone, Copy)]
 pub struct DcfDealer<'a> {
     pair: Pair,
@@ -219,7 +227,9 @@ pub struct DcfDealer<'a> {
 }
 
 impl<'a> DcfDealer<'a> {
-    /// Starts a key with payload `beta`. Roots must be uniform and independent, for each key anew.
+    /// Starts a key with payload `beta`.
+    ///
+    /// Roots must be uniform and independent, for each key anew.
     #[inline]
     #[must_use]
     pub const fn start(roots: [Label; 2], beta: &'a [u64], width: Ring) -> Self {

@@ -1,4 +1,5 @@
-//! The features of a training, of what its record comes to: those that hybrid-predict-trainer-rs computes.
+//! The features of a training, of what its record comes to: those that hybrid-predict-trainer-rs
+//! computes.
 
 use crate::{float::ln, params::correction::Scalar};
 
@@ -33,8 +34,9 @@ fn magnitude(x: f32) -> f32 {
     at_least(f64::from(ln(x)) * core::f64::consts::LOG10_E, -10.0) as f32
 }
 
-/// Calls `set` with the place and the value of each feature that is not always zero. They are computed in f64, logarithms within an
-/// ulp more, and rounded once.
+/// Calls `set` with the place and the value of each feature that is not always zero.
+///
+/// They are computed in f64, logarithms within an ulp more, and rounded once.
 #[inline(always)]
 pub fn features(
     scalar: impl Fn(Scalar) -> f32,

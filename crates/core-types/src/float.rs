@@ -7,7 +7,9 @@ pub const fn abs(x: f32) -> f32 {
     f32::from_bits(x.to_bits() & 0x7fff_ffff)
 }
 
-/// The greater of two numbers: the operation `maximum` of IEEE 754-2019. NaN if either is NaN, and 0 above -0.
+/// The greater of two numbers: the operation `maximum` of IEEE 754-2019.
+///
+/// NaN if either is NaN, and 0 above -0.
 #[inline(always)]
 #[must_use]
 pub const fn maximum(a: f32, b: f32) -> f32 {
@@ -22,7 +24,9 @@ pub const fn maximum(a: f32, b: f32) -> f32 {
     }
 }
 
-/// The lesser of two numbers: the operation `minimum` of IEEE 754-2019. NaN if either is NaN, and -0 below 0.
+/// The lesser of two numbers: the operation `minimum` of IEEE 754-2019.
+///
+/// NaN if either is NaN, and -0 below 0.
 #[inline(always)]
 #[must_use]
 pub const fn minimum(a: f32, b: f32) -> f32 {
@@ -55,7 +59,8 @@ pub const fn huber(x: f32, delta: f32) -> f32 {
 
 /// The natural logarithm, within 1 ulp: -inf at zeros, NaN below them.
 ///
-/// FreeBSD's `logf`: x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2), and an odd polynomial in s = f / (2 + f).
+/// FreeBSD's `logf`: x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2), and an odd
+/// polynomial in s = f / (2 + f).
 #[inline(always)]
 #[must_use]
 pub const fn ln(x: f32) -> f32 {

@@ -1,7 +1,8 @@
-//! Data that host and kernels share: fields, rings, labels, cipher rounds and launch-parameter records.
+//! Data that host and kernels share: fields, rings, labels, cipher rounds and launch-parameter
+//! records.
 //!
-//! `no_std`, no allocation, no I/O: the crate also builds for `nvptx64`. Every scalar formula that a kernel uses lives
-//! here, is inlined into host and device alike, and cannot panic.
+//! `no_std`, no allocation, no I/O: the crate also builds for `nvptx64`. Every scalar formula that
+//! a kernel uses lives here, is inlined into host and device alike, and cannot panic.
 #![no_std]
 // The kernels' compiler is pinned and admits them; see `field::wide`.
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch, core_intrinsics, const_eval_select))]

@@ -1,8 +1,10 @@
-//! Ring elements of k bits as a dense little-endian bit stream: element i occupies the bits i·k .. (i+1)·k.
+//! Ring elements of k bits as a dense little-endian bit stream: element i occupies the bits i·k ..
+//! (i+1)·k.
 
 use crate::Ring;
 
-/// Words of 64 bits that `count` elements of `width` fill, or `None` if the number of bits does not fit `u64`.
+/// Words of 64 bits that `count` elements of `width` fill, or `None` if the number of bits does not
+/// fit `u64`.
 #[inline]
 #[must_use]
 pub const fn packed_words(count: u64, width: Ring) -> Option<u64> {
@@ -12,7 +14,8 @@ pub const fn packed_words(count: u64, width: Ring) -> Option<u64> {
     }
 }
 
-/// Word `index` of the stream of `count` elements, gathered from `element(i)`; bits past the last element are zero.
+/// Word `index` of the stream of `count` elements, gathered from `element(i)`; bits past the last
+/// element are zero.
 ///
 /// The stream has no more words than elements, so 32 bits hold an index.
 #[inline]

@@ -18,13 +18,14 @@ pub fn hash<E: Encrypt>(cipher: &E, u: u128) -> u128 {
 
 /// The public AES keys of one bundle of keys.
 ///
-/// A node with seed `s` expands, in direction `c`, to the child `H(s | c)` and to the value blocks `H_j(s | c)`; a last
-/// node converts to the value blocks `H_j(s | 2)`. `H` and each `H_j` use different AES keys, and the three inputs made
-/// from one seed differ in its two free low bits, so no two uses collide. Both parties must use the same keys.
+/// A node with seed `s` expands, in direction `c`, to the child `H(s | c)` and to the value blocks
+/// `H_j(s | c)`; a last node converts to the value blocks `H_j(s | 2)`. `H` and each `H_j` use
+/// different AES keys, and the three inputs made from one seed differ in its two free low bits, so
+/// no two uses collide. Both parties must use the same keys.
 ///
-/// The keys are public but should be fresh for each bundle ([`from_nonce`](Self::from_nonce)): an attack on a fixed key
-/// then gains nothing across bundles (Guo, Katz, Wang, Yu, "Efficient and Secure Multiparty Computation from Fixed-Key
-/// Block Ciphers", 2019).
+/// The keys are public but should be fresh for each bundle ([`from_nonce`](Self::from_nonce)): an
+/// attack on a fixed key then gains nothing across bundles (Guo, Katz, Wang, Yu, "Efficient and
+/// Secure Multiparty Computation from Fixed-Key Block Ciphers", 2019).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct PrgKeys {
@@ -35,8 +36,9 @@ pub struct PrgKeys {
 }
 
 impl PrgKeys {
-    /// The keys of the bundle with public nonce `nonce`: the AES-128 encryptions, under the nonce, of the blocks 0 (for
-    /// `child`) and 1, 2, .. (for `value`), little-endian. They are distinct because AES is a permutation.
+    /// The keys of the bundle with public nonce `nonce`: the AES-128 encryptions, under the nonce,
+    /// of the blocks 0 (for `child`) and 1, 2, .. (for `value`), little-endian. They are distinct
+    /// because AES is a permutation.
     #[must_use]
     pub fn from_nonce(nonce: [u8; 16]) -> Self {
         let cipher = AesKey::new(nonce);

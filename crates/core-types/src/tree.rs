@@ -1,9 +1,10 @@
-//! One level of a distributed-point-function tree (Boyle, Gilboa, Ishai, "Function Secret Sharing: Improvements and
-//! Extensions", 2016).
+//! One level of a distributed-point-function tree (Boyle, Gilboa, Ishai, "Function Secret Sharing:
+//! Improvements and Extensions", 2016).
 //!
-//! The path of the secret point α runs from the root to a leaf. On it the two parties' control bits differ and their
-//! seeds are independent; off it, seeds and control bits agree. A correction word restores this at each level: the seed
-//! correction in bits 2..128, the control correction of the left child in bit 0 and of the right child in bit 1.
+//! The path of the secret point α runs from the root to a leaf. On it the two parties' control bits
+//! differ and their seeds are independent; off it, seeds and control bits agree. A correction word
+//! restores this at each level: the seed correction in bits 2..128, the control correction of the
+//! left child in bit 0 and of the right child in bit 1.
 
 use core::fmt;
 
@@ -30,7 +31,8 @@ impl Node {
         Self { seed: label.seed().bits(), control: party & 1 }
     }
 
-    /// The hash input with low bits `low`: a direction (0 left, 1 right), or 2 to convert a last node to values.
+    /// The hash input with low bits `low`: a direction (0 left, 1 right), or 2 to convert a last
+    /// node to values.
     #[inline]
     #[must_use]
     pub const fn input(self, low: u32) -> u128 {
@@ -60,14 +62,16 @@ impl Node {
         Self { seed: child & SEED_BITS, control: (child as u32 ^ control) & 1 }
     }
 
-    /// The shares of a block of leaves under the node, given the hash of the block's input and its leaf correction.
+    /// The shares of a block of leaves under the node, given the hash of the block's input and its
+    /// leaf correction.
     #[inline]
     #[must_use]
     pub const fn leaf_block(self, hashed: u128, leaf: u128) -> u128 {
         hashed ^ (leaf & spread(self.control))
     }
 
-    /// This node if `which` is 0, `other` if it is 1, selected field by field so that a kernel keeps both in registers.
+    /// This node if `which` is 0, `other` if it is 1, selected field by field so that a kernel
+    /// keeps both in registers.
     #[inline]
     #[must_use]
     pub(crate) const fn or(self, other: Self, which: u32) -> Self {
@@ -104,8 +108,8 @@ impl fmt::Debug for Node {
 ///
 /// Computed from the XOR of the two parties' left children and the XOR of their right children.
 ///
-/// The parties then have equal seeds and control bits on the branch that α leaves, and unequal control bits on the
-/// other.
+/// The parties then have equal seeds and control bits on the branch that α leaves, and unequal
+/// control bits on the other.
 #[inline]
 #[must_use]
 pub const fn correction_word(left_xor: u128, right_xor: u128, a: u32) -> u128 {
@@ -146,7 +150,8 @@ impl Pair {
         }
     }
 
-    /// Moves to the children in direction `a` of α and returns the level's correction word, without a branch on `a`.
+    /// Moves to the children in direction `a` of α and returns the level's correction word, without
+    /// a branch on `a`.
     #[inline]
     pub fn descend<E: Encrypt>(&mut self, cipher: &E, a: u32) -> u128 {
         let a = a & 1;

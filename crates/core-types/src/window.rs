@@ -1,8 +1,9 @@
 //! Public points that lie close together and so share most of the way down a tree.
 //!
-//! Points of n bits that lie at most 2^w below a first one, modulo 2^n, lie in its aligned block of 2^w points or in the
-//! block before: their upper n - w bits take at most two values. An evaluation walks down to both blocks once, and from
-//! there walks only the lower levels to each point. The steps are the same for every first point.
+//! Points of n bits that lie at most 2^w below a first one, modulo 2^n, lie in its aligned block of
+//! 2^w points or in the block before: their upper n - w bits take at most two values. An evaluation
+//! walks down to both blocks once, and from there walks only the lower levels to each point. The
+//! steps are the same for every first point.
 
 /// Two neighbouring blocks of 2^w points of n bits: the block of a first point, and the one before.
 ///
@@ -40,7 +41,8 @@ impl Window {
         self.bits.saturating_sub(self.width)
     }
 
-    /// A point in the block of `first` if `block` is 0, or in the one before if it is 1; read it modulo 2^n.
+    /// A point in the block of `first` if `block` is 0, or in the one before if it is 1; read it
+    /// modulo 2^n.
     #[inline]
     #[must_use]
     pub const fn member(self, first: u64, block: u32) -> u64 {

@@ -1,7 +1,7 @@
 //! Memory of freed buffers, kept for the next ones.
 //!
-//! The system takes a large block back when it is freed, and gives it out again page by page, each at a fault. An op that makes its
-//! result would pay for these faults every time.
+//! The system takes a large block back when it is freed, and gives it out again page by page, each
+//! at a fault. An op that makes its result would pay for these faults every time.
 
 use core::any::{Any, TypeId};
 use std::{
@@ -18,8 +18,10 @@ const LEAST_BYTES: usize = 1 << 16;
 /// How much a queue keeps at most.
 const MOST_BYTES: usize = 1 << 28;
 
-/// Freed blocks of one queue by type and number of elements. Kept and reserved bytes together stay within the budget. One block may
-/// exceed it for the moment in which its buffer is dropped.
+/// Freed blocks of one queue by type and number of elements.
+///
+/// Kept and reserved bytes together stay within the budget. One block may exceed it for the moment
+/// in which its buffer is dropped.
 pub(crate) struct Blocks {
     budget: Budget,
     kept: Mutex<Kept>,

@@ -1,4 +1,5 @@
-//! Forked queues and recordings: ops on the host finish before they return, so there is nothing to overlap or record.
+//! Forked queues and recordings: ops on the host finish before they return, so there is nothing to
+//! overlap or record.
 
 use core::convert::Infallible;
 

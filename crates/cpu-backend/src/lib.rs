@@ -1,8 +1,8 @@
 //! Every Trefoil op on the host processor.
 //!
-//! [`CpuQueue`] runs ops immediately, on the calling thread or, above a certain size, on a dedicated rayon pool. SIMD
-//! paths are chosen once, at construction, from the processor's features ([`Simd`]); results do not depend on the
-//! number of threads.
+//! [`CpuQueue`] runs ops immediately, on the calling thread or, above a certain size, on a
+//! dedicated rayon pool. SIMD paths are chosen once, at construction, from the processor's features
+//! ([`Simd`]); results do not depend on the number of threads.
 
 mod air;
 mod blake2s;

@@ -1,7 +1,9 @@
-//! Products of a few rows with a wide matrix, which is read where it lies, a panel of its columns at a time.
+//! Products of a few rows with a wide matrix, which is read where it lies, a panel of its columns
+//! at a time.
 //!
-//! Each element of the result is one chain of sums over k in its order, so its bits do not depend on how many rows there are.
-//! Panels that were packed before would be read a tenth faster, but packing is another pass over the matrix.
+//! Each element of the result is one chain of sums over k in its order, so its bits do not depend
+//! on how many rows there are. Panels that were packed before would be read a tenth faster, but
+//! packing is another pass over the matrix.
 
 use crate::simd::{Kernel, floats::Floats};
 

@@ -9,7 +9,9 @@ use thiserror::Error;
 
 use crate::{CpuBuf, Simd, SimdLevel, blocks::Blocks, buf::padded_bytes};
 
-/// How to open a [`CpuQueue`]. The default uses every core, the strongest vector level and no byte limit.
+/// How to open a [`CpuQueue`].
+///
+/// The default uses every core, the strongest vector level and no byte limit.
 #[derive(Clone, Debug)]
 pub struct CpuConfig {
     /// Threads that one op may use; `None` for all that the system offers.
@@ -65,7 +67,8 @@ impl CpuQueue {
         Self::with_simd(config, simd)
     }
 
-    /// Opens a queue on exactly the paths `simd`, so that tests and benchmarks can reach the weaker ones.
+    /// Opens a queue on exactly the paths `simd`, so that tests and benchmarks can reach the weaker
+    /// ones.
     ///
     /// # Errors
     /// [`CpuError::Threads`] if worker threads cannot be started.

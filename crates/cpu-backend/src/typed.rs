@@ -1,4 +1,5 @@
-//! Op sets on floating-point elements: their ops are generic, and compiled here for each element type.
+//! Op sets on floating-point elements: their ops are generic, and compiled here for each element
+//! type.
 
 use backend_api::{compiled_by_type, real_op_sets};
 

@@ -1,9 +1,10 @@
-//! The choice of how kernels compute AES: with lookups in a table, or with a Boolean circuit whose addresses depend on
-//! no secret.
+//! The choice of how kernels compute AES: with lookups in a table, or with a Boolean circuit whose
+//! addresses depend on no secret.
 
 /// How kernels that evaluate keys compute AES.
 ///
-/// Both give the same shares. Dealing keys is not affected: `cmp_gen` and `dcf_gen` use the table either way.
+/// Both give the same shares. Dealing keys is not affected: `cmp_gen` and `dcf_gen` use the table
+/// either way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AesKernel {
     /// Lookups in a table in shared memory, at addresses that depend on secrets.

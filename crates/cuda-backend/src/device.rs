@@ -1,4 +1,5 @@
-//! An opened device: its memory usage, and the context, kernels and pools that all work on it shares.
+//! An opened device: its memory usage, and the context, kernels and pools that all work on it
+//! shares.
 
 use core::{
     fmt,
@@ -54,7 +55,9 @@ struct RefusedRecordings {
     last: Option<String>,
 }
 
-/// One device, opened: its context, memory and kernels. Everything that lives on the device holds it.
+/// One device, opened: its context, memory and kernels.
+///
+/// Everything that lives on the device holds it.
 pub struct DeviceCtx {
     info: DeviceInfo,
     ways: Ways,
@@ -193,8 +196,10 @@ impl DeviceCtx {
         refused.last = Some(reason);
     }
 
-    /// Gives unused memory back to the device. What streams gave back is free only once they are done, so this waits
-    /// for all of them, or only for `home` while a recording, whose memory comes from there, forbids waiting for the
+    /// Gives unused memory back to the device.
+    ///
+    /// What streams gave back is free only once they are done, so this waits for all of them, or
+    /// only for `home` while a recording, whose memory comes from there, forbids waiting for the
     /// others.
     pub(crate) fn reclaim(&self, home: Option<&Stream>) -> Result<(), Fault> {
         self.reclaims.fetch_add(1, Ordering::Relaxed);

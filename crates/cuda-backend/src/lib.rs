@@ -1,13 +1,15 @@
 //! Every op as launches of Rust kernels on an NVIDIA GPU.
 //!
-//! [`CudaQueue`] submits work to a stream and returns; reading and finishing wait. The driver is the one that
-//! `cuda_loader` opened, or the simulated one in its place: this crate cannot tell them apart.
+//! [`CudaQueue`] submits work to a stream and returns; reading and finishing wait. The driver is
+//! the one that `cuda_loader` opened, or the simulated one in its place: this crate cannot tell
+//! them apart.
 //!
 //! # Layers
-//! - `ffi`: driver objects with an owner. One gate makes every call: it checks that the device is not lost, makes the
-//!   context current for the call, and turns codes into errors. After a sticky code the only call made is the release
-//!   of the context.
-//! - `mem`: blocks of device memory that know which submissions use them, pinned host memory, copies.
+//! - `ffi`: driver objects with an owner. One gate makes every call: it checks that the device is
+//!   not lost, makes the context current for the call, and turns codes into errors. After a sticky
+//!   code the only call made is the release of the context.
+//! - `mem`: blocks of device memory that know which submissions use them, pinned host memory,
+//!   copies.
 //! - `kernels`: PTX and manifests, checked against each other and against the device.
 //! - `programs`: PTX of programs that come from AIRs.
 //! - `launch`: the one call site of kernels, and a wrapper for each kernel.
@@ -16,9 +18,10 @@
 //! - `peers`: collectives between queues by copies between devices.
 //!
 //! # Order
-//! Work on one queue runs in order. A buffer that several queues use remembers its last write and the reads since then,
-//! and a submission on another queue is ordered after them with an event, so no use ever comes too early. Memory goes
-//! back to its pool after its last use, in stream order and without waiting.
+//! Work on one queue runs in order. A buffer that several queues use remembers its last write and
+//! the reads since then, and a submission on another queue is ordered after them with an event, so
+//! no use ever comes too early. Memory goes back to its pool after its last use, in stream order
+//! and without waiting.
 
 mod aes;
 mod air;

@@ -1,4 +1,5 @@
-//! Opening a device: its settings, the driver functions that it needs, and the reasons why it may fail.
+//! Opening a device: its settings, the driver functions that it needs, and the reasons why it may
+//! fail.
 
 use std::{sync::Arc, time::Duration};
 
@@ -66,7 +67,8 @@ const NEEDED: &[&str] = &[
     "cuLaunchKernel",
 ];
 
-/// The driver functions that only recordings, the driver's own pool of memory, copies between devices and reports use.
+/// The driver functions that only recordings, the driver's own pool of memory, copies between
+/// devices and reports use.
 const OPTIONAL: &[&str] = &[
     "cuCtxEnablePeerAccess",
     "cuDeviceCanAccessPeer",
@@ -111,11 +113,13 @@ pub struct CudaConfig {
     pub aes: AesKernel,
     /// How programs of AIRs are run.
     pub air: AirKernel,
-    /// Longest time that the host waits for work in one go. What takes longer counts as hung: the device is lost, the
-    /// error names the kernels in flight, and nothing of the device is released before the process ends. `None` for no limit.
+    /// Longest time that the host waits for work in one go.
     ///
-    /// Driver calls that wait by themselves are not bounded: launches into a full queue, and allocations, releases and
-    /// module loading after a kernel that hangs.
+    /// What takes longer counts as hung: the device is lost, the error names the kernels in flight,
+    /// and nothing of the device is released before the process ends. `None` for no limit.
+    ///
+    /// Driver calls that wait by themselves are not bounded: launches into a full queue, and
+    /// allocations, releases and module loading after a kernel that hangs.
     pub timeout: Option<Duration>,
 }
 

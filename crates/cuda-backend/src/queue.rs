@@ -1,4 +1,5 @@
-//! The queue: allocation, copies to and from the device, launches and waiting, all in the order of one stream.
+//! The queue: allocation, copies to and from the device, launches and waiting, all in the order of
+//! one stream.
 
 use core::fmt;
 use std::sync::Arc;
@@ -14,7 +15,8 @@ use crate::{
 
 /// An in-order queue on a GPU. Ops are submitted and run later; reading and finishing wait.
 ///
-/// Cloning gives a second handle to the same queue; [`fork`](backend_api::Fork::fork) gives another queue on the device.
+/// Cloning gives a second handle to the same queue; [`fork`](backend_api::Fork::fork) gives another
+/// queue on the device.
 #[derive(Clone)]
 pub struct CudaQueue {
     inner: Arc<Inner>,
@@ -86,8 +88,8 @@ impl CudaQueue {
         Ok(Launch::new(&self.inner.track, kernel))
     }
 
-    /// A launch of each kernel that the driver compiles of a program, to be given its grid and arguments; `None` if the
-    /// program is to be interpreted.
+    /// A launch of each kernel that the driver compiles of a program, to be given its grid and
+    /// arguments; `None` if the program is to be interpreted.
     ///
     /// # Errors
     /// [`BackendError::Kernel`] where the driver fails for a reason that is not the program.

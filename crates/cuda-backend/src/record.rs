@@ -42,7 +42,9 @@ impl Record for CudaQueue {
     }
 }
 
-/// A recording in progress. Its steps are not generic, so that they are compiled once and not for each body.
+/// A recording in progress.
+///
+/// Its steps are not generic, so that they are compiled once and not for each body.
 struct Begun<'q> {
     device: &'q Arc<DeviceCtx>,
     stream: Arc<Stream>,
@@ -52,7 +54,8 @@ struct Begun<'q> {
 }
 
 impl<'q> Begun<'q> {
-    /// Begins a recording; `None` within another one, which records ops anyway, and where the driver refuses.
+    /// Begins a recording; `None` within another one, which records ops anyway, and where the
+    /// driver refuses.
     fn on(queue: &'q CudaQueue) -> Result<Option<Self>, BackendError> {
         let device = queue.device();
         if queue.track().recording().is_some() {
@@ -109,7 +112,8 @@ impl Ended {
     }
 }
 
-/// Ends the recording of `stream`, so that this thread does not stay restricted by it, whatever the driver answers.
+/// Ends the recording of `stream`, so that this thread does not stay restricted by it, whatever the
+/// driver answers.
 fn end(stream: &Stream) -> Result<Captured, Fault> {
     let ended = Captured::end(stream).or_else(|_| Captured::end(stream));
     if ended.is_err() {

@@ -32,7 +32,8 @@ struct State {
     streams: Vec<Arc<Stream>>,
     /// By the address of the kept block.
     blocks: HashMap<usize, Kept>,
-    /// The blocks that were taken for this recording, by their addresses, which a weak handle keeps from being given to others.
+    /// The blocks that were taken for this recording, by their addresses, which a weak handle keeps
+    /// from being given to others.
     taken: HashMap<usize, Weak<Block>>,
     pieces: Vec<Piece>,
     kernels: Vec<Arc<Kernel>>,
@@ -70,7 +71,8 @@ impl Recording {
         &self.home
     }
 
-    /// Fails if the recording has ended: any queues of it that are left then have no stream that records.
+    /// Fails if the recording has ended: any queues of it that are left then have no stream that
+    /// records.
     pub(crate) fn permit(&self, op: &'static str, _turn: &Turn<'_>) -> Result<(), BackendError> {
         if lock(&self.state).ended {
             return Err(BackendError::Unsupported { op, why: "the recording of this queue has ended" });
@@ -78,7 +80,9 @@ impl Recording {
         Ok(())
     }
 
-    /// Lets `stream` record after `parent`. It takes part from its first wait on, even if there is nothing to wait for.
+    /// Lets `stream` record after `parent`.
+    ///
+    /// It takes part from its first wait on, even if there is nothing to wait for.
     pub(crate) fn add_stream(
         &self,
         parent: &Stream,
@@ -144,8 +148,8 @@ impl Recording {
         lock(&self.state).refused = true;
     }
 
-    /// Admits nothing more, and joins every forked stream to `first`, so that the recording ends on the stream where it
-    /// began.
+    /// Admits nothing more, and joins every forked stream to `first`, so that the recording ends on
+    /// the stream where it began.
     pub(crate) fn end(&self, first: &Stream, _turn: &Turn<'_>) -> Result<(), Fault> {
         let mut state = lock(&self.state);
         state.ended = true;

@@ -7,7 +7,9 @@ use backend_api::{BackendError, Timed};
 
 use crate::{CudaQueue, DeviceCtx, ffi::Event};
 
-/// A point in the work of a [`CudaQueue`]. Its time has the resolution of the driver, half a microsecond or so.
+/// A point in the work of a [`CudaQueue`].
+///
+/// Its time has the resolution of the driver, half a microsecond or so.
 pub struct CudaMark {
     device: Arc<DeviceCtx>,
     /// There until the mark is dropped.

@@ -1,4 +1,5 @@
-//! A stream, and the recording that it serves, if any: each submission is numbered here and ordered after earlier ones.
+//! A stream, and the recording that it serves, if any: each submission is numbered here and ordered
+//! after earlier ones.
 
 use std::sync::Arc;
 
@@ -55,12 +56,15 @@ impl Track {
         self.recording.as_ref()
     }
 
-    /// Gives unused memory back to the device, so that an allocation that failed may be tried once more.
+    /// Gives unused memory back to the device, so that an allocation that failed may be tried once
+    /// more.
     pub(crate) fn reclaim(&self) -> Result<(), Fault> {
         self.device.reclaim(self.recording.as_ref().map(|recording| &**recording.home()))
     }
 
-    /// The stream in whose order memory comes and goes. A stream that records runs nothing, so it lends none.
+    /// The stream in whose order memory comes and goes.
+    ///
+    /// A stream that records runs nothing, so it lends none.
     pub(crate) fn home(&self) -> &Arc<Stream> {
         self.recording.as_ref().map_or(&self.stream, |recording| recording.home())
     }
@@ -119,8 +123,8 @@ impl Track {
         }
     }
 
-    /// Gives pinned memory away until the work that was `admitted` and submitted is done; for good, if that work is
-    /// recorded.
+    /// Gives pinned memory away until the work that was `admitted` and submitted is done; for good,
+    /// if that work is recorded.
     pub(crate) fn retire(&self, piece: Piece, admitted: Admitted<'_>) -> Result<(), Fault> {
         match &self.recording {
             None => {
@@ -162,7 +166,8 @@ mod tests {
 
     use crate::{CudaConfig, CudaQueue, KernelSource, mem::Access};
 
-    /// A number that has been issued but not yet submitted must count neither as done nor as ordered before.
+    /// A number that has been issued but not yet submitted must count neither as done nor as
+    /// ordered before.
     #[test]
     fn nobody_counts_on_work_that_is_numbered_and_not_submitted() {
         type Wait = fn(&CudaQueue, &CudaQueue) -> Result<(), backend_api::BackendError>;

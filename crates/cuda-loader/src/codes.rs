@@ -16,8 +16,10 @@ pub(crate) struct Code {
     pub(crate) sticky: bool,
 }
 
-/// One line for each code: value, constant, kind, text. `kept` codes leave the context usable and `sticky` ones do not;
-/// `newer` marks those that CUDA 11.4 lacks.
+/// One line for each code: value, constant, kind, text.
+///
+/// `kept` codes leave the context usable and `sticky` ones do not; `newer` marks those that CUDA
+/// 11.4 lacks.
 macro_rules! codes {
     ($($value:literal $name:ident $kind:ident $($newer:ident)? $text:literal;)*) => {
         impl Status {

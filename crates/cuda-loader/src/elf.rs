@@ -1,7 +1,7 @@
 //! A look at a library file before the platform's loader maps it.
 //!
-//! Loading a truncated library kills the process (the pages past its end cannot be read), so the file's own headers
-//! are compared with its length first.
+//! Loading a truncated library kills the process (the pages past its end cannot be read), so the
+//! file's own headers are compared with its length first.
 
 /// Why a file is not a library for this program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,9 +1,10 @@
 //! Macros that expand the generated lists.
 
-/// Expands the list of typed functions to a caller for each, and the C symbols of those that `cust_raw` imports.
+/// Expands the list of typed functions to a caller for each, and the C symbols of those that
+/// `cust_raw` imports.
 ///
-/// The list's `forward` part are functions `cust_raw` imports; its `own` part are newer ones, each with the CUDA release
-/// that brought it.
+/// The list's `forward` part are functions `cust_raw` imports; its `own` part are newer ones, each
+/// with the CUDA release that brought it.
 macro_rules! callers {
     (
         forward { $( $fwd:ident ( $( $fwd_arg:ident : $fwd_ty:ty ),* ); )* }

@@ -2,8 +2,8 @@
 
 //! The driver functions that have types here.
 
-/// Gives the list to the macro `expand`: functions that `cust_raw` imports, then newer ones, each with the CUDA release that
-/// brought it.
+/// Gives the list to the macro `expand`: functions that `cust_raw` imports, then newer ones, each
+/// with the CUDA release that brought it.
 macro_rules! driver_functions {
     ($expand:ident) => {
         $expand! {

@@ -70,7 +70,8 @@ pub(crate) fn load(source: &Source) -> Result<Opened, Unavailable> {
     }
 }
 
-/// Refuses a file that the platform's loader would map but could not read, and one that is not a library.
+/// Refuses a file that the platform's loader would map but could not read, and one that is not a
+/// library.
 pub(crate) fn inspect(path: &Path) -> Result<(), String> {
     // A device such as `/dev/zero` has no end.
     if !std::fs::metadata(path).map_err(|error| error.to_string())?.is_file() {

@@ -1,4 +1,5 @@
-//! What result codes mean, without a driver to ask, and which of them `cust` could not be given as they were.
+//! What result codes mean, without a driver to ask, and which of them `cust` could not be given as
+//! they were.
 
 use std::{cell::Cell, fmt};
 
@@ -74,7 +75,8 @@ pub fn last_raw_code() -> Option<Status> {
     LAST_RAW.get()
 }
 
-/// The last code on this thread that told `cust` of a failure: the error of `cust` names only some codes.
+/// The last code on this thread that told `cust` of a failure: the error of `cust` names only some
+/// codes.
 #[must_use]
 pub fn last_failure() -> Option<Status> {
     LAST_FAILURE.get()

@@ -7,7 +7,8 @@ use std::fmt;
 pub struct MissingFunction {
     /// Its name.
     pub name: &'static str,
-    /// The CUDA release that brought it, where that is newer than [`DriverVersion::OLDEST`](crate::DriverVersion::OLDEST).
+    /// The CUDA release that brought it, where that is newer than
+    /// [`DriverVersion::OLDEST`](crate::DriverVersion::OLDEST).
     pub since: Option<&'static str>,
 }
 

@@ -37,8 +37,8 @@ macro_rules! table {
             /// A table of the functions that `lookup` finds by name.
             ///
             /// # Safety
-            /// Whatever `lookup` returns for a name is a function with the driver API's signature of that name, valid
-            /// for as long as the table is used.
+            /// Whatever `lookup` returns for a name is a function with the driver API's signature
+            /// of that name, valid for as long as the table is used.
             pub(crate) unsafe fn from_lookup(
                 mut lookup: impl FnMut(&'static str) -> Option<std::ptr::NonNull<c_void>>,
             ) -> Self {
@@ -64,7 +64,8 @@ macro_rules! table {
                 }
             }
 
-            /// Every function the table lacks, with the CUDA release that brought it, in the order of the list.
+            /// Every function the table lacks, with the CUDA release that brought it, in the order
+            /// of the list.
             pub(crate) fn absent(&self) -> Vec<MissingFunction> {
                 let mut absent = Vec::new();
                 $( if self.$fwd.is_none() { absent.push(MissingFunction::new(stringify!($fwd), None)); } )*

@@ -1,4 +1,5 @@
-//! A simulated CUDA driver: the cu* calls, a PTX executor, and checkers of what kernels and hosts do.
+//! A simulated CUDA driver: the cu* calls, a PTX executor, and checkers of what kernels and hosts
+//! do.
 
 pub mod driver;
 pub mod exec;

@@ -8,7 +8,8 @@ const THREADS: u32 = 64;
 /// Blocks of the long runs, more than a device holds at once.
 const MANY: u32 = 4096;
 
-/// Words that fill a block only in part, so that the threads of its second warp diverge at the guards.
+/// Words that fill a block only in part, so that the threads of its second warp diverge at the
+/// guards.
 const PART: u32 = 52;
 
 /// A kernel of [`GUARDED`](crate::GUARDED).

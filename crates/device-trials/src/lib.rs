@@ -1,13 +1,13 @@
-//! Kernels with known results, which no op uses: they test a device and its driver's compiler, or the simulator in
-//! their place.
+//! Kernels with known results, which no op uses: they test a device and its driver's compiler, or
+//! the simulator in their place.
 //!
-//! - [`FAMILIES`] of random programs, compiled for the host into this crate and for the device into [`PROGRAMS`]. Both
-//!   must give the same results, bit for bit.
-//! - [`CANARIES`], kernels that a compiler without the flags of `kernels-ptx/README.md` breaks, built with all of them into
-//!   [`GUARDED`].
+//! - [`FAMILIES`] of random programs, compiled for the host into this crate and for the device into
+//!   [`PROGRAMS`]. Both must give the same results, bit for bit.
+//! - [`CANARIES`], kernels that a compiler without the flags of `kernels-ptx/README.md` breaks,
+//!   built with all of them into [`GUARDED`].
 //!
-//! `cargo xtask build-ptx` writes the programs, the PTX and the manifests. A test of `cuda-sim` runs both on the executor, and
-//! `trefoil trials` on a device.
+//! `cargo xtask build-ptx` writes the programs, the PTX and the manifests. A test of `cuda-sim`
+//! runs both on the executor, and `trefoil trials` on a device.
 #![forbid(unsafe_code)]
 
 mod canary;

@@ -35,8 +35,8 @@ const EDGES: [u64; 24] = [
 
 /// A family of random programs: its kernel, and its programs as the host runs them.
 ///
-/// The kernel takes program numbers, three words for each, room for a result of each, and how many there are; each is
-/// run by one thread.
+/// The kernel takes program numbers, three words for each, room for a result of each, and how many
+/// there are; each is run by one thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
     /// Name of the kernel, one of [`PROGRAMS`](crate::PROGRAMS).

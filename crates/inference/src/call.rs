@@ -1,4 +1,5 @@
-//! The steps of a model that need keys and the other party, each with its keys, its value and its run on shares.
+//! The steps of a model that need keys and the other party, each with its keys, its value and its
+//! run on shares.
 
 use backend_api::ops::fss::FssOps;
 use pfss::{
@@ -9,9 +10,12 @@ use pfss::{
 
 use crate::{Deal, InferenceError, keys::Keys, tensor::RING_BITS};
 
-/// A step of a model that needs keys and the other party, with its operands. Everything else is linear and local.
+/// A step of a model that needs keys and the other party, with its operands.
 ///
-/// Its three meanings are side by side: the keys it needs, its value in the clear, and its run on shares.
+/// Everything else is linear and local.
+///
+/// Its three meanings are side by side: the keys it needs, its value in the clear, and its run on
+/// shares.
 #[derive(Debug)]
 pub enum Call<'a> {
     /// Products of matrices.
@@ -68,7 +72,8 @@ impl Call<'_> {
     /// The keys of the step, in the order of their use.
     ///
     /// # Errors
-    /// [`PfssError::RingWidth`] is not expected here: all rings come from the gates' own constructors.
+    /// [`PfssError::RingWidth`] is not expected here: all rings come from the gates' own
+    /// constructors.
     pub fn deals(&self) -> Result<Vec<Deal>, PfssError> {
         Ok(match self {
             Self::Matmul { shape, .. } => vec![Deal::Matrix(*shape)],

@@ -4,11 +4,11 @@ use crate::{Call, InferenceError};
 
 /// An executor of models: in the clear, on shares, or only to record their requirements.
 ///
-/// Local steps are the same words everywhere, since they are linear. An engine defines the form of public constants and
-/// weights, and the steps that involve the other party.
+/// Local steps are the same words everywhere, since they are linear. An engine defines the form of
+/// public constants and weights, and the steps that involve the other party.
 pub trait Engine {
-    /// This engine's words of the public constant `word`: the constant itself, or zero for the party that does not add
-    /// it.
+    /// This engine's words of the public constant `word`: the constant itself, or zero for the
+    /// party that does not add it.
     fn constant(&self, word: u64) -> u64;
 
     /// This engine's words of a parameter with `len` elements.

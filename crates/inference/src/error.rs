@@ -69,7 +69,8 @@ pub enum InferenceError {
         /// The existing path.
         path: PathBuf,
     },
-    /// The folder's keys were used before, or are in use: a second use would reveal differences of secrets.
+    /// The folder's keys were used before, or are in use: a second use would reveal differences of
+    /// secrets.
     #[error("key folder {} was used before; its masks are spent, deal again", path.display())]
     Used {
         /// The folder.

@@ -30,7 +30,8 @@ impl<E: Engine> Layers<'_, E> {
         self.dense_at(name, x, [inputs, outputs], 1)
     }
 
-    /// [`dense`](Self::dense) on sequences of `positions` rows, where each position has its own biases.
+    /// [`dense`](Self::dense) on sequences of `positions` rows, where each position has its own
+    /// biases.
     pub(crate) fn dense_at(
         &mut self,
         name: &str,

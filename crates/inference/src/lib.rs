@@ -1,12 +1,13 @@
 //! Private inference between two processes.
 //!
-//! A client holds images and a server holds the weights of a public architecture; a dealer prepares keys for both and
-//! leaves. The two run the model on secret shares over a connection that is encrypted and authenticated with pinned
-//! certificates. The client learns the logits, the server learns nothing.
+//! A client holds images and a server holds the weights of a public architecture; a dealer prepares
+//! keys for both and leaves. The two run the model on secret shares over a connection that is
+//! encrypted and authenticated with pinned certificates. The client learns the logits, the server
+//! learns nothing.
 //!
-//! A [`Model`] is written once, as a function on an [`Engine`]. [`Plan`] runs it to find out which keys and how many
-//! bytes it needs, [`plain::logits`] runs it in the clear, and [`party::run`] on shares. [`folder::deal`] writes each
-//! party's keys to a folder that is used once.
+//! A [`Model`] is written once, as a function on an [`Engine`]. [`Plan`] runs it to find out which
+//! keys and how many bytes it needs, [`plain::logits`] runs it in the clear, and [`party::run`] on
+//! shares. [`folder::deal`] writes each party's keys to a folder that is used once.
 //!
 //! ```
 //! use inference::{Architecture, Model, Parameters, party::{self, Role}, plain};

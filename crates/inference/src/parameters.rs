@@ -7,7 +7,9 @@ use zeroize::Zeroizing;
 
 use crate::{InferenceError, Model, Parameter};
 
-/// The server's weights in fixed point. `Debug` shows names only; these words are wiped when dropped.
+/// The server's weights in fixed point.
+///
+/// `Debug` shows names only; these words are wiped when dropped.
 pub struct Parameters {
     words: BTreeMap<String, Zeroizing<Vec<u64>>>,
 }
@@ -16,8 +18,8 @@ impl Parameters {
     /// Reads a safetensors file and rounds to fixed point.
     ///
     /// # Errors
-    /// [`InferenceError::Parameters`] if the file is malformed, a tensor is missing or has another shape, or a weight
-    /// is beyond the architecture's limit, with which ranges are proven.
+    /// [`InferenceError::Parameters`] if the file is malformed, a tensor is missing or has another
+    /// shape, or a weight is beyond the architecture's limit, with which ranges are proven.
     pub fn read(model: &Model, bytes: &[u8]) -> Result<Self, InferenceError> {
         let refused = |reason: String| InferenceError::Parameters { reason };
         Self::from_tensors(model, &read_safetensors(bytes).map_err(|e| refused(e.to_string()))?)

@@ -51,12 +51,12 @@ impl Role<'_> {
         }
     }
 
-    /// Checks the inputs without keys: [`KeyFolder::consume`](crate::folder::KeyFolder::consume) does so before it marks
-    /// a folder as used.
+    /// Checks the inputs without keys: [`KeyFolder::consume`](crate::folder::KeyFolder::consume)
+    /// does so before it marks a folder as used.
     ///
     /// # Errors
-    /// [`InferenceError::Images`] or [`InferenceError::Pixel`] for images, [`InferenceError::Parameters`] for weights
-    /// that `model` does not take.
+    /// [`InferenceError::Images`] or [`InferenceError::Pixel`] for images,
+    /// [`InferenceError::Parameters`] for weights that `model` does not take.
     pub fn check(&self, model: &Model) -> Result<(), InferenceError> {
         match self {
             Self::Client(images) => model.check_images(images),
@@ -65,15 +65,18 @@ impl Role<'_> {
     }
 }
 
-/// Runs `model` with the keys of [`Model::plan`] over an open channel. `progress` is told each step before it runs.
+/// Runs `model` with the keys of [`Model::plan`] over an open channel.
 ///
-/// The client's share of the images is the images themselves, and the server's is zero; for weights it is the other way
-/// round. Only masked words are sent, and at the end the server's share of the logits.
+/// `progress` is told each step before it runs.
+///
+/// The client's share of the images is the images themselves, and the server's is zero; for weights
+/// it is the other way round. Only masked words are sent, and at the end the server's share of the
+/// logits.
 ///
 /// # Errors
-/// [`InferenceError::Keys`] or [`InferenceError::Pfss`] for keys that do not match the plan and this party, before
-/// anything is sent. As [`Role::check`] for inputs that do not fit, also before anything is sent.
-/// [`InferenceError::Pfss`] if the session fails.
+/// [`InferenceError::Keys`] or [`InferenceError::Pfss`] for keys that do not match the plan and
+/// this party, before anything is sent. As [`Role::check`] for inputs that do not fit, also before
+/// anything is sent. [`InferenceError::Pfss`] if the session fails.
 pub fn run<Q: FssOps, C: Channel>(
     q: &Q,
     model: &Model,

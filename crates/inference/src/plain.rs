@@ -5,8 +5,8 @@ use crate::{Call, Engine, InferenceError, Model, Parameters};
 /// The logits of images, `[count][classes]` with twice [`FRACTION_BITS`](crate::FRACTION_BITS).
 ///
 /// # Errors
-/// [`InferenceError::Images`] for another number of pixels than the model's, [`InferenceError::Parameters`] if the
-/// weights are another model's.
+/// [`InferenceError::Images`] for another number of pixels than the model's,
+/// [`InferenceError::Parameters`] if the weights are another model's.
 pub fn logits(model: &Model, weights: &Parameters, images: &[u64]) -> Result<Vec<u64>, InferenceError> {
     let input = model.input(images)?;
     Ok(model.run(&mut Plain { weights }, input)?.words)

@@ -15,7 +15,8 @@ pub struct Step {
     pub deals: Vec<Deal>,
 }
 
-/// Everything public about a run of a model on a batch: the steps with their keys, and so bytes and rounds.
+/// Everything public about a run of a model on a batch: the steps with their keys, and so bytes and
+/// rounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The model and the size of the batch in words.

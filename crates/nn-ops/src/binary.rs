@@ -13,7 +13,8 @@ use crate::{Layout, NnError, TensorMut, TensorRef};
 
 const OP: &str = "binary";
 
-/// A checked function of two tensors, `y = a op b`, with NumPy broadcasting to the shape of y, which is contiguous.
+/// A checked function of two tensors, `y = a op b`, with NumPy broadcasting to the shape of y,
+/// which is contiguous.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -41,7 +42,8 @@ impl BinaryPlan {
     /// Checks the layouts of a, b and y.
     ///
     /// # Errors
-    /// [`NnError::Broadcast`] if an operand does not broadcast, [`NnError::InvalidStride`] if y is not contiguous.
+    /// [`NnError::Broadcast`] if an operand does not broadcast, [`NnError::InvalidStride`] if y is
+    /// not contiguous.
     pub fn new(a: &Layout, b: &Layout, y: &Layout) -> Result<Self, NnError> {
         let shape = y.shape();
         Layout::contiguous(shape)?.admit(OP, "y", y)?;
@@ -51,8 +53,8 @@ impl BinaryPlan {
     /// Applies `op` to tensors with the layouts of the plan.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
-    /// device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
+    /// [`NnError::Backend`] from the device.
     pub fn run<Q: ElementwiseOps, T: Real>(
         &self,
         q: &Q,
@@ -68,10 +70,12 @@ impl BinaryPlan {
 }
 
 impl BinaryPlan {
-    /// Applies `op` in place of its first operand: `y = y op b`, with the bits of [`run`](Self::run).
+    /// Applies `op` in place of its first operand: `y = y op b`, with the bits of
+    /// [`run`](Self::run).
     ///
     /// # Errors
-    /// [`NnError::Broadcast`] unless the plan's a has the shape of y; otherwise as [`run`](Self::run).
+    /// [`NnError::Broadcast`] unless the plan's a has the shape of y; otherwise as
+    /// [`run`](Self::run).
     pub fn run_in_place<Q: TensorOps, T: Real>(
         &self,
         q: &Q,

@@ -8,7 +8,8 @@ use core_types::params::tensor::Beyond;
 
 use crate::{Layout, NnError, TensorMut, TensorRef};
 
-/// What becomes of values that a narrower type does not have: those that rounding makes infinite, and infinities.
+/// What becomes of values that a narrower type does not have: those that rounding makes infinite,
+/// and infinities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
     /// They become infinite, as IEEE 754 has it.
@@ -24,15 +25,17 @@ pub enum Overflow {
 /// `y = x` in f32, exactly. Both are row-major tensors of one shape.
 ///
 /// # Errors
-/// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
-/// device.
+/// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
+/// [`NnError::Backend`] from the device.
 pub fn widen<Q: TensorOps, T: Real>(q: &Q, x: TensorRef<'_, Q, T>, y: TensorMut<'_, Q, f32>) -> Result<(), NnError> {
     const OP: &str = "widen";
     let layout = Layout::contiguous(x.layout().shape())?;
     Ok(q.widen(tensor::Widen { x: x.planned(OP, "x", &layout)?, y: y.planned(OP, "y", &layout)? })?)
 }
 
-/// `y = x` rounded to nearest, ties to even; NaN stays NaN. Both are row-major tensors of one shape.
+/// `y = x` rounded to nearest, ties to even; NaN stays NaN.
+///
+/// Both are row-major tensors of one shape.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};

@@ -8,7 +8,8 @@ use core_types::params::{elementwise::MAX_RANK, tensor::CopyParams};
 
 use crate::{Layout, NnError, Shape, TensorMut, TensorRef};
 
-/// `y = x` for tensors that are laid out in any way; x is repeated up to the shape of y by the rules of NumPy.
+/// `y = x` for tensors that are laid out in any way; x is repeated up to the shape of y by the
+/// rules of NumPy.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -42,7 +43,8 @@ pub fn copy<Q: TensorOps, T: Real>(q: &Q, x: TensorRef<'_, Q, T>, y: TensorMut<'
     Ok(q.copy_strided(CopyStrided { params: &params, x: q.shorten(x.view()), y: q.shorten_mut(y.into_view()) })?)
 }
 
-/// Writes the parts one after the other along `axis` of a row-major tensor, to all of y: a copy for each.
+/// Writes the parts one after the other along `axis` of a row-major tensor, to all of y: a copy for
+/// each.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -57,9 +59,9 @@ pub fn copy<Q: TensorOps, T: Real>(q: &Q, x: TensorRef<'_, Q, T>, y: TensorMut<'
 /// ```
 ///
 /// # Errors
-/// [`NnError::Axis`] if the first part has no such axis, [`NnError::ShapeMismatch`] for a part that differs from it in another
-/// axis, [`NnError::Length`] unless y has the elements of all parts, [`NnError::Backend`] from the device. Shapes are checked
-/// before anything is copied.
+/// [`NnError::Axis`] if the first part has no such axis, [`NnError::ShapeMismatch`] for a part that
+/// differs from it in another axis, [`NnError::Length`] unless y has the elements of all parts,
+/// [`NnError::Backend`] from the device. Shapes are checked before anything is copied.
 pub fn concat<Q: TensorOps, T: Real>(
     q: &Q,
     axis: usize,

@@ -15,7 +15,8 @@ const OP: &str = "dense";
 const WEIGHT: &str = "weight";
 const BIAS: &str = "bias";
 
-/// A dense layer: which tensors of a table are its weights, `[inputs, outputs]`, and biases, `[outputs]`.
+/// A dense layer: which tensors of a table are its weights, `[inputs, outputs]`, and biases,
+/// `[outputs]`.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -61,7 +62,8 @@ impl Dense {
     /// The layer of the tensors `name.weight` and `name.bias`.
     ///
     /// # Errors
-    /// [`NnError::MissingTensor`] if one is not there, [`NnError::NamedTensor`] if it has another shape than a layer's.
+    /// [`NnError::MissingTensor`] if one is not there, [`NnError::NamedTensor`] if it has another
+    /// shape than a layer's.
     pub fn find(table: &ParameterTable, name: &str) -> Result<Self, NnError> {
         let (weight_name, bias_name) = (format!("{name}.{WEIGHT}"), format!("{name}.{BIAS}"));
         let (weight, bias) = (table.id(&weight_name)?, table.id(&bias_name)?);
@@ -123,7 +125,8 @@ pub struct DensePlan {
 }
 
 impl DensePlan {
-    /// A plan for `rows` rows of `inputs` features each, to `outputs` features, with activation `f`.
+    /// A plan for `rows` rows of `inputs` features each, to `outputs` features, with activation
+    /// `f`.
     ///
     /// # Errors
     /// [`NnError::Overflow`] if no memory holds that many rows.
@@ -149,8 +152,8 @@ impl DensePlan {
     /// `y = f(x W + b)`.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a layer or a tensor of another shape, [`NnError::Axis`] for
-    /// values of another table, [`NnError::Backend`] from the device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a layer or a tensor of another
+    /// shape, [`NnError::Axis`] for values of another table, [`NnError::Backend`] from the device.
     pub fn forward<Q: GemmOps + ElementwiseOps, T: Real>(
         &self,
         q: &Q,
@@ -167,7 +170,8 @@ impl DensePlan {
 
     /// Overwrites the layer's gradients.
     ///
-    /// `d` is the gradient of the output before its activation; `dx`, if given, receives the gradient of the input.
+    /// `d` is the gradient of the output before its activation; `dx`, if given, receives the
+    /// gradient of the input.
     ///
     /// # Errors
     /// As [`forward`](Self::forward).

@@ -12,9 +12,10 @@ const OP: &str = "dropout";
 
 /// Seeded dropout: `y = x keep / (1 - p)`, where each element is kept with probability `1 - p`.
 ///
-/// The mask is a function of seed, site, step and the row-major index of the element: the same on every device, for every
-/// number of threads and in the backward pass. Element i is kept iff word i of the Philox4x32-10 sequence of (seed, site,
-/// step) is at least `floor(p 2^32)`. Two integers are all the state there is to save.
+/// The mask is a function of seed, site, step and the row-major index of the element: the same on
+/// every device, for every number of threads and in the backward pass. Element i is kept iff word i
+/// of the Philox4x32-10 sequence of (seed, site, step) is at least `floor(p 2^32)`. Two integers
+/// are all the state there is to save.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -58,8 +59,10 @@ impl Dropout {
         self.seed
     }
 
-    /// Drops elements of x; see [`ElementwisePlan::dropout`]. `site` names the place in the network, `step` the training step;
-    /// the same call on the gradient is the backward pass.
+    /// Drops elements of x; see [`ElementwisePlan::dropout`].
+    ///
+    /// `site` names the place in the network, `step` the training step; the same call on the
+    /// gradient is the backward pass.
     ///
     /// # Errors
     /// As [`ElementwisePlan::dropout`].
@@ -94,8 +97,9 @@ impl Dropout {
 }
 
 impl ElementwisePlan {
-    /// Drops elements of x by the mask of a site and a training step: see [`Dropout`]. The same call on the gradient is the
-    /// backward pass.
+    /// Drops elements of x by the mask of a site and a training step: see [`Dropout`].
+    ///
+    /// The same call on the gradient is the backward pass.
     ///
     /// # Errors
     /// As [`activate`](Self::activate).
@@ -114,10 +118,10 @@ impl ElementwisePlan {
 
     /// Drops elements of x by the mask of a site and of an optimiser's current step.
     ///
-    /// The current step is the number of steps that the optimiser has ended, taken or left out: 0 before the end of its
-    /// first step. The number is read on the device, so that a recorded step of a training drops other elements in each
-    /// replay. Until [`Optimizer::step`] all calls have one mask, so that the same call on the gradient is the backward
-    /// pass.
+    /// The current step is the number of steps that the optimiser has ended, taken or left out: 0
+    /// before the end of its first step. The number is read on the device, so that a recorded step
+    /// of a training drops other elements in each replay. Until [`Optimizer::step`] all calls have
+    /// one mask, so that the same call on the gradient is the backward pass.
     ///
     /// # Errors
     /// As [`activate`](Self::activate).

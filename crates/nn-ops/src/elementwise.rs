@@ -46,8 +46,8 @@ impl ElementwisePlan {
     /// `y = f(x)`.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
-    /// device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
+    /// [`NnError::Backend`] from the device.
     pub fn activate<Q: ElementwiseOps, T: Real>(
         &self,
         q: &Q,
@@ -59,8 +59,8 @@ impl ElementwisePlan {
         Ok(q.activate(Activate { f, x: x.planned(OP, "x", &self.layout)?, y: y.planned(OP, "y", &self.layout)? })?)
     }
 
-    /// The gradient of [`activate`](Self::activate): `dx = g f'(x)`, where `saved` is y for functions with
-    /// [`Activation::saves_output`] and x for the others.
+    /// The gradient of [`activate`](Self::activate): `dx = g f'(x)`, where `saved` is y for
+    /// functions with [`Activation::saves_output`] and x for the others.
     ///
     /// # Errors
     /// As [`activate`](Self::activate).

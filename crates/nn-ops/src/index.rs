@@ -8,8 +8,10 @@ use core_types::params::tensor::TableParams;
 
 use crate::{Layout, NnError, TensorMut, TensorRef};
 
-/// Indices of rows of a table, on a queue's device. They are checked and sorted once, on the host, so that no device has to be
-/// waited for to refuse one, and sums are taken in one order on every device.
+/// Indices of rows of a table, on a queue's device.
+///
+/// They are checked and sorted once, on the host, so that no device has to be waited for to refuse
+/// one, and sums are taken in one order on every device.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -32,7 +34,8 @@ pub struct Indices<Q: Queue> {
     rows: usize,
     count: usize,
     indices: Q::Buf<u32>,
-    /// The places of the indices so that these ascend, equal ones in the order in which they were given.
+    /// The places of the indices so that these ascend, equal ones in the order in which they were
+    /// given.
     order: Q::Buf<u32>,
 }
 
@@ -40,8 +43,8 @@ impl<Q: TensorOps> Indices<Q> {
     /// Uploads indices into a table of `rows` rows.
     ///
     /// # Errors
-    /// [`NnError::Index`] for the first that is not below `rows`, [`NnError::Overflow`] for 2^32 indices or more,
-    /// [`NnError::Backend`] if memory is short.
+    /// [`NnError::Index`] for the first that is not below `rows`, [`NnError::Overflow`] for 2^32
+    /// indices or more, [`NnError::Backend`] if memory is short.
     pub fn new(q: &Q, rows: usize, indices: &[u32]) -> Result<Self, NnError> {
         const OP: &str = "indices";
         if let Some(place) = indices.iter().position(|&index| index as usize >= rows) {
@@ -59,11 +62,13 @@ impl<Q: TensorOps> Indices<Q> {
         self.count
     }
 
-    /// Row i of y, `[count, ..]`, is the row of `table`, `[rows, ..]`, that index i names. Both are row-major.
+    /// Row i of y, `[count, ..]`, is the row of `table`, `[rows, ..]`, that index i names.
+    ///
+    /// Both are row-major.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
-    /// device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
+    /// [`NnError::Backend`] from the device.
     pub fn gather<T: Real>(&self, q: &Q, table: TensorRef<'_, Q, T>, y: TensorMut<'_, Q, T>) -> Result<(), NnError> {
         const OP: &str = "gather";
         let (of_table, of_rows, params) = self.layouts(OP, table.layout())?;
@@ -72,8 +77,9 @@ impl<Q: TensorOps> Indices<Q> {
         Ok(q.gather(tensor::Gather { params: &params, table, indices: self.indices.view(), y })?)
     }
 
-    /// Adds row i of g, `[count, ..]`, to the row of `table`, `[rows, ..]`, that index i names: the gradient of
-    /// [`gather`](Self::gather). Rows of one index are summed in f32 in their order, added, and rounded once.
+    /// Adds row i of g, `[count, ..]`, to the row of `table`, `[rows, ..]`, that index i names: the
+    /// gradient of [`gather`](Self::gather). Rows of one index are summed in f32 in their order,
+    /// added, and rounded once.
     ///
     /// # Errors
     /// As [`gather`](Self::gather).

@@ -5,8 +5,10 @@ use core_types::philox;
 
 use crate::{Layout, NnError};
 
-/// Where the values of a new tensor come from. They are functions of a seed, a site and the row-major index of the element, so
-/// that every device begins with the same bits.
+/// Where the values of a new tensor come from.
+///
+/// They are functions of a seed, a site and the row-major index of the element, so that every
+/// device begins with the same bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Init {
     /// Uniform in `low..high`.
@@ -16,11 +18,12 @@ pub enum Init {
         /// No value is greater.
         high: f32,
     },
-    /// Uniform within `sqrt(6 / (inputs + outputs))` of zero: Glorot, Bengio, "Understanding the difficulty of training deep
-    /// feedforward neural networks", 2010. The last axis counts the outputs, the others together the inputs.
+    /// Uniform within `sqrt(6 / (inputs + outputs))` of zero: Glorot, Bengio, "Understanding the
+    /// difficulty of training deep feedforward neural networks", 2010. The last axis counts the
+    /// outputs, the others together the inputs.
     Glorot,
-    /// Uniform within `sqrt(6 / inputs)` of zero, for layers before a ReLU: He et al., "Delving Deep into Rectifiers", 2015.
-    /// Inputs count as in [`Glorot`](Self::Glorot).
+    /// Uniform within `sqrt(6 / inputs)` of zero, for layers before a ReLU: He et al., "Delving
+    /// Deep into Rectifiers", 2015. Inputs count as in [`Glorot`](Self::Glorot).
     Kaiming,
 }
 
@@ -38,8 +41,9 @@ impl Init {
     /// ```
     ///
     /// # Errors
-    /// [`NnError::Parameter`] for bounds that are not finite or not in order, [`NnError::TooManyAxes`] or [`NnError::Overflow`] if
-    /// no tensor has the shape, [`NnError::Backend`] if memory is short.
+    /// [`NnError::Parameter`] for bounds that are not finite or not in order,
+    /// [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape,
+    /// [`NnError::Backend`] if memory is short.
     pub fn values(self, shape: &[usize], seed: u64, site: u32) -> Result<Vec<f32>, NnError> {
         let count = Layout::contiguous(shape)?.numel();
         let (outputs, others) = shape.split_last().map_or((1, &[][..]), |(&outputs, others)| (outputs, others));

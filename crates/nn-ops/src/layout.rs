@@ -8,7 +8,8 @@ use crate::{NnError, Shape};
 
 /// Shape and strides of a tensor: element `[i0, i1, ..]` is element `i0 s0 + i1 s1 + ..` of a view.
 ///
-/// The canonical layout is row-major and contiguous. A stride of 0 repeats an operand along an axis.
+/// The canonical layout is row-major and contiguous. A stride of 0 repeats an operand along an
+/// axis.
 ///
 /// ```
 /// use nn_ops::Layout;
@@ -36,7 +37,8 @@ impl Layout {
     /// The row-major layout of `shape` without gaps.
     ///
     /// # Errors
-    /// [`NnError::TooManyAxes`] above six axes, [`NnError::Overflow`] if the elements cannot be counted.
+    /// [`NnError::TooManyAxes`] above six axes, [`NnError::Overflow`] if the elements cannot be
+    /// counted.
     #[inline]
     pub fn contiguous(shape: &[usize]) -> Result<Self, NnError> {
         Self::of("layout", shape)
@@ -57,8 +59,8 @@ impl Layout {
     /// The layout of `shape` with one stride for each axis, in elements.
     ///
     /// # Errors
-    /// [`NnError::InvalidStride`] unless there is a stride for each axis, [`NnError::TooManyAxes`] above six,
-    /// [`NnError::Overflow`] if an index wraps.
+    /// [`NnError::InvalidStride`] unless there is a stride for each axis, [`NnError::TooManyAxes`]
+    /// above six, [`NnError::Overflow`] if an index wraps.
     pub fn strided(shape: &[usize], strides: &[usize]) -> Result<Self, NnError> {
         let (mut layout, numel) = Self::of_shape("layout", shape)?;
         if shape.len() != strides.len() {
@@ -104,7 +106,8 @@ impl Layout {
         Self { contiguous, injective: contiguous || self.nests(), ..self }
     }
 
-    /// Whether the stride of each axis is greater than all that the axes with smaller strides reach.
+    /// Whether the stride of each axis is greater than all that the axes with smaller strides
+    /// reach.
     fn nests(&self) -> bool {
         let mut axes = [(0, 0); MAX_RANK];
         let axes = &mut axes[..self.rank()];
@@ -150,14 +153,16 @@ impl Layout {
         self.span
     }
 
-    /// Whether the elements lie in row-major order without gaps. Strides of axes of length 1 do not matter.
+    /// Whether the elements lie in row-major order without gaps.
+    ///
+    /// Strides of axes of length 1 do not matter.
     #[must_use]
     pub fn is_contiguous(&self) -> bool {
         self.contiguous
     }
 
-    /// Whether no two indices share an element, judged by whether the axes nest: a layout whose axes interleave counts
-    /// as overlapping even if it happens not to overlap.
+    /// Whether no two indices share an element, judged by whether the axes nest: a layout whose
+    /// axes interleave counts as overlapping even if it happens not to overlap.
     #[must_use]
     pub fn is_injective(&self) -> bool {
         self.injective
@@ -181,7 +186,8 @@ impl Layout {
     /// The same elements with the axes in another order: axis i of the result is axis `axes[i]`.
     ///
     /// # Errors
-    /// [`NnError::Rank`] for another number of axes, [`NnError::Axis`] if one is not there or named twice.
+    /// [`NnError::Rank`] for another number of axes, [`NnError::Axis`] if one is not there or named
+    /// twice.
     pub fn permuted(&self, axes: &[usize]) -> Result<Self, NnError> {
         const OP: &str = "permute";
         if axes.len() != self.rank() {
@@ -198,7 +204,8 @@ impl Layout {
         Ok(permuted.examined())
     }
 
-    /// The elements with these indices along `axis`, as a layout, and the place of its first element in a view.
+    /// The elements with these indices along `axis`, as a layout, and the place of its first
+    /// element in a view.
     pub(crate) fn narrowed(
         &self,
         op: &'static str,
@@ -218,8 +225,8 @@ impl Layout {
         Ok((if layout.span == 0 { 0 } else { range.start * self.strides[axis] }, layout))
     }
 
-    /// This layout repeated with zero strides up to `shape`, by the rules of NumPy: axes are matched from the last one,
-    /// and an axis that has length 1 or is missing stretches.
+    /// This layout repeated with zero strides up to `shape`, by the rules of NumPy: axes are
+    /// matched from the last one, and an axis that has length 1 or is missing stretches.
     ///
     /// # Errors
     /// [`NnError::Broadcast`] if an axis has neither length 1 nor the requested length.

@@ -1,14 +1,15 @@
 //! Dense neural-network operators, forward and backward.
 //!
-//! Operators take tensors (views of a queue's buffers with a [`Layout`]) and write to tensors that the caller owns, on
-//! whatever device the queue runs on. A plan (such as [`GemmPlan`] or [`SoftmaxPlan`]) checks the shapes once, before
-//! any device work, and its methods run on tensors of those shapes; a free function such as [`matmul`] makes the plan
-//! for one call. Elements are f32, f16 or bf16; sums and functions are computed in f32.
+//! Operators take tensors (views of a queue's buffers with a [`Layout`]) and write to tensors that
+//! the caller owns, on whatever device the queue runs on. A plan (such as [`GemmPlan`] or
+//! [`SoftmaxPlan`]) checks the shapes once, before any device work, and its methods run on tensors
+//! of those shapes; a free function such as [`matmul`] makes the plan for one call. Elements are
+//! f32, f16 or bf16; sums and functions are computed in f32.
 //!
-//! An operator overwrites its results, so that what they held does not matter. The exceptions say so: those named `_in_place`
-//! read what they write, those with `add` or `accumulat` in their name and the gradients of matrix products and of linear
-//! layers add to the previous contents (start them with zeros, or [`fill`] them), and [`axpby`] does as its factors
-//! define.
+//! An operator overwrites its results, so that what they held does not matter. The exceptions say
+//! so: those named `_in_place` read what they write, those with `add` or `accumulat` in their name
+//! and the gradients of matrix products and of linear layers add to the previous contents (start
+//! them with zeros, or [`fill`] them), and [`axpby`] does as its factors define.
 #![forbid(unsafe_code)]
 
 mod binary;

@@ -11,8 +11,8 @@ use crate::{ElementwisePlan, GemmPlan, Layout, NnError, SumPlan, TensorMut, Tens
 const OP: &str = "linear";
 const BACKWARD: &str = "linear_backward";
 
-/// A checked dense layer `Y = f(X W + b)` in one pass: X is `[.., m, k]`, W is `[k, n]`, b is `[n]` and contiguous, or
-/// left out, and Y is `[.., m, n]`.
+/// A checked dense layer `Y = f(X W + b)` in one pass: X is `[.., m, k]`, W is `[k, n]`, b is `[n]`
+/// and contiguous, or left out, and Y is `[.., m, n]`.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -51,8 +51,8 @@ impl LinearPlan {
     /// Runs the layer on tensors with the layouts of the plan.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
-    /// device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
+    /// [`NnError::Backend`] from the device.
     pub fn run<Q: GemmOps, T: Real>(
         &self,
         q: &Q,
@@ -97,8 +97,8 @@ pub(crate) struct GradientViews<'a, Q: GemmOps + 'a, T: Real> {
     pub(crate) bias: Option<Mut<'a, Q, T>>,
 }
 
-/// The checked gradients of `P = X W + b` for matrices X, `[m, k]`, and W, `[k, n]`, from `D = dL/dP`, row-major `[m, n]`:
-/// `dX = D W^T`, `dW = X^T D`, and db, the column sums of D.
+/// The checked gradients of `P = X W + b` for matrices X, `[m, k]`, and W, `[k, n]`, from
+/// `D = dL/dP`, row-major `[m, n]`: `dX = D W^T`, `dW = X^T D`, and db, the column sums of D.
 ///
 /// For a layer with an activation, D is what [`ElementwisePlan::activate_backward`] makes of dL/dY.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,8 +118,8 @@ impl LinearBackwardPlan {
     /// A plan that overwrites the gradients.
     ///
     /// # Errors
-    /// [`NnError::Rank`] unless X and W are matrices, [`NnError::ShapeMismatch`] if they do not fit,
-    /// [`NnError::InvalidStride`] if one has no stride of 1.
+    /// [`NnError::Rank`] unless X and W are matrices, [`NnError::ShapeMismatch`] if they do not
+    /// fit, [`NnError::InvalidStride`] if one has no stride of 1.
     pub fn new(x: &Layout, w: &Layout) -> Result<Self, NnError> {
         Self::build(x, w, |layouts| GemmPlan::of(BACKWARD, layouts, Activation::Identity), SumPlan::new)
     }
@@ -161,8 +161,8 @@ impl LinearBackwardPlan {
     /// Computes the gradients of operands with the layouts of the plan.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
-    /// device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
+    /// [`NnError::Backend`] from the device.
     pub fn run<Q: GemmOps + ElementwiseOps, T: Real>(
         &self,
         q: &Q,
@@ -219,15 +219,17 @@ pub fn linear<Q: GemmOps, T: Real>(
     LinearPlan::new(x.layout(), w.layout(), f, y.layout())?.run(q, x, w, bias, y)
 }
 
-/// Adds the gradients of [`linear`] for `G = dL/dY`: with `P = X W + b` and `D = G f'(P)`, `dX += D W^T`, `dW += X^T D`,
-/// `db +=` column sums of D.
+/// Adds the gradients of [`linear`] for `G = dL/dY`: with `P = X W + b` and `D = G f'(P)`,
+/// `dX += D W^T`, `dW += X^T D`, `db +=` column sums of D.
 ///
-/// `saved` is Y for functions with [`Activation::saves_output`], P for the others, and unused for the identity; for
-/// ReLU, Y works as well as P. X is a matrix; `g` and `saved` are contiguous. A function other than the identity needs
-/// memory for D; with [`LinearBackwardPlan`] the caller supplies D.
+/// `saved` is Y for functions with [`Activation::saves_output`], P for the others, and unused for
+/// the identity; for ReLU, Y works as well as P. X is a matrix; `g` and `saved` are contiguous. A
+/// function other than the identity needs memory for D; with [`LinearBackwardPlan`] the caller
+/// supplies D.
 ///
 /// # Errors
-/// As [`LinearBackwardPlan::new`], [`LinearBackwardPlan::run`] and [`activate_backward`](crate::activate_backward).
+/// As [`LinearBackwardPlan::new`], [`LinearBackwardPlan::run`] and
+/// [`activate_backward`](crate::activate_backward).
 pub fn linear_backward<Q: GemmOps + ElementwiseOps, T: Real>(
     q: &Q,
     x: TensorRef<'_, Q, T>,

@@ -37,12 +37,14 @@ impl CrossEntropyPlan {
     /// A plan for `rows` rows of logits against class numbers.
     ///
     /// # Errors
-    /// [`NnError::EmptyReduction`] for rows without classes, [`NnError::Overflow`] if no tensor has the shape.
+    /// [`NnError::EmptyReduction`] for rows without classes, [`NnError::Overflow`] if no tensor has
+    /// the shape.
     pub fn new(rows: usize, classes: usize) -> Result<Self, NnError> {
         Self::of(OP, rows, classes)
     }
 
-    /// The same plan for [`cross_entropy_probs`](Self::cross_entropy_probs), which is what its errors name.
+    /// The same plan for [`cross_entropy_probs`](Self::cross_entropy_probs), which is what its
+    /// errors name.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -63,13 +65,14 @@ impl CrossEntropyPlan {
         &self.logits
     }
 
-    /// The losses for class numbers: `losses[r] = ln(sum_j exp(x_rj)) - x_rc` for class `c = targets[r]`, and
-    /// `dlogits = scale (softmax(x) - onehot(c))`: pass `scale = 1 / rows` for the gradient of the mean. Rows whose target is
-    /// not below `classes` are ignored (zero loss and gradient). Targets and losses are `[rows]`.
+    /// The losses for class numbers: `losses[r] = ln(sum_j exp(x_rj)) - x_rc` for class
+    /// `c = targets[r]`, and `dlogits = scale (softmax(x) - onehot(c))`: pass `scale = 1 / rows`
+    /// for the gradient of the mean. Rows whose target is not below `classes` are ignored (zero
+    /// loss and gradient). Targets and losses are `[rows]`.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
-    /// device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
+    /// [`NnError::Backend`] from the device.
     pub fn cross_entropy<Q: LossOps, T: Real>(
         &self,
         q: &Q,
@@ -89,8 +92,8 @@ impl CrossEntropyPlan {
         Ok(q.cross_entropy(CrossEntropy { classes: self.classes, scale, logits, targets, losses, dlogits })?)
     }
 
-    /// The losses for target probabilities t of the shape of the logits: `losses[r] = -sum_j t_j log_softmax(x)_j`,
-    /// `dlogits = scale (softmax(x) sum_i t_i - t)`.
+    /// The losses for target probabilities t of the shape of the logits:
+    /// `losses[r] = -sum_j t_j log_softmax(x)_j`, `dlogits = scale (softmax(x) sum_i t_i - t)`.
     ///
     /// # Errors
     /// As [`cross_entropy`](Self::cross_entropy).
@@ -130,7 +133,8 @@ pub fn cross_entropy<Q: LossOps, T: Real>(
     plan(OP, logits.layout())?.cross_entropy(q, scale, logits, targets, losses, dlogits)
 }
 
-/// Softmax cross-entropy against target probabilities; see [`CrossEntropyPlan::cross_entropy_probs`].
+/// Softmax cross-entropy against target probabilities; see
+/// [`CrossEntropyPlan::cross_entropy_probs`].
 ///
 /// # Errors
 /// As [`cross_entropy`].

@@ -36,8 +36,9 @@ pub enum Map {
         /// The greatest result.
         high: f32,
     },
-    /// Huber's function: x^2 / 2 up to a magnitude of `delta`, and the tangent beyond. Its derivative is the clamp to
-    /// `-delta..=delta`.
+    /// Huber's function: x^2 / 2 up to a magnitude of `delta`, and the tangent beyond.
+    ///
+    /// Its derivative is the clamp to `-delta..=delta`.
     Huber {
         /// Where it becomes straight; greater than 0.
         delta: f32,
@@ -69,8 +70,8 @@ impl ElementwisePlan {
     /// `y = f(x)`.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] for a clamp between bounds out of order and a Huber function without a positive bound; otherwise as
-    /// [`activate`](Self::activate).
+    /// [`NnError::Parameter`] for a clamp between bounds out of order and a Huber function without
+    /// a positive bound; otherwise as [`activate`](Self::activate).
     pub fn map<Q: TensorOps, T: Real>(
         &self,
         q: &Q,
@@ -108,7 +109,9 @@ impl ElementwisePlan {
         Ok(q.activate_in_place(ActivateInPlace { f, len, x })?)
     }
 
-    /// y is a where `mask` is true, and b where it is not. NaN and infinities that are not chosen leave no trace.
+    /// y is a where `mask` is true, and b where it is not.
+    ///
+    /// NaN and infinities that are not chosen leave no trace.
     ///
     /// # Errors
     /// As [`activate`](Self::activate).

@@ -4,20 +4,26 @@ use backend_api::{Element, Queue, Ref, ops::linalg::RowMask};
 
 use crate::{Layout, NnError, TensorRef};
 
-/// Which elements a softmax leaves out. They count as -inf; a row without any other element gives zeros.
+/// Which elements a softmax leaves out.
 ///
-/// A mask of the first two kinds has the shape of the logits, or that shape without some leading axes, in which case it
-/// repeats: one `[query, key]` mask serves `[batch, head, query, key]` logits.
+/// They count as -inf; a row without any other element gives zeros.
+///
+/// A mask of the first two kinds has the shape of the logits, or that shape without some leading
+/// axes, in which case it repeats: one `[query, key]` mask serves `[batch, head, query, key]`
+/// logits.
 pub enum Mask<'a, Q: Queue + 'a> {
     /// Nothing is left out.
     None,
-    /// Elements with `false` are left out, whatever their value: NaN among them does not spread. Row-major.
-    Keep(TensorRef<'a, Q, bool>),
-    /// Added to the logits before the softmax; elements with -inf are left out. NaN and +inf among the logits still spread.
+    /// Elements with `false` are left out, whatever their value: NaN among them does not spread.
+    ///
     /// Row-major.
+    Keep(TensorRef<'a, Q, bool>),
+    /// Added to the logits before the softmax; elements with -inf are left out.
+    ///
+    /// NaN and +inf among the logits still spread. Row-major.
     Additive(TensorRef<'a, Q, f32>),
-    /// Element `k` of the softmax axis is left out of row `q` of the axis before it if `k > q + offset`. With a cache of n
-    /// earlier keys, the offset is n.
+    /// Element `k` of the softmax axis is left out of row `q` of the axis before it if
+    /// `k > q + offset`. With a cache of n earlier keys, the offset is n.
     Causal {
         /// How far the diagonal is shifted.
         offset: i64,
@@ -80,8 +86,9 @@ impl<'a, Q: Queue + 'a> Mask<'a, Q> {
     }
 }
 
-/// Number of outer indices after which a mask repeats, and its elements. Its shape has to be the last axes of `shape`,
-/// starting at the softmax axis or before it.
+/// Number of outer indices after which a mask repeats, and its elements.
+///
+/// Its shape has to be the last axes of `shape`, starting at the softmax axis or before it.
 fn repeated<'s, 'l: 's, Q: Queue, T: Element>(
     op: &'static str,
     mask: &TensorRef<'l, Q, T>,

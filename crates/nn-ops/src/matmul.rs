@@ -15,9 +15,10 @@ const OP: &str = "matmul";
 
 /// A checked batch of matrix products `C = A B`.
 ///
-/// A is `[.., m, k]`, B is `[.., k, n]`, C is `[.., m, n]`. Leading axes of A and B broadcast by the rules of NumPy. Each
-/// matrix has a stride of 1 along its rows or along its columns, so a transposed operand is a layout, not a copy. A sum
-/// over `k = 0` terms is zero; an empty C is left alone.
+/// A is `[.., m, k]`, B is `[.., k, n]`, C is `[.., m, n]`. Leading axes of A and B broadcast by
+/// the rules of NumPy. Each matrix has a stride of 1 along its rows or along its columns, so a
+/// transposed operand is a layout, not a copy. A sum over `k = 0` terms is zero; an empty C is left
+/// alone.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -48,16 +49,17 @@ impl GemmPlan {
     /// Checks the layouts of A, B and C.
     ///
     /// # Errors
-    /// [`NnError::TooFewAxes`] below two axes, [`NnError::ShapeMismatch`] if the shapes do not fit, [`NnError::Broadcast`] if
-    /// leading axes do not, [`NnError::InvalidStride`] if a matrix has no stride of 1 or elements of C overlap.
+    /// [`NnError::TooFewAxes`] below two axes, [`NnError::ShapeMismatch`] if the shapes do not fit,
+    /// [`NnError::Broadcast`] if leading axes do not, [`NnError::InvalidStride`] if a matrix has no
+    /// stride of 1 or elements of C overlap.
     pub fn new(a: &Layout, b: &Layout, c: &Layout) -> Result<Self, NnError> {
         Self::of(OP, [("a", a), ("b", b), ("c", c)], Activation::Identity)
     }
 
     /// A plan for `C += A B`.
     ///
-    /// Leading axes of C may have length 1 or be missing where the axes of A and B do not: C then receives the sum of
-    /// the products along them, which is the gradient of a broadcast operand.
+    /// Leading axes of C may have length 1 or be missing where the axes of A and B do not: C then
+    /// receives the sum of the products along them, which is the gradient of a broadcast operand.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -134,8 +136,8 @@ impl GemmPlan {
     /// Runs the products on tensors with the layouts of the plan.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
-    /// device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
+    /// [`NnError::Backend`] from the device.
     pub fn run<Q: GemmOps, T: Real>(
         &self,
         q: &Q,
@@ -211,8 +213,8 @@ fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
         .collect()
 }
 
-/// Leading axes with their strides in A, B and C, outermost first; neighbouring axes that can be walked as one in all
-/// three are merged.
+/// Leading axes with their strides in A, B and C, outermost first; neighbouring axes that can be
+/// walked as one in all three are merged.
 fn merged_axes(lead: &[usize], wide: &[Layout; 3]) -> Vec<(usize, [usize; 3])> {
     let mut axes: Vec<(usize, [usize; 3])> = Vec::new();
     for (axis, &len) in lead.iter().enumerate().filter(|&(_, &len)| len != 1) {
@@ -241,8 +243,9 @@ pub fn matmul<Q: GemmOps, T: Real>(
     GemmPlan::new(a.layout(), b.layout(), c.layout())?.run(q, a, b, c)
 }
 
-/// The gradient of `C = A B` with respect to A: `dA += G B^T`, where G is the gradient of C. Axes along which A was
-/// broadcast are summed.
+/// The gradient of `C = A B` with respect to A: `dA += G B^T`, where G is the gradient of C.
+///
+/// Axes along which A was broadcast are summed.
 ///
 /// # Errors
 /// As [`matmul`].
@@ -257,8 +260,9 @@ pub fn matmul_backward_lhs<Q: GemmOps, T: Real>(
         .run(q, g, b, da)
 }
 
-/// The gradient of `C = A B` with respect to B: `dB += A^T G`, where G is the gradient of C. Axes along which B was
-/// broadcast are summed.
+/// The gradient of `C = A B` with respect to B: `dB += A^T G`, where G is the gradient of C.
+///
+/// Axes along which B was broadcast are summed.
 ///
 /// # Errors
 /// As [`matmul`].

@@ -24,13 +24,15 @@ impl<'a, Q: RowOps + 'a, T: Real> core::fmt::Debug for NormSaved<'a, Q, T> {
     }
 }
 
-/// Layer and RMS normalisation along the last axis of row-major tensors of one shape, forward and backward.
+/// Layer and RMS normalisation along the last axis of row-major tensors of one shape, forward and
+/// backward.
 ///
-/// Factors `gamma` and addends `beta` have the shape `[columns]` of that axis; if left out, they stand for ones and
-/// zeros. Statistics are f32 for every element type, of the shape `[2, rows]` for a layer norm and `[rows]` for an RMS
-/// norm, where the rows are all leading axes together. The order of each sum depends only on the shape. The mean is
-/// corrected by the mean of the residuals, which keeps full accuracy even for means of 10^4 standard deviations and
-/// more; rows whose squares leave the range of f32 keep it too.
+/// Factors `gamma` and addends `beta` have the shape `[columns]` of that axis; if left out, they
+/// stand for ones and zeros. Statistics are f32 for every element type, of the shape `[2, rows]`
+/// for a layer norm and `[rows]` for an RMS norm, where the rows are all leading axes together. The
+/// order of each sum depends only on the shape. The mean is corrected by the mean of the residuals,
+/// which keeps full accuracy even for means of 10^4 standard deviations and more; rows whose
+/// squares leave the range of f32 keep it too.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -69,11 +71,13 @@ pub struct NormPlan {
 }
 
 impl NormPlan {
-    /// A plan for tensors of `shape`; `eps` is added to the variance or mean square inside the root.
+    /// A plan for tensors of `shape`; `eps` is added to the variance or mean square inside the
+    /// root.
     ///
     /// # Errors
-    /// [`NnError::TooFewAxes`] for no axes, [`NnError::EmptyReduction`] for rows without elements, [`NnError::Parameter`] unless
-    /// eps is finite and not negative, [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape.
+    /// [`NnError::TooFewAxes`] for no axes, [`NnError::EmptyReduction`] for rows without elements,
+    /// [`NnError::Parameter`] unless eps is finite and not negative, [`NnError::TooManyAxes`] or
+    /// [`NnError::Overflow`] if no tensor has the shape.
     pub fn new(shape: &[usize], eps: f32) -> Result<Self, NnError> {
         const OP: &str = "norm";
         let layout = Layout::of(OP, shape)?;
@@ -113,13 +117,14 @@ impl NormPlan {
         Ok(q.alloc(self.rms_stats.numel())?)
     }
 
-    /// `y = (x - mean) / sqrt(variance + eps) gamma + beta` for each row, with the biased variance. Ba, Kiros, Hinton, arXiv
-    /// 1607.06450.
+    /// `y = (x - mean) / sqrt(variance + eps) gamma + beta` for each row, with the biased variance.
+    /// Ba, Kiros, Hinton, arXiv 1607.06450.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout; [`NnError::Backend`] after that, with
-    /// [`BackendError::Undefined`](backend_api::BackendError::Undefined) for the first row where variance and eps are
-    /// zero.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout;
+    /// [`NnError::Backend`] after that, with
+    /// [`BackendError::Undefined`](backend_api::BackendError::Undefined) for the first row where
+    /// variance and eps are zero.
     pub fn layer_norm<Q: RowOps, T: Real>(
         &self,
         q: &Q,
@@ -136,10 +141,11 @@ impl NormPlan {
         Ok(q.layer_norm(LayerNorm { params: &self.params, x, gamma, beta, y, stats })?)
     }
 
-    /// `sum = x + r`, added in f32 and rounded, and [`layer_norm`](Self::layer_norm) of `sum`: a residual connection and
-    /// the normalisation after it. A GPU reads each element once less than for the two alone, where rows fit in registers.
-    /// The gradients with respect to x and to r both equal the gradient of `layer_norm` with respect to `sum`, plus the
-    /// gradient that reaches `sum` from elsewhere.
+    /// `sum = x + r`, added in f32 and rounded, and [`layer_norm`](Self::layer_norm) of `sum`: a
+    /// residual connection and the normalisation after it. A GPU reads each element once less than
+    /// for the two alone, where rows fit in registers. The gradients with respect to x and to r
+    /// both equal the gradient of `layer_norm` with respect to `sum`, plus the gradient that
+    /// reaches `sum` from elsewhere.
     ///
     /// # Errors
     /// As [`layer_norm`](Self::layer_norm).
@@ -164,10 +170,12 @@ impl NormPlan {
 
     /// The gradients of [`layer_norm`](Self::layer_norm) with respect to x, gamma and beta.
     ///
-    /// `g` is the gradient of the loss with respect to y; the gradients of gamma and beta are optional.
+    /// `g` is the gradient of the loss with respect to y; the gradients of gamma and beta are
+    /// optional.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout; [`NnError::Backend`] after that.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout;
+    /// [`NnError::Backend`] after that.
     pub fn layer_norm_backward<Q: RowOps, T: Real>(
         &self,
         q: &Q,
@@ -209,7 +217,8 @@ impl NormPlan {
     /// `g` is the gradient of the loss with respect to y; the gradient of gamma is optional.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout; [`NnError::Backend`] after that.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout;
+    /// [`NnError::Backend`] after that.
     pub fn rms_norm_backward<Q: RowOps, T: Real>(
         &self,
         q: &Q,

@@ -31,7 +31,8 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
     /// A tensor of `shape` whose elements are unspecified until they are written.
     ///
     /// # Errors
-    /// [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape, [`NnError::Backend`] if memory is short.
+    /// [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape,
+    /// [`NnError::Backend`] if memory is short.
     pub fn alloc(q: &Q, shape: &[usize]) -> Result<Self, NnError> {
         let layout = Layout::of("tensor", shape)?;
         Ok(Self { buffer: q.alloc(layout.numel())?, layout })
@@ -40,7 +41,8 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
     /// The row-major `values` of `shape`.
     ///
     /// # Errors
-    /// [`NnError::Length`] unless there is a value for each element; otherwise as [`alloc`](Self::alloc).
+    /// [`NnError::Length`] unless there is a value for each element; otherwise as
+    /// [`alloc`](Self::alloc).
     pub fn from_values(q: &Q, shape: &[usize], values: &[T]) -> Result<Self, NnError> {
         Self::from_buffer(q.upload(values)?, shape)
     }
@@ -104,7 +106,9 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
 }
 
 impl<Q: Queue, T: Real> Tensor<Q, T> {
-    /// Values that weights begin with, rounded to `T`. `site` tells the tensors of one seed apart.
+    /// Values that weights begin with, rounded to `T`.
+    ///
+    /// `site` tells the tensors of one seed apart.
     ///
     /// # Errors
     /// As [`Init::values`] and [`alloc`](Self::alloc).

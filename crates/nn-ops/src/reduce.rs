@@ -13,11 +13,12 @@ use crate::{Layout, NnError, TensorMut, TensorRef, copy};
 
 const OP: &str = "reduce";
 
-/// A checked reduction of a row-major tensor over some of its axes: the result has the shape of x without them.
+/// A checked reduction of a row-major tensor over some of its axes: the result has the shape of x
+/// without them.
 ///
-/// Sums are taken in f64, in an order that depends on the shape alone, and rounded to f32, then to the type. A sum over no
-/// elements is zero. An extreme is NaN if an element is. Axes that are not neighbours take a copy of x on the device, in
-/// which they are.
+/// Sums are taken in f64, in an order that depends on the shape alone, and rounded to f32, then to
+/// the type. A sum over no elements is zero. An extreme is NaN if an element is. Axes that are not
+/// neighbours take a copy of x on the device, in which they are.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -43,8 +44,9 @@ impl ReducePlan {
     /// A plan for x of `shape`, whose `axes` are given in any order.
     ///
     /// # Errors
-    /// [`NnError::Axis`] if there is no such axis, or one is named twice; [`NnError::EmptyReduction`] if a mean or an extreme has
-    /// no elements but results; [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape.
+    /// [`NnError::Axis`] if there is no such axis, or one is named twice;
+    /// [`NnError::EmptyReduction`] if a mean or an extreme has no elements but results;
+    /// [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape.
     pub fn new(shape: &[usize], axes: &[usize], reduction: Reduction) -> Result<Self, NnError> {
         let x = Layout::of(OP, shape)?;
         let mut reduced = vec![false; shape.len()];
@@ -83,8 +85,8 @@ impl ReducePlan {
     /// Reduces the elements of x.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
-    /// device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
+    /// [`NnError::Backend`] from the device.
     pub fn run<Q: TensorOps, T: Real>(
         &self,
         q: &Q,
@@ -115,13 +117,14 @@ pub fn reduce<Q: TensorOps, T: Real>(
     ReducePlan::new(x.layout().shape(), axes, reduction)?.run(q, x, y)
 }
 
-/// y is where x is greatest along `axis`: the lowest index of equal elements. NaN counts as the greatest. Both are row-major, and
-/// y has the shape of x without the axis.
+/// y is where x is greatest along `axis`: the lowest index of equal elements.
+///
+/// NaN counts as the greatest. Both are row-major, and y has the shape of x without the axis.
 ///
 /// # Errors
-/// [`NnError::Axis`] if there is no such axis, [`NnError::EmptyReduction`] if it is empty and there are results,
-/// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
-/// device.
+/// [`NnError::Axis`] if there is no such axis, [`NnError::EmptyReduction`] if it is empty and there
+/// are results, [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another
+/// layout, [`NnError::Backend`] from the device.
 pub fn arg_max<Q: TensorOps, T: Real>(
     q: &Q,
     x: TensorRef<'_, Q, T>,

@@ -13,10 +13,12 @@ use crate::{GemmPlan, Layout, NnError, SvdFactors, SvdOptions, SvdPlan, SvdWorks
 
 const OP: &str = "residual";
 
-/// A checked compression of `[m, n]` residuals to rank `r`, and its application to a matrix of that shape.
+/// A checked compression of `[m, n]` residuals to rank `r`, and its application to a matrix of that
+/// shape.
 ///
-/// Neither waits for the device, so residuals can be compressed on a [fork](backend_api::Fork) of the queue while the
-/// main one goes on; joined before they are applied, they give the same bits as in turn.
+/// Neither waits for the device, so residuals can be compressed on a [fork](backend_api::Fork) of
+/// the queue while the main one goes on; joined before they are applied, they give the same bits as
+/// in turn.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -42,8 +44,8 @@ pub struct ResidualPlan {
     left: Layout,
 }
 
-/// A residual of rank r: orthonormal columns `left [m, r]` and `right [n, r]`, and r singular values, on the queue's
-/// device.
+/// A residual of rank r: orthonormal columns `left [m, r]` and `right [n, r]`, and r singular
+/// values, on the queue's device.
 pub struct CompressedResidual<Q: Queue> {
     factors: SvdFactors<Q>,
     /// The left factor times the singular values and a number.
@@ -90,7 +92,8 @@ impl ResidualPlan {
         &self.svd
     }
 
-    /// Memory for a compressed residual; its contents are unspecified before [`compress`](Self::compress).
+    /// Memory for a compressed residual; its contents are unspecified before
+    /// [`compress`](Self::compress).
     ///
     /// # Errors
     /// [`NnError::Backend`] for lack of memory.
@@ -123,13 +126,13 @@ impl ResidualPlan {
         self.svd.run(q, residual, &mut compressed.factors, workspace)
     }
 
-    /// Compresses a residual together with the error of the compressions before, so that nothing is lost for good:
-    /// `error += residual`, then the sum is compressed, then `error -= left diag(sigma) right^T`. `error` has `m n`
-    /// elements, row-major, zeros at first.
+    /// Compresses a residual together with the error of the compressions before, so that nothing is
+    /// lost for good: `error += residual`, then the sum is compressed, then
+    /// `error -= left diag(sigma) right^T`. `error` has `m n` elements, row-major, zeros at first.
     ///
     /// # Errors
-    /// As [`compress`](Self::compress); [`NnError::ViewTooShort`] if `error` is too short. Errors of shapes change
-    /// nothing. A residual that is not finite leaves `error` not finite.
+    /// As [`compress`](Self::compress); [`NnError::ViewTooShort`] if `error` is too short. Errors
+    /// of shapes change nothing. A residual that is not finite leaves `error` not finite.
     pub fn compress_with_feedback<Q: FactorOps + GemmOps + ElementwiseOps>(
         &self,
         q: &Q,
@@ -153,8 +156,8 @@ impl ResidualPlan {
     /// residual is overwritten, its factors are not.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] if w or the residual has another shape,
-    /// [`NnError::Backend`] from the device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] if w or the residual has another
+    /// shape, [`NnError::Backend`] from the device.
     pub fn apply<Q: FactorOps + GemmOps>(
         &self,
         q: &Q,

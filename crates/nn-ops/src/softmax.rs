@@ -10,8 +10,9 @@ use crate::{Layout, Mask, NnError, TensorMut, TensorRef};
 
 /// Softmax and log-softmax along one axis of row-major tensors of one shape, forward and backward.
 ///
-/// Maxima, exponentials and sums are f32 for every element type; the order of each sum depends only on the shape, and a
-/// row's result only on that row. NaN or +inf in a row makes the row NaN, and so does a row that is all -inf.
+/// Maxima, exponentials and sums are f32 for every element type; the order of each sum depends only
+/// on the shape, and a row's result only on that row. NaN or +inf in a row makes the row NaN, and
+/// so does a row that is all -inf.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -47,8 +48,9 @@ impl SoftmaxPlan {
     /// A plan for tensors of `shape` and one of its axes.
     ///
     /// # Errors
-    /// [`NnError::Axis`] if there is no such axis, [`NnError::EmptyReduction`] if it is empty and the others are not,
-    /// [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape.
+    /// [`NnError::Axis`] if there is no such axis, [`NnError::EmptyReduction`] if it is empty and
+    /// the others are not, [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the
+    /// shape.
     pub fn new(shape: &[usize], axis: usize) -> Result<Self, NnError> {
         const OP: &str = "softmax";
         let layout = Layout::of(OP, shape)?;
@@ -63,12 +65,13 @@ impl SoftmaxPlan {
         Ok(Self { layout, axis, params })
     }
 
-    /// `y_c = exp(x_c) / sum_j exp(x_j)` along the axis, computed from differences to the greatest element. Elements that the
-    /// mask leaves out give 0.
+    /// `y_c = exp(x_c) / sum_j exp(x_j)` along the axis, computed from differences to the greatest
+    /// element. Elements that the mask leaves out give 0.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout or a mask that does not fit,
-    /// [`NnError::Parameter`] for a causal mask along the first axis, [`NnError::Backend`] after that.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout or a
+    /// mask that does not fit, [`NnError::Parameter`] for a causal mask along the first axis,
+    /// [`NnError::Backend`] after that.
     pub fn softmax<Q: RowOps, T: Real>(
         &self,
         q: &Q,
@@ -82,9 +85,10 @@ impl SoftmaxPlan {
         Ok(q.softmax(Softmax { params: &params, x, mask, y })?)
     }
 
-    /// `y_c = x_c - ln sum_j exp(x_j)` along the axis, without cancellation for large x and without loss where one element
-    /// dominates. Elements that the mask leaves out give -inf. A finite element has a finite result: the least number of `T` where
-    /// the difference overflows (PyTorch gives -inf there).
+    /// `y_c = x_c - ln sum_j exp(x_j)` along the axis, without cancellation for large x and without
+    /// loss where one element dominates. Elements that the mask leaves out give -inf. A finite
+    /// element has a finite result: the least number of `T` where the difference overflows (PyTorch
+    /// gives -inf there).
     ///
     /// # Errors
     /// As [`softmax`](Self::softmax).
@@ -101,8 +105,8 @@ impl SoftmaxPlan {
         Ok(q.log_softmax(LogSoftmax { params: &params, x, mask, y })?)
     }
 
-    /// `dx = y (g - sum_j g_j y_j)` for the output y of [`softmax`](Self::softmax) and the gradient g of the loss with
-    /// respect to y.
+    /// `dx = y (g - sum_j g_j y_j)` for the output y of [`softmax`](Self::softmax) and the gradient
+    /// g of the loss with respect to y.
     ///
     /// Elements left out have y = 0, so a mask is not needed again.
     ///
@@ -120,8 +124,8 @@ impl SoftmaxPlan {
         Ok(q.softmax_backward(SoftmaxBackward { params: &self.params, y, g, dx: dx.planned(OP, "dx", &self.layout)? })?)
     }
 
-    /// `dx = g - exp(y) sum_j g_j` for the output y of [`log_softmax`](Self::log_softmax) and the gradient g of the
-    /// loss with respect to y.
+    /// `dx = g - exp(y) sum_j g_j` for the output y of [`log_softmax`](Self::log_softmax) and the
+    /// gradient g of the loss with respect to y.
     ///
     /// Elements with y = -inf are constant: dx is 0 there and their g counts for nothing.
     ///

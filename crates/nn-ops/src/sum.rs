@@ -10,7 +10,8 @@ use crate::{Layout, NnError, TensorMut, TensorRef};
 
 const OP: &str = "sum_axis";
 
-/// Checked sums of a row-major tensor over one axis: the result has the shape of x without the axis.
+/// Checked sums of a row-major tensor over one axis: the result has the shape of x without the
+/// axis.
 ///
 /// A sum over no elements is zero. Sums do not depend on the number of threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +25,8 @@ impl SumPlan {
     /// A plan for `y = sum of x over axis`, x of `shape`.
     ///
     /// # Errors
-    /// [`NnError::Axis`] if there is no such axis, [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape.
+    /// [`NnError::Axis`] if there is no such axis, [`NnError::TooManyAxes`] or
+    /// [`NnError::Overflow`] if no tensor has the shape.
     pub fn new(shape: &[usize], axis: usize) -> Result<Self, NnError> {
         Self::build(shape, axis, 0)
     }
@@ -51,8 +53,8 @@ impl SumPlan {
     /// Sums the elements of x.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout, [`NnError::Backend`] from the
-    /// device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
+    /// [`NnError::Backend`] from the device.
     pub fn run<Q: ElementwiseOps, T: Real>(
         &self,
         q: &Q,

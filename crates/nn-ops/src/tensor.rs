@@ -62,11 +62,12 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
         Ok(Self { view: self.view, layout: self.layout.permuted(axes)? })
     }
 
-    /// The same elements in another shape, in their row-major order, in which they lie without gaps.
+    /// The same elements in another shape, in their row-major order, in which they lie without
+    /// gaps.
     ///
     /// # Errors
-    /// [`NnError::Length`] for a shape of another number of elements, [`NnError::InvalidStride`] if the elements lie otherwise;
-    /// otherwise as [`Layout::contiguous`].
+    /// [`NnError::Length`] for a shape of another number of elements, [`NnError::InvalidStride`] if
+    /// the elements lie otherwise; otherwise as [`Layout::contiguous`].
     pub fn reshaped(&self, shape: &[usize]) -> Result<Self, NnError> {
         const OP: &str = "reshape";
         Layout::contiguous(self.layout.shape())?.admit(OP, "a tensor", &self.layout)?;
@@ -78,7 +79,9 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
         Ok(Self { view: self.view, layout })
     }
 
-    /// The same tensor with a shorter lifetime. In code that is generic over the queue, views do not shorten by themselves, and operands
+    /// The same tensor with a shorter lifetime.
+    ///
+    /// In code that is generic over the queue, views do not shorten by themselves, and operands
     /// that an op takes in one list share a lifetime.
     ///
     /// ```
@@ -154,7 +157,8 @@ impl<'a, Q: Queue + 'a, T: Element> core::fmt::Debug for TensorRef<'a, Q, T> {
     }
 }
 
-/// An exclusive view of a queue's buffer with a layout whose elements do not overlap: a tensor result.
+/// An exclusive view of a queue's buffer with a layout whose elements do not overlap: a tensor
+/// result.
 pub struct TensorMut<'a, Q: Queue + 'a, T: Element> {
     view: Mut<'a, Q, T>,
     layout: Layout,
@@ -164,7 +168,8 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
     /// The elements of `view` that `layout` reaches.
     ///
     /// # Errors
-    /// [`NnError::ViewTooShort`] if the layout reaches past the view, [`NnError::InvalidStride`] if elements overlap.
+    /// [`NnError::ViewTooShort`] if the layout reaches past the view, [`NnError::InvalidStride`] if
+    /// elements overlap.
     pub fn new(view: Mut<'a, Q, T>, layout: Layout) -> Result<Self, NnError> {
         if view.len() < layout.span() {
             return Err(NnError::ViewTooShort { expected: layout.span(), got: view.len() });

@@ -16,8 +16,8 @@ pub struct Backend {
     name: CString,
 }
 
-/// Opens the backend `name`: `cpu`, `sim`, `gpu`, `auto`, or null for whatever the environment asks for. Nothing stands
-/// in for a backend that cannot be opened.
+/// Opens the backend `name`: `cpu`, `sim`, `gpu`, `auto`, or null for whatever the environment asks
+/// for. Nothing stands in for a backend that cannot be opened.
 ///
 /// # Safety
 /// As said [at the top](crate#safety); `name` ends with a zero byte.

@@ -15,7 +15,8 @@ use crate::{
     status::{Failure, Status, guard},
 };
 
-/// Many gates evaluated together by one party: one pass over the device, and one message a round for all of them.
+/// Many gates evaluated together by one party: one pass over the device, and one message a round
+/// for all of them.
 pub struct BatchHandle {
     batch: SuperBatch<'static, AnyQueue>,
     /// The jobs since the last clear, and whether their output words come under masks.
@@ -46,7 +47,9 @@ pub struct BatchOptions {
     pub part: usize,
 }
 
-/// What a batch has done since it was opened. Sizes and AES blocks follow from public shapes, times are the host's.
+/// What a batch has done since it was opened.
+///
+/// Sizes and AES blocks follow from public shapes, times are the host's.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct BatchCounters {
@@ -225,8 +228,10 @@ pub unsafe extern "C" fn trefoil_pfss_batch_options_default(options: *mut BatchO
     guard(|| unsafe { put("options", BatchConfig::default().into(), options) })
 }
 
-/// Begins a batch on a backend; `options` may be null. The batch counts as part of the backend: two threads must not
-/// use the two at the same time. The backend may be freed before the batch.
+/// Begins a batch on a backend; `options` may be null.
+///
+/// The batch counts as part of the backend: two threads must not use the two at the same time. The
+/// backend may be freed before the batch.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -252,11 +257,12 @@ pub unsafe extern "C" fn trefoil_pfss_batch_open(
     })
 }
 
-/// Takes in a job: `gate`, with `keys` that were dealt for it, on the public masked inputs `hatx`, one for each
-/// element. Writes the job's number. Both parties submit the same jobs in the same order.
+/// Takes in a job: `gate`, with `keys` that were dealt for it, on the public masked inputs `hatx`,
+/// one for each element. Writes the job's number. Both parties submit the same jobs in the same
+/// order.
 ///
-/// This spends the keys. If the job is refused, they are as before, for the same masked inputs: what they masked is
-/// open, so no other keys will do.
+/// This spends the keys. If the job is refused, they are as before, for the same masked inputs:
+/// what they masked is open, so no other keys will do.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -298,8 +304,8 @@ pub unsafe extern "C" fn trefoil_pfss_batch_flush(batch: *mut BatchHandle) -> St
     guard(|| Ok(unsafe { handle("batch", batch) }?.batch.flush()?))
 }
 
-/// Begins a round, unless one is open, and says how many bytes have to be sent and received in it, for all jobs together;
-/// 0 when all is computed.
+/// Begins a round, unless one is open, and says how many bytes have to be sent and received in it,
+/// for all jobs together; 0 when all is computed.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -330,8 +336,9 @@ pub unsafe extern "C" fn trefoil_pfss_batch_masked(batch: *mut BatchHandle, byte
     })
 }
 
-/// Takes in the other party's bytes of the round. If they are not the message that is due, the batch never gives any
-/// results.
+/// Takes in the other party's bytes of the round.
+///
+/// If they are not the message that is due, the batch never gives any results.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -344,8 +351,10 @@ pub unsafe extern "C" fn trefoil_pfss_batch_absorb(batch: *mut BatchHandle, peer
     })
 }
 
-/// A digest of the gates, counts and nonces of all jobs so far, 32 bytes. Parties have to compare digests before they
-/// open anything: if they differ, the parties are out of step.
+/// A digest of the gates, counts and nonces of all jobs so far, 32 bytes.
+///
+/// Parties have to compare digests before they open anything: if they differ, the parties are out
+/// of step.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -359,8 +368,9 @@ pub unsafe extern "C" fn trefoil_pfss_batch_digest(batch: *mut BatchHandle, dige
     })
 }
 
-/// Additive shares of the masked output words `y + r_out` of a job, as `trefoil_pfss_haty_share`, modulo `2^n` of the
-/// output: for a gate with masked outputs, and meant to be opened. Jobs from before a clear are refused.
+/// Additive shares of the masked output words `y + r_out` of a job, as `trefoil_pfss_haty_share`,
+/// modulo `2^n` of the output: for a gate with masked outputs, and meant to be opened. Jobs from
+/// before a clear are refused.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -379,8 +389,9 @@ pub unsafe extern "C" fn trefoil_pfss_batch_haty_share(
     })
 }
 
-/// Additive shares of the output words `y` of a job, as `trefoil_pfss_y_share`: for a gate without masked outputs. Do
-/// not open them unless both parties may know `y`. Jobs from before a clear are refused.
+/// Additive shares of the output words `y` of a job, as `trefoil_pfss_y_share`: for a gate without
+/// masked outputs. Do not open them unless both parties may know `y`. Jobs from before a clear are
+/// refused.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -451,7 +462,9 @@ pub unsafe extern "C" fn trefoil_pfss_batch_counters(batch: *mut BatchHandle, co
     })
 }
 
-/// Drops all jobs and wipes their results; the batch then takes in jobs again. A batch that failed stays failed.
+/// Drops all jobs and wipes their results; the batch then takes in jobs again.
+///
+/// A batch that failed stays failed.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).

@@ -23,8 +23,10 @@ pub unsafe extern "C" fn trefoil_pfss_dealer_open(dealer: *mut *mut DealerHandle
     guard(|| unsafe { put_handle("dealer", DealerHandle { dealer: Dealer::from_os()? }, dealer) })
 }
 
-/// A dealer whose output anyone can reproduce. For tests only: its keys protect nothing. A process refuses bundles that
-/// it has masked or evaluated before, even if they were dealt again from the same seed.
+/// A dealer whose output anyone can reproduce.
+///
+/// For tests only: its keys protect nothing. A process refuses bundles that it has masked or
+/// evaluated before, even if they were dealt again from the same seed.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -44,8 +46,8 @@ pub unsafe extern "C" fn trefoil_pfss_dealer_free(dealer: *mut DealerHandle) {
     unsafe { free(dealer) };
 }
 
-/// Deals keys for `count` elements: a bundle for party 0 and one for party 1, each for its own party only. For a gate
-/// with masked outputs, use `trefoil_pfss_deal_wired`.
+/// Deals keys for `count` elements: a bundle for party 0 and one for party 1, each for its own
+/// party only. For a gate with masked outputs, use `trefoil_pfss_deal_wired`.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).

@@ -44,12 +44,13 @@ impl From<OperationError> for Failure {
     }
 }
 
-/// Makes the gate `name`: `relu` (with a proven range or without), `abs`, `truncate_reduce`, `gap_ars` (which needs a
-/// range), `lrs`, `ars`, `relu_ars` or `lut`. Parameters that the gate does not have are refused.
+/// Makes the gate `name`: `relu` (with a proven range or without), `abs`, `truncate_reduce`,
+/// `gap_ars` (which needs a range), `lrs`, `ars`, `relu_ars` or `lut`. Parameters that the gate
+/// does not have are refused.
 ///
 /// # Safety
-/// As said [at the top](crate#safety); `name` ends with a zero byte, and `table` of the parameters is an array like any
-/// other.
+/// As said [at the top](crate#safety); `name` ends with a zero byte, and `table` of the parameters
+/// is an array like any other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_gate_named(
     name: *const c_char,
@@ -82,13 +83,16 @@ pub unsafe extern "C" fn trefoil_pfss_gate_named(
     })
 }
 
-/// Reads a program from bytes: little-endian, every number in 8 bytes. First the modes of predicates (0 one shared key,
-/// 1 a key for each threshold), of coefficients (0 hidden steps, 1 one payload key, 2 masked selection) and of output
-/// bits (0 XOR shares, 1 additive shares), and the number of bits that hold every input. Then the descriptor: ring width,
-/// degree, numbers of word ports, bit ports, predicates and pieces; the names of the ports, each preceded by its
-/// length; predicates by tag (1 `x < beta`: beta; 2 `x mod 2^f < gamma`: f, gamma; 3 top bit; 4 top bit of `x + c`: c);
-/// pieces: start, for each word the number of coefficients and the coefficients, for each bit its formula, each operand
-/// after its operator (0 false, 1 true, 2 not, 3 xor, 4 and, 5 or, 6 + i predicate i).
+/// Reads a program from bytes: little-endian, every number in 8 bytes.
+///
+/// First the modes of predicates (0 one shared key, 1 a key for each threshold), of coefficients (0
+/// hidden steps, 1 one payload key, 2 masked selection) and of output bits (0 XOR shares, 1
+/// additive shares), and the number of bits that hold every input. Then the descriptor: ring width,
+/// degree, numbers of word ports, bit ports, predicates and pieces; the names of the ports, each
+/// preceded by its length; predicates by tag (1 `x < beta`: beta; 2 `x mod 2^f < gamma`: f, gamma;
+/// 3 top bit; 4 top bit of `x + c`: c); pieces: start, for each word the number of coefficients and
+/// the coefficients, for each bit its formula, each operand after its operator (0 false, 1 true, 2
+/// not, 3 xor, 4 and, 5 or, 6 + i predicate i).
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -104,8 +108,9 @@ pub unsafe extern "C" fn trefoil_pfss_gate_read(program: *const u8, len: usize, 
     })
 }
 
-/// Makes the gate compute `y + r_out` for each output word `y`, under masks `r_out` that only the dealer knows: its
-/// output shares are then `haty` shares, meant to be opened. Output bits stay as they are.
+/// Makes the gate compute `y + r_out` for each output word `y`, under masks `r_out` that only the
+/// dealer knows: its output shares are then `haty` shares, meant to be opened. Output bits stay as
+/// they are.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).

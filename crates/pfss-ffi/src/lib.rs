@@ -1,28 +1,33 @@
-//! The C interface of `pfss`: deals keys for gates and evaluates them as one of two parties, from C or C++.
+//! The C interface of `pfss`: deals keys for gates and evaluates them as one of two parties, from C
+//! or C++.
 //!
-//! It follows the layouts of SUF's composite evaluation: a single descriptor, or many gates in a super-batch. The
-//! header is `include/trefoil_pfss.h`; `examples/composite.cpp` and `examples/batch.cpp` are programs that use it.
+//! It follows the layouts of SUF's composite evaluation: a single descriptor, or many gates in a
+//! super-batch. The header is `include/trefoil_pfss.h`; `examples/composite.cpp` and
+//! `examples/batch.cpp` are programs that use it.
 //!
 //! # Conventions
 //!
-//! - Every function that can fail returns a [`Status`]; [`trefoil_pfss_last_error`] then describes the expected and the
-//!   received value. Results go to the last arguments, which are written only on success.
-//! - Handles are opaque and belong to the caller, who frees each once with the function named after it; freeing null
-//!   does nothing. A handle must not be used by two threads at once, but may move between threads.
-//! - An array is a pointer and a number of elements, which is checked against the size that the call needs. An empty
-//!   array may be null.
-//! - Anything with `hat` in its name is public: masked inputs `hatx = x + r`, and masked outputs `haty = y + r_out`,
-//!   meant to be opened. Shares of `y` and of bits add up to the secrets themselves.
+//! - Every function that can fail returns a [`Status`]; [`trefoil_pfss_last_error`] then describes
+//!   the expected and the received value. Results go to the last arguments, which are written only
+//!   on success.
+//! - Handles are opaque and belong to the caller, who frees each once with the function named after
+//!   it; freeing null does nothing. A handle must not be used by two threads at once, but may move
+//!   between threads.
+//! - An array is a pointer and a number of elements, which is checked against the size that the
+//!   call needs. An empty array may be null.
+//! - Anything with `hat` in its name is public: masked inputs `hatx = x + r`, and masked outputs
+//!   `haty = y + r_out`, meant to be opened. Shares of `y` and of bits add up to the secrets
+//!   themselves.
 //! - No panic crosses the boundary: it becomes [`Status::TREFOIL_PFSS_INTERNAL`].
-//! - Keys and bundles inside handles are wiped when freed, and so are shares once their whole batch is computed. The
-//!   caller's arrays are the caller's to wipe.
+//! - Keys and bundles inside handles are wiped when freed, and so are shares once their whole batch
+//!   is computed. The caller's arrays are the caller's to wipe.
 //!
 //! # Safety
 //!
-//! Every function requires from its caller: each pointer is null, or points at initialised elements whose number is
-//! given by the argument next to it (for results: at writable memory of that size without other references), or is a
-//! live handle from this interface. Null, misalignment and impossible lengths are refused; whether the memory is there
-//! cannot be checked.
+//! Every function requires from its caller: each pointer is null, or points at initialised elements
+//! whose number is given by the argument next to it (for results: at writable memory of that size
+//! without other references), or is a live handle from this interface. Null, misalignment and
+//! impossible lengths are refused; whether the memory is there cannot be checked.
 
 #![allow(missing_debug_implementations, reason = "handles are opaque and hold secrets")]
 
@@ -65,7 +70,9 @@ pub use keys::{
 pub use status::{Status, trefoil_pfss_last_error};
 pub use wires::{Wires, trefoil_pfss_deal_wired, trefoil_pfss_wires_free};
 
-/// The version of this interface. It changes whenever a program compiled against an older header could go wrong.
+/// The version of this interface.
+///
+/// It changes whenever a program compiled against an older header could go wrong.
 #[unsafe(no_mangle)]
 pub extern "C" fn trefoil_pfss_abi_version() -> u32 {
     3

@@ -7,7 +7,8 @@ use crate::status::Failure;
 /// The array that `data` points at.
 ///
 /// # Safety
-/// As said at the top of the crate: unless refused, `data` points at `len` initialised elements, not written meanwhile.
+/// As said at the top of the crate: unless refused, `data` points at `len` initialised elements,
+/// not written meanwhile.
 pub(crate) unsafe fn array<'a, T>(what: &str, data: *const T, len: usize) -> Result<&'a [T], Failure> {
     check(what, data, len)?;
     // SAFETY: not null, aligned, no longer than memory can be; the rest is the caller's promise.
@@ -17,7 +18,8 @@ pub(crate) unsafe fn array<'a, T>(what: &str, data: *const T, len: usize) -> Res
 /// Copies `from` to the array at `data`, whose length `len` must equal the length of `from`.
 ///
 /// # Safety
-/// As said at the top of the crate: unless refused, `data` points at `len` writable elements that nothing else refers to.
+/// As said at the top of the crate: unless refused, `data` points at `len` writable elements that
+/// nothing else refers to.
 pub(crate) unsafe fn fill<T: Copy>(what: &str, from: &[T], data: *mut T, len: usize) -> Result<(), Failure> {
     Failure::unless_len(what, from.len(), len)?;
     check(what, data, len)?;
@@ -53,7 +55,8 @@ pub(crate) unsafe fn put_handle<T>(what: &str, value: T, to: *mut *mut T) -> Res
 /// The object that a handle stands for.
 ///
 /// # Safety
-/// As said at the top of the crate: unless null, `handle` came from [`put_handle`] with this type, was not freed, and is in no other use.
+/// As said at the top of the crate: unless null, `handle` came from [`put_handle`] with this type,
+/// was not freed, and is in no other use.
 pub(crate) unsafe fn handle<'a, T>(what: &str, handle: *mut T) -> Result<&'a mut T, Failure> {
     check(what, handle, 1)?;
     // SAFETY: a live handle without other users, by the caller's promise.

@@ -24,7 +24,8 @@ pub enum Status {
     TREFOIL_PFSS_BUNDLE = 3,
     /// The bytes are not a program, or the program is refused.
     TREFOIL_PFSS_PROGRAM = 4,
-    /// The keys, the evaluation or the batch are past this step or not yet there, or the keys were used before.
+    /// The keys, the evaluation or the batch are past this step or not yet there, or the keys were
+    /// used before.
     TREFOIL_PFSS_STATE = 5,
     /// The backend cannot be opened, or failed.
     TREFOIL_PFSS_BACKEND = 6,
@@ -116,8 +117,9 @@ pub(crate) fn guard(body: impl FnOnce() -> Result<(), Failure>) -> Status {
     }
 }
 
-/// Why the last failed call of this thread failed. Valid until the next call of this thread that fails; empty before
-/// the first.
+/// Why the last failed call of this thread failed.
+///
+/// Valid until the next call of this thread that fails; empty before the first.
 #[unsafe(no_mangle)]
 pub extern "C" fn trefoil_pfss_last_error() -> *const c_char {
     LAST_ERROR.with(|last| last.borrow().as_ptr())

@@ -7,8 +7,9 @@ use crate::{GapCert, Gate, PfssError, RangeError, SignedRange, Task};
 pub enum RangeClaim {
     /// Nothing.
     Unknown,
-    /// A range that was measured or is expected. It decides nothing, since outside it a gap shift would be silently
-    /// wrong.
+    /// A range that was measured or is expected.
+    ///
+    /// It decides nothing, since outside it a gap shift would be silently wrong.
     Hint(SignedRange),
     /// A range that holds for every possible input.
     Proof(SignedRange),
@@ -16,9 +17,10 @@ pub enum RangeClaim {
 
 /// The gate for `floor(x / 2^f)` of a signed `x`, chosen from the proven range of `x`.
 ///
-/// A proof of `-2^(n-2) <= x < 2^(n-2)` selects the gap shift, which compares `f` bits only. Everything else, a hint
-/// included, selects the exact shift. Truncation without the carry, which is off by one at random and cannot be
-/// simulated (SIGMA, PETS 2024, section 4.2), is never selected.
+/// A proof of `-2^(n-2) <= x < 2^(n-2)` selects the gap shift, which compares `f` bits only.
+/// Everything else, a hint included, selects the exact shift. Truncation without the carry, which
+/// is off by one at random and cannot be simulated (SIGMA, PETS 2024, section 4.2), is never
+/// selected.
 ///
 /// ```
 /// use pfss::{AutoTrunc, RangeClaim, SignedRange};
@@ -51,8 +53,9 @@ impl AutoTrunc {
     /// Chooses for values of `n` bits.
     ///
     /// # Errors
-    /// [`PfssError::RingWidth`] or [`PfssError::Shift`] unless `2 <= n <= 64` and `f < n`; [`PfssError::Range`] if the
-    /// proven range does not even fit in `n` bits, so that it is not about values of the ring.
+    /// [`PfssError::RingWidth`] or [`PfssError::Shift`] unless `2 <= n <= 64` and `f < n`;
+    /// [`PfssError::Range`] if the proven range does not even fit in `n` bits, so that it is not
+    /// about values of the ring.
     pub fn choose(n: u32, f: u32, claim: RangeClaim) -> Result<Self, PfssError> {
         if let RangeClaim::Proof(range) = claim {
             range.fits(n)?;

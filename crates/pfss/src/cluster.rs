@@ -1,9 +1,10 @@
 //! Which public points of one key are evaluated together.
 //!
-//! Points at most `2^w` apart have at most two prefixes of `n - w` bits, whatever the masked input: the prefixes of two
-//! neighbouring blocks. The ops walk to both once, and from there walk only the lower levels to each point, which takes
-//! `2 (n - w) + m (w - leaf)` levels for `m` points instead of `m (n - leaf)`. The plan is made from the offsets alone,
-//! so the schedule is the same for every mask.
+//! Points at most `2^w` apart have at most two prefixes of `n - w` bits, whatever the masked input:
+//! the prefixes of two neighbouring blocks. The ops walk to both once, and from there walk only the
+//! lower levels to each point, which takes `2 (n - w) + m (w - leaf)` levels for `m` points instead
+//! of `m (n - leaf)`. The plan is made from the offsets alone, so the schedule is the same for
+//! every mask.
 
 use core::ops::Range;
 
@@ -12,7 +13,8 @@ use crate::gate::Tree;
 /// Points of one tree that are evaluated in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cluster {
-    /// The width of the window that holds them; the width of all points for points that share nothing.
+    /// The width of the window that holds them; the width of all points for points that share
+    /// nothing.
     pub(crate) window: u32,
     /// Positions of their offsets in the tree's list of offsets, the first of the window first.
     pub(crate) points: Vec<usize>,
@@ -100,7 +102,8 @@ impl Points {
         &self.calls
     }
 
-    /// Where in the order of evaluation each point stands, in the order in which the points were given.
+    /// Where in the order of evaluation each point stands, in the order in which the points were
+    /// given.
     pub(crate) fn rows(&self) -> &[usize] {
         &self.rows
     }
@@ -111,7 +114,8 @@ impl Points {
     }
 }
 
-/// Levels for `points` points in a window of `2^window` points, in a tree of `bits` levels that ends `leaf` levels early.
+/// Levels for `points` points in a window of `2^window` points, in a tree of `bits` levels that
+/// ends `leaf` levels early.
 fn levels(bits: u32, leaf: u32, window: u32, points: usize) -> u64 {
     2 * u64::from(bits - window) + points as u64 * u64::from(window.saturating_sub(leaf))
 }
@@ -125,8 +129,8 @@ fn apart(bits: u32, points: Vec<usize>) -> Vec<Cluster> {
 struct Circle<'a> {
     bits: u32,
     offsets: &'a [u64],
-    /// Positions in ascending order, beginning after the greatest gap, so that no cluster is cut where the circle
-    /// closes.
+    /// Positions in ascending order, beginning after the greatest gap, so that no cluster is cut
+    /// where the circle closes.
     order: Vec<usize>,
 }
 
@@ -145,7 +149,8 @@ impl<'a> Circle<'a> {
         self.offsets[to].wrapping_sub(self.offsets[from]) & u64::MAX >> (64 - self.bits)
     }
 
-    /// Clusters of points at most `2^most` apart, each in the smallest window that holds it, if that saves levels.
+    /// Clusters of points at most `2^most` apart, each in the smallest window that holds it, if
+    /// that saves levels.
     fn cut(&self, leaf: u32, most: u32) -> Vec<Cluster> {
         let (mut clusters, mut alone, mut rest) = (Vec::new(), Vec::new(), &self.order[..]);
         while let Some(&first) = rest.first() {

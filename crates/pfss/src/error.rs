@@ -115,15 +115,16 @@ pub enum PfssError {
         /// Nonce of party 1's bundle.
         got: [u8; 16],
     },
-    /// A bundle with this nonce was used before in this process. Its masks are spent: a second use would reveal
-    /// differences of secrets.
+    /// A bundle with this nonce was used before in this process.
+    ///
+    /// Its masks are spent: a second use would reveal differences of secrets.
     #[error("bundle reused: nonce {}", hex(nonce))]
     ReusedBundle {
         /// The nonce of the bundle.
         nonce: [u8; 16],
     },
-    /// The inputs of these keys come already opened from an earlier gate's masked outputs; masking shares of them again
-    /// would reveal differences of secrets.
+    /// The inputs of these keys come already opened from an earlier gate's masked outputs; masking
+    /// shares of them again would reveal differences of secrets.
     #[error("expected keys with dedicated input masks, got keys for the opened outputs of an earlier gate")]
     OpenInputs,
     /// A wire's words are of another ring than the inputs of the gate that should take them.

@@ -1,10 +1,10 @@
 //! Batched function secret sharing for two-party secure inference.
 //!
-//! Two parties hold additive shares of secret integers modulo `2^n`. A trusted [`Dealer`] gives each party a
-//! [`KeyBundle`] per batch and gate, and leaves. Then each party runs the gates in a [`Session`]: it opens its inputs
-//! under fresh one-time masks, walks key trees of fixed-key AES on the public masked values, opens one masked bit per
-//! comparison, and holds shares of the result. Comparisons are exact for every input; truncation is faithful, not
-//! probabilistic.
+//! Two parties hold additive shares of secret integers modulo `2^n`. A trusted [`Dealer`] gives
+//! each party a [`KeyBundle`] per batch and gate, and leaves. Then each party runs the gates in a
+//! [`Session`]: it opens its inputs under fresh one-time masks, walks key trees of fixed-key AES on
+//! the public masked values, opens one masked bit per comparison, and holds shares of the result.
+//! Comparisons are exact for every input; truncation is faithful, not probabilistic.
 //!
 //! ```
 //! use pfss::{Dealer, Gate, SignedRange, Task, run_lockstep};
@@ -25,7 +25,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`run_lockstep`] plays both parties; a real party runs the same gates with [`Session`] over a [`TcpChannel`].
+//! [`run_lockstep`] plays both parties; a real party runs the same gates with [`Session`] over a
+//! [`TcpChannel`].
 //!
 //! # What there is
 //!
@@ -45,39 +46,47 @@
 //!
 //! # Threat model
 //!
-//! - The model is two parties that follow the protocol and do not pool what they see (semi-honest, non-colluding), and
-//!   a trusted dealer that goes offline afterwards and sends each bundle only to its own party. A party that deviates
-//!   can make results wrong, and nothing detects that. Channels neither encrypt nor authenticate.
-//! - Public are: which gates run on how many elements, all constants of predicates and intervals, descriptors and
-//!   tables, lengths of rows, and every size. Sizes never depend on masks or on data.
-//! - Every element has its own uniform mask, and every opened bit its own masking bit. Bundles are used once: masking
-//!   takes the bundle by value, and a process refuses a nonce that it has seen. Using a copy of the bytes in a second
-//!   process would reveal differences of secrets; this crate cannot detect that.
+//! - The model is two parties that follow the protocol and do not pool what they see (semi-honest,
+//!   non-colluding), and a trusted dealer that goes offline afterwards and sends each bundle only
+//!   to its own party. A party that deviates can make results wrong, and nothing detects that.
+//!   Channels neither encrypt nor authenticate.
+//! - Public are: which gates run on how many elements, all constants of predicates and intervals,
+//!   descriptors and tables, lengths of rows, and every size. Sizes never depend on masks or on
+//!   data.
+//! - Every element has its own uniform mask, and every opened bit its own masking bit. Bundles are
+//!   used once: masking takes the bundle by value, and a process refuses a nonce that it has seen.
+//!   Using a copy of the bytes in a second process would reveal differences of secrets; this crate
+//!   cannot detect that.
 //! - Output shares add up to the result itself and must not be opened, unless a gate has
 //!   [masked outputs](Gate::with_masked_outputs).
-//! - Key generation and evaluation take no branch and no memory index from a secret, provided that the queue's AES
-//!   is constant-time: the CPU queue uses AES instructions, or a Boolean circuit where there are none. A GPU deals keys
-//!   with tables in shared memory, and evaluates them the same way unless it was opened with bitsliced AES.
-//!   Timing of the dealer's random generator and of memory allocation depends on public sizes only.
-//! - Keys, shares of masks and serialised bundles are wiped when dropped, as are the copies of masks, roots and truth
-//!   tables in device memory, and all of these in the host memory that a queue copies through. The state of a dealer's
-//!   generator and copies made by callers are not.
+//! - Key generation and evaluation take no branch and no memory index from a secret, provided that
+//!   the queue's AES is constant-time: the CPU queue uses AES instructions, or a Boolean circuit
+//!   where there are none. A GPU deals keys with tables in shared memory, and evaluates them the
+//!   same way unless it was opened with bitsliced AES. Timing of the dealer's random generator and
+//!   of memory allocation depends on public sizes only.
+//! - Keys, shares of masks and serialised bundles are wiped when dropped, as are the copies of
+//!   masks, roots and truth tables in device memory, and all of these in the host memory that a
+//!   queue copies through. The state of a dealer's generator and copies made by callers are not.
 //!
 //! # Sources
 //!
-//! Comparison keys are distributed point functions (Boyle, Gilboa, Ishai, CCS 2016) read by prefix parity (Grotto, CCS
-//! 2023); comparison keys with payload and interval gates follow Boyle et al. (EUROCRYPT 2021); ReLU and truncation
-//! follow SIGMA (PETS 2024), tables Pika (PETS 2022), descriptors FuseFSS (ICML 2026). The bundle layout comes from the
-//! project SUF, which proposed the batched design for accelerators. What can be said about it depends on the version:
+//! Comparison keys are distributed point functions (Boyle, Gilboa, Ishai, CCS 2016) read by prefix
+//! parity (Grotto, CCS 2023); comparison keys with payload and interval gates follow Boyle et al.
+//! (EUROCRYPT 2021); ReLU and truncation follow SIGMA (PETS 2024), tables Pika (PETS 2022),
+//! descriptors FuseFSS (ICML 2026). The bundle layout comes from the project SUF, which proposed
+//! the batched design for accelerators. What can be said about it depends on the version:
 //!
-//! - The accelerator path of the repository `SUF` (as of 2025-12) does not evaluate function secret sharing: thresholds
-//!   are in the clear in both parties' keys, and its end-to-end figures reuse one mask per tensor.
-//! - A later repository, `SUF_new` (report of 2026-01-20), states one mask per wire and DPF lookups inside SIGMA, with
-//!   end-to-end figures for whole models. Non-linear functions are tables of at most 16 input bits there.
+//! - The accelerator path of the repository `SUF` (as of 2025-12) does not evaluate function secret
+//!   sharing: thresholds are in the clear in both parties' keys, and its end-to-end figures reuse
+//!   one mask per tensor.
+//! - A later repository, `SUF_new` (report of 2026-01-20), states one mask per wire and DPF lookups
+//!   inside SIGMA, with end-to-end figures for whole models. Non-linear functions are tables of at
+//!   most 16 input bits there.
 //!
-//! Timings and key sizes of the first are not comparable with this crate, which pays for the AES of every tree level
-//! and a mask per element. The second reports whole models on two GPUs, at the accuracy of its tables;
-//! `docs/pfss.md` quotes its figures. This crate has no GPU figures to compare with them.
+//! Timings and key sizes of the first are not comparable with this crate, which pays for the AES of
+//! every tree level and a mask per element. The second reports whole models on two GPUs, at the
+//! accuracy of its tables; `docs/pfss.md` quotes its figures. This crate has no GPU figures to
+//! compare with them.
 #![forbid(unsafe_code)]
 // Plain copies, which clippy.toml disallows, are for public data only and marked as such; all others are of secrets.
 #![deny(clippy::disallowed_methods)]

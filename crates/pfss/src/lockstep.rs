@@ -4,14 +4,15 @@ use backend_api::ops::fss::FssOps;
 
 use crate::{GateKind, KeyBundle, MaskedKeys, Party, Pending, PfssError, SufShares, SufStep, Task};
 
-/// Runs `task` for both parties in this process, step by step, without threads or a channel: for tests, examples and
-/// measurements. Party 0 comes first in every pair.
+/// Runs `task` for both parties in this process, step by step, without threads or a channel: for
+/// tests, examples and measurements. Party 0 comes first in every pair.
 ///
-/// Returns both parties' shares, bit for bit as two [`Session`](crate::Session)s compute them from the same bundles.
+/// Returns both parties' shares, bit for bit as two [`Session`](crate::Session)s compute them from
+/// the same bundles.
 ///
 /// # Errors
-/// [`PfssError::WrongParty`] if a bundle is in the other's place, [`PfssError::NonceMismatch`] if the bundles are not
-/// from one deal, and as [`Session::run`](crate::Session::run).
+/// [`PfssError::WrongParty`] if a bundle is in the other's place, [`PfssError::NonceMismatch`] if
+/// the bundles are not from one deal, and as [`Session::run`](crate::Session::run).
 pub fn run_lockstep<Q: FssOps>(
     q: &Q,
     task: Task<'_>,
@@ -21,8 +22,9 @@ pub fn run_lockstep<Q: FssOps>(
     run_lockstep_watched(q, task, bundles, x, |_, _| {})
 }
 
-/// [`run_lockstep`], with `watch` called with all bits and words that become public, before they are used: the opened
-/// masked inputs, then each party's part of later openings. A check for secret-dependent timing needs them.
+/// [`run_lockstep`], with `watch` called with all bits and words that become public, before they
+/// are used: the opened masked inputs, then each party's part of later openings. A check for
+/// secret-dependent timing needs them.
 ///
 /// # Errors
 /// As [`run_lockstep`].

@@ -8,8 +8,8 @@ use crate::{Gate, PfssError, SignedRange, Task, suf::SufProgram};
 ///
 /// The dealer and both parties agree on them.
 ///
-/// Unlike a [`Task`] it owns its contents, so it can be read from a file or come from another language. It covers gates
-/// on one secret with additive results, and descriptors.
+/// Unlike a [`Task`] it owns its contents, so it can be read from a file or come from another
+/// language. It covers gates on one secret with additive results, and descriptors.
 ///
 /// ```
 /// use pfss::{Dealer, Operation, Parameters, run_lockstep};
@@ -91,8 +91,8 @@ impl Operation {
     /// The gate `name` with these parameters.
     ///
     /// # Errors
-    /// [`OperationError`] for a name that is not one of [`NAMES`](Self::NAMES), for parameters that are missing, too
-    /// many, or outside the gate's definition.
+    /// [`OperationError`] for a name that is not one of [`NAMES`](Self::NAMES), for parameters that
+    /// are missing, too many, or outside the gate's definition.
     pub fn named(name: &str, parameters: &Parameters<'_>) -> Result<Self, OperationError> {
         let found = Self::NAMES.into_iter().find(|known| *known == name);
         let gate = found.ok_or_else(|| OperationError::Name { got: name.to_owned() })?;
@@ -155,7 +155,8 @@ impl Operation {
         &self.gate
     }
 
-    /// What to run with those keys; `None` for a descriptor, which [`Session::suf`](crate::Session::suf) runs.
+    /// What to run with those keys; `None` for a descriptor, which
+    /// [`Session::suf`](crate::Session::suf) runs.
     #[must_use]
     pub fn task(&self) -> Option<Task<'_>> {
         match &self.kind {
@@ -165,15 +166,17 @@ impl Operation {
         }
     }
 
-    /// The inputs for which the result is meaningful, read as signed: all, unless a range was proven.
+    /// The inputs for which the result is meaningful, read as signed: all, unless a range was
+    /// proven.
     #[must_use]
     pub fn inputs(&self) -> SignedRange {
         let bits = self.gate.program().map_or(self.gate.n(), |program| program.domain().bits());
         self.task().and_then(|task| task.proven()).unwrap_or_else(|| SignedRange::of_bits(bits))
     }
 
-    /// The result in the clear: one word, or a descriptor's words and then its bits as 0 or 1. Not for secrets: branches
-    /// on `x`. For `x` within [`inputs`](Self::inputs).
+    /// The result in the clear: one word, or a descriptor's words and then its bits as 0 or 1.
+    ///
+    /// Not for secrets: branches on `x`. For `x` within [`inputs`](Self::inputs).
     #[must_use]
     pub fn eval(&self, x: u64) -> Vec<u64> {
         let ring = self.gate.ring();

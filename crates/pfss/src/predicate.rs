@@ -36,8 +36,9 @@ impl Interval {
 
 /// A public question about a secret `x`, answered from comparison keys of the mask of `x`.
 ///
-/// One key answers any number of questions of its kind: the questions only choose the public points where the key is
-/// evaluated. `n` is the ring width of the gate, and constants are representatives.
+/// One key answers any number of questions of its kind: the questions only choose the public points
+/// where the key is evaluated. `n` is the ring width of the gate, and constants are
+/// representatives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Predicate {
@@ -46,30 +47,41 @@ pub enum Predicate {
         /// The threshold, below `2^n`.
         beta: u64,
     },
-    /// Whether `x` lies in the interval. Needs [`Gate::full_predicates`](crate::Gate::full_predicates).
+    /// Whether `x` lies in the interval.
+    ///
+    /// Needs [`Gate::full_predicates`](crate::Gate::full_predicates).
     Interval(Interval),
-    /// Whether `x + r` wrapped around `2^n`. Needs [`Gate::full_predicates`](crate::Gate::full_predicates).
+    /// Whether `x + r` wrapped around `2^n`.
+    ///
+    /// Needs [`Gate::full_predicates`](crate::Gate::full_predicates).
     Wrap,
     /// The top bit of `x + c`. Needs [`Gate::sign_predicates`](crate::Gate::sign_predicates).
     Msb {
         /// The summand, below `2^n`.
         c: u64,
     },
-    /// `x >= 0` signed, the derivative of ReLU. Needs [`Gate::sign_predicates`](crate::Gate::sign_predicates).
+    /// `x >= 0` signed, the derivative of ReLU.
+    ///
+    /// Needs [`Gate::sign_predicates`](crate::Gate::sign_predicates).
     NonNegative,
-    /// Whether the low `n - 1` bits of `x + r` wrapped around `2^(n-1)`. Needs [`Gate::sign_predicates`](crate::Gate::sign_predicates).
+    /// Whether the low `n - 1` bits of `x + r` wrapped around `2^(n-1)`.
+    ///
+    /// Needs [`Gate::sign_predicates`](crate::Gate::sign_predicates).
     Borrow,
     /// `x mod 2^f < gamma`. Needs [`Gate::low_predicates`](crate::Gate::low_predicates).
     LowLt {
         /// The threshold, below `2^f`.
         gamma: u64,
     },
-    /// Whether the low `f` bits of `x + r` wrapped around `2^f`. Needs [`Gate::low_predicates`](crate::Gate::low_predicates).
+    /// Whether the low `f` bits of `x + r` wrapped around `2^f`.
+    ///
+    /// Needs [`Gate::low_predicates`](crate::Gate::low_predicates).
     Carry,
 }
 
 impl Predicate {
-    /// `x < beta` signed, for values in `range`: the sign of `x - beta`, which is exact because no difference wraps.
+    /// `x < beta` signed, for values in `range`: the sign of `x - beta`, which is exact because no
+    /// difference wraps.
     ///
     /// # Errors
     /// [`RangeError::Overflow`] if a difference `x - beta` leaves `-2^(n-1) .. 2^(n-1)`.

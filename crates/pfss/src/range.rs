@@ -3,10 +3,11 @@
 use core_types::Ring;
 use thiserror::Error;
 
-/// A closed interval of integers that a signed value provably lies in, with the arithmetic that keeps it a proof.
+/// A closed interval of integers that a signed value provably lies in, with the arithmetic that
+/// keeps it a proof.
 ///
-/// Every method returns an interval that holds all results of the operation on all operands; an end that leaves `i64`
-/// is an error and never wraps.
+/// Every method returns an interval that holds all results of the operation on all operands; an end
+/// that leaves `i64` is an error and never wraps.
 ///
 /// ```
 /// use pfss::SignedRange;
@@ -113,7 +114,8 @@ impl SignedRange {
         Self::from_wide(i128::from(self.min) - i128::from(rhs.max), i128::from(self.max) - i128::from(rhs.min))
     }
 
-    /// Whether every value is a signed integer of `n` bits, so that arithmetic modulo `2^n` is exact on it.
+    /// Whether every value is a signed integer of `n` bits, so that arithmetic modulo `2^n` is
+    /// exact on it.
     ///
     /// # Errors
     /// [`RangeError::Overflow`] with the end that does not fit.
@@ -125,8 +127,8 @@ impl SignedRange {
         }
     }
 
-    /// The smallest width whose signed integers hold every value: the bits that a key has to look at, if this range is
-    /// proven.
+    /// The smallest width whose signed integers hold every value: the bits that a key has to look
+    /// at, if this range is proven.
     ///
     /// ```
     /// use pfss::SignedRange;
@@ -193,7 +195,8 @@ impl SignedRange {
         Self { min: self.min.max(0), max: self.max.max(0) }
     }
 
-    /// The proof that the range stays in the inner half of the ring of `n` bits, `-2^(n-2) <= x < 2^(n-2)`.
+    /// The proof that the range stays in the inner half of the ring of `n` bits,
+    /// `-2^(n-2) <= x < 2^(n-2)`.
     ///
     /// # Errors
     /// [`RangeError::NoGap`] if it does not, or if the ring has fewer than 3 or more than 64 bits.
@@ -216,11 +219,12 @@ impl SignedRange {
     }
 }
 
-/// Proof that a secret `x` of an `n`-bit ring satisfies `-2^(n-2) <= x < 2^(n-2)`: the gap that lets an arithmetic
-/// shift do without a full comparison.
+/// Proof that a secret `x` of an `n`-bit ring satisfies `-2^(n-2) <= x < 2^(n-2)`: the gap that
+/// lets an arithmetic shift do without a full comparison.
 ///
-/// Built only from a [`SignedRange`]. Outside its range the shift is wrong by `2^(n-f)`, with nothing to show it, so
-/// measured extremes or expectations are no substitute for a bound on every possible input.
+/// Built only from a [`SignedRange`]. Outside its range the shift is wrong by `2^(n-f)`, with
+/// nothing to show it, so measured extremes or expectations are no substitute for a bound on every
+/// possible input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GapCert {
     n: u32,

@@ -16,7 +16,8 @@ use crate::{
 const DIGEST_BYTES: usize = 16;
 /// Kinds of transcript records: the first byte of a record.
 ///
-/// The bytes after it determine where the record ends, so no two sequences of records have the same bytes.
+/// The bytes after it determine where the record ends, so no two sequences of records have the same
+/// bytes.
 const KEYS: u8 = 1;
 const DIGEST: u8 = 2;
 const MESSAGE: u8 = 3;
@@ -34,13 +35,13 @@ pub struct Traffic {
 
 /// One party of a two-party computation: runs gates on additive shares over a [`Channel`].
 ///
-/// Both parties call the same methods in the same order, each with its own shares and its own bundles. Every message
-/// carries a digest of all public facts so far (gates, counts, predicates, bundle nonces), so parties out of step get
-/// [`ChannelError::Step`] instead of wrong results.
+/// Both parties call the same methods in the same order, each with its own shares and its own
+/// bundles. Every message carries a digest of all public facts so far (gates, counts, predicates,
+/// bundle nonces), so parties out of step get [`ChannelError::Step`] instead of wrong results.
 ///
-/// Inputs are additive shares modulo `2^n` of the gate's ring; bits above are ignored. Outputs are shares again: of the
-/// results themselves, which need not be opened, or of results under masks if a gate has
-/// [masked outputs](Gate::with_masked_outputs).
+/// Inputs are additive shares modulo `2^n` of the gate's ring; bits above are ignored. Outputs are
+/// shares again: of the results themselves, which need not be opened, or of results under masks if
+/// a gate has [masked outputs](Gate::with_masked_outputs).
 #[derive(Debug)]
 pub struct Session<C> {
     channel: C,
@@ -71,9 +72,10 @@ impl<C: Channel> Session<C> {
     /// Shares of `max(x, 0)`, `x` read as signed. Two rounds.
     ///
     /// # Errors
-    /// [`PfssError::WrongParty`], [`PfssError::ReusedBundle`], [`PfssError::Kind`] or [`PfssError::Length`] for a
-    /// bundle that does not fit, before anything is sent. [`PfssError::Channel`] and [`PfssError::Backend`] close the
-    /// session: later calls report [`PfssError::Closed`].
+    /// [`PfssError::WrongParty`], [`PfssError::ReusedBundle`], [`PfssError::Kind`] or
+    /// [`PfssError::Length`] for a bundle that does not fit, before anything is sent.
+    /// [`PfssError::Channel`] and [`PfssError::Backend`] close the session: later calls report
+    /// [`PfssError::Closed`].
     pub fn relu<Q: FssOps>(&mut self, q: &Q, bundle: KeyBundle, x: &[u64]) -> Result<Vec<u64>, PfssError> {
         self.run(q, Task::Relu, bundle, x)
     }
@@ -100,12 +102,13 @@ impl<C: Channel> Session<C> {
         self.run(q, Task::GapArs(cert), bundle, x)
     }
 
-    /// Shares of `floor(x / 2^f)` for signed `x`, by the gate that `shift` chose. Two rounds; the identity takes no
-    /// rounds and no bundle.
+    /// Shares of `floor(x / 2^f)` for signed `x`, by the gate that `shift` chose.
+    ///
+    /// Two rounds; the identity takes no rounds and no bundle.
     ///
     /// # Errors
-    /// [`PfssError::Length`] if there is a bundle for the identity, or none for any other shift, and as
-    /// [`relu`](Self::relu).
+    /// [`PfssError::Length`] if there is a bundle for the identity, or none for any other shift,
+    /// and as [`relu`](Self::relu).
     pub fn shift<Q: FssOps>(
         &mut self,
         q: &Q,
@@ -123,9 +126,10 @@ impl<C: Channel> Session<C> {
         }
     }
 
-    /// Shares of `max(a, b)` for signed `a` and `b` in the given ranges, as `b + max(a - b, 0)`, with keys of
-    /// [`Gate::relu`](crate::Gate::relu), or of [`Gate::relu_within`](crate::Gate::relu_within) the bits that hold
-    /// every difference. Two rounds.
+    /// Shares of `max(a, b)` for signed `a` and `b` in the given ranges, as `b + max(a - b, 0)`,
+    /// with keys of [`Gate::relu`](crate::Gate::relu), or of
+    /// [`Gate::relu_within`](crate::Gate::relu_within) the bits that hold every difference. Two
+    /// rounds.
     ///
     /// # Errors
     /// [`PfssError::Range`] if a difference `a - b` may wrap around or has more bits than the keys,
@@ -148,8 +152,10 @@ impl<C: Channel> Session<C> {
         Ok(positive.iter().zip(b).map(|(&positive, &b)| ring.add(positive, b)).collect())
     }
 
-    /// Additive shares of predicates of `x` as 0 or 1, `[predicates][count]`. Two rounds; the bundle needs one masked
-    /// bit per predicate ([`Gate::with_masks`](crate::Gate::with_masks)).
+    /// Additive shares of predicates of `x` as 0 or 1, `[predicates][count]`.
+    ///
+    /// Two rounds; the bundle needs one masked bit per predicate
+    /// ([`Gate::with_masks`](crate::Gate::with_masks)).
     ///
     /// # Errors
     /// As [`MaskedKeys::eval_predicates_additive`] and [`relu`](Self::relu).
@@ -209,8 +215,9 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// Shares of a descriptor's outputs. One round, followed by the rounds of
-    /// [`SufProgram::rounds`](crate::suf::SufProgram::rounds).
+    /// Shares of a descriptor's outputs.
+    ///
+    /// One round, followed by the rounds of [`SufProgram::rounds`](crate::suf::SufProgram::rounds).
     ///
     /// # Errors
     /// As [`relu`](Self::relu).
@@ -224,7 +231,8 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// [`suf`](Self::suf) on masked inputs that are already open, so without the round that opens them.
+    /// [`suf`](Self::suf) on masked inputs that are already open, so without the round that opens
+    /// them.
     ///
     /// # Errors
     /// As [`suf`](Self::suf).
@@ -261,12 +269,15 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// Shares of the result of `task`. Two rounds: the masked inputs, then one masked bit per output.
+    /// Shares of the result of `task`.
+    ///
+    /// Two rounds: the masked inputs, then one masked bit per output.
     ///
     /// # Errors
-    /// [`PfssError::WrongParty`], [`PfssError::ReusedBundle`], [`PfssError::Kind`] or [`PfssError::Length`] for a
-    /// bundle that does not fit, before anything is sent. [`PfssError::Channel`] and [`PfssError::Backend`] close the
-    /// session: later calls report [`PfssError::Closed`].
+    /// [`PfssError::WrongParty`], [`PfssError::ReusedBundle`], [`PfssError::Kind`] or
+    /// [`PfssError::Length`] for a bundle that does not fit, before anything is sent.
+    /// [`PfssError::Channel`] and [`PfssError::Backend`] close the session: later calls report
+    /// [`PfssError::Closed`].
     pub fn run<Q: FssOps>(
         &mut self,
         q: &Q,
@@ -285,7 +296,8 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// [`run`](Self::run) on masked inputs that are already open, so without the round that opens them.
+    /// [`run`](Self::run) on masked inputs that are already open, so without the round that opens
+    /// them.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -307,12 +319,13 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// Opens `y + r_out`, from this party's shares of what `gate` computes: the masked inputs of keys that the dealer made
-    /// for its [wires](crate::Wire). One round.
+    /// Opens `y + r_out`, from this party's shares of what `gate` computes: the masked inputs of
+    /// keys that the dealer made for its [wires](crate::Wire). One round.
     ///
     /// # Errors
-    /// [`PfssError::BareOutputs`] for a gate without [masked outputs](Gate::with_masked_outputs), before anything is sent;
-    /// [`PfssError::Channel`] and [`PfssError::Backend`] close the session.
+    /// [`PfssError::BareOutputs`] for a gate without [masked outputs](Gate::with_masked_outputs),
+    /// before anything is sent; [`PfssError::Channel`] and [`PfssError::Backend`] close the
+    /// session.
     pub fn open_outputs<Q: FssOps>(&mut self, q: &Q, gate: &Gate, shares: &[u64]) -> Result<Vec<u64>, PfssError> {
         self.check_open()?;
         if !gate.masks_outputs() {
@@ -388,7 +401,8 @@ impl<C: Channel> Session<C> {
         Ok(opened)
     }
 
-    /// Adds a digest of public facts, and the number of elements or jobs they are about, to the transcript.
+    /// Adds a digest of public facts, and the number of elements or jobs they are about, to the
+    /// transcript.
     pub(crate) fn record_digest(&mut self, digest: &[u8; 32], count: usize) {
         self.transcript.update(&[DIGEST]);
         self.transcript.update(digest);

@@ -8,14 +8,16 @@ use crate::{GapCert, GateKind, Predicate, SignedRange};
 pub enum Task<'a> {
     /// `max(x, 0)`; keys of [`Gate::relu`](crate::Gate::relu).
     Relu,
-    /// `max(x, 0)` for inputs in a proven range; keys of [`Gate::relu_within`](crate::Gate::relu_within) with enough
-    /// bits to hold it.
+    /// `max(x, 0)` for inputs in a proven range; keys of
+    /// [`Gate::relu_within`](crate::Gate::relu_within) with enough bits to hold it.
     ReluWithin(SignedRange),
     /// `|x|`; keys of [`Gate::relu`](crate::Gate::relu).
     Abs,
-    /// `floor(x / 2^f)` in a ring of `n - f` bits; keys of [`Gate::truncate_reduce`](crate::Gate::truncate_reduce).
+    /// `floor(x / 2^f)` in a ring of `n - f` bits; keys of
+    /// [`Gate::truncate_reduce`](crate::Gate::truncate_reduce).
     TruncateReduce,
-    /// Signed `floor(x / 2^f)` under a proven bound; keys of [`Gate::gap_ars`](crate::Gate::gap_ars).
+    /// Signed `floor(x / 2^f)` under a proven bound; keys of
+    /// [`Gate::gap_ars`](crate::Gate::gap_ars).
     GapArs(GapCert),
     /// Unsigned `floor(x / 2^f)`; keys of [`Gate::lrs`](crate::Gate::lrs).
     Lrs,
@@ -30,9 +32,11 @@ pub enum Task<'a> {
 }
 
 impl Task<'_> {
-    /// The keys that the task needs, and the public facts that both parties must agree on besides gate, count and nonce.
+    /// The keys that the task needs, and the public facts that both parties must agree on besides
+    /// gate, count and nonce.
     ///
-    /// [`GateKind::FullPredicates`] stands for all predicates: which of them it is follows from the keys.
+    /// [`GateKind::FullPredicates`] stands for all predicates: which of them it is follows from the
+    /// keys.
     pub(crate) fn describe(&self) -> (GateKind, Vec<u64>) {
         let range = |range: SignedRange| vec![range.min().cast_unsigned(), range.max().cast_unsigned()];
         match self {
@@ -51,8 +55,9 @@ impl Task<'_> {
         }
     }
 
-    /// The public facts that both parties must agree on besides gate, count and nonce. With the gate they say which task it
-    /// is.
+    /// The public facts that both parties must agree on besides gate, count and nonce.
+    ///
+    /// With the gate they say which task it is.
     pub(crate) fn facts(&self) -> Vec<u64> {
         self.describe().1
     }

@@ -8,7 +8,9 @@ use core_types::{Ring, pack::packed_words, params::fss::PackParams};
 
 use crate::{ChannelError, Pending, PfssError};
 
-/// Elements that are packed at once: this bounds device memory and does not change results. Whole words for every ring.
+/// Elements that are packed at once: this bounds device memory and does not change results.
+///
+/// Whole words for every ring.
 pub(crate) const PACKED_AT_ONCE: usize = 1 << 15;
 
 /// Encodes the opening of a gate: its masked bits, then its masked words.

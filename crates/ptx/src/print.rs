@@ -14,8 +14,9 @@ use crate::ast::{
 
 /// The text of `module`: equal modules print to equal bytes, whatever the line numbers they carry.
 ///
-/// Declarations of functions come first, then variables, then definitions, as LLVM orders them. A function whose address
-/// is the value of a variable is declared, for names are declared before they are used.
+/// Declarations of functions come first, then variables, then definitions, as LLVM orders them. A
+/// function whose address is the value of a variable is declared, for names are declared before
+/// they are used.
 #[must_use]
 pub fn print(module: &Module) -> String {
     let mut text = String::new();

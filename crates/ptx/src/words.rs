@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use crate::ast::{Body, Instruction, Operand, Reg};
 
-/// The products of 64 by 64 bits whose factors are both words. `mul.wide.u32` or `mad.wide.u32` is one instruction; these are two to four.
+/// The products of 64 by 64 bits whose factors are both words.
+///
+/// `mul.wide.u32` or `mad.wide.u32` is one instruction; these are two to four.
 pub(crate) fn wide_products(body: &Body) -> impl Iterator<Item = &Instruction> {
     let words = words(body);
     let is_word = move |operand: &Operand| is_word(operand, &words);

@@ -11,7 +11,9 @@ pub enum Choice {
     Cpu,
     /// An NVIDIA GPU. Also spelled `cuda`.
     Gpu,
-    /// The GPU if it can be opened, else the host processor. Decided once, at opening, and reported.
+    /// The GPU if it can be opened, else the host processor.
+    ///
+    /// Decided once, at opening, and reported.
     Auto,
     /// The simulated CUDA driver.
     Sim,

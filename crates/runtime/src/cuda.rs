@@ -86,8 +86,9 @@ pub fn cuda_modules(settings: &Settings) -> Result<Vec<ModuleInfo>, Unavailable>
     cuda_backend::modules(&kernel_source(settings)).map_err(gpu)
 }
 
-/// The links between all usable devices of the driver that `settings` name, measured unless the driver is the simulated one, whose
-/// times mean nothing. Opens all these devices; none if there are no two.
+/// The links between all usable devices of the driver that `settings` name, measured unless the
+/// driver is the simulated one, whose times mean nothing. Opens all these devices; none if there
+/// are no two.
 ///
 /// # Errors
 /// The reason there is no driver, or the driver's error.
@@ -131,7 +132,8 @@ pub fn cuda_memory(queue: &CudaQueue) -> Result<MemoryUsage, BackendError> {
     queue.device().memory()
 }
 
-/// Why the last recording on the queue's device gave no graph, so that its ops ran one by one; `None` if every recording gave one.
+/// Why the last recording on the queue's device gave no graph, so that its ops ran one by one;
+/// `None` if every recording gave one.
 #[must_use]
 pub fn refused_recording(queue: &CudaQueue) -> Option<String> {
     queue.device().refused_recording()
@@ -145,9 +147,10 @@ pub fn simulator_reports() -> Vec<String> {
     driver::reports().iter().map(ToString::to_string).collect()
 }
 
-/// Opens a device of the driver that `choice` means and makes sure that it computes correctly for `domain`; `None`
-/// stands for no domain in particular. Modules of kernels are compiled when they are first used; but if the caller can
-/// fall back to something else when the device cannot run one of them, all of the domain's are compiled here.
+/// Opens a device of the driver that `choice` means and makes sure that it computes correctly for
+/// `domain`; `None` stands for no domain in particular. Modules of kernels are compiled when they
+/// are first used; but if the caller can fall back to something else when the device cannot run one
+/// of them, all of the domain's are compiled here.
 pub(crate) fn open(
     settings: &Settings,
     choice: Choice,
@@ -218,7 +221,8 @@ const fn op_sets(domain: Domain) -> &'static [&'static str] {
     }
 }
 
-/// Launches a kernel of `domain` on known values, so that a device that computes wrongly is found out before it is used.
+/// Launches a kernel of `domain` on known values, so that a device that computes wrongly is found
+/// out before it is used.
 fn self_test(queue: &CudaQueue, domain: Domain) -> Result<(), Unavailable> {
     match domain {
         Domain::Pfss => computes("cmp_eval_window", &KNOWN_SHARES, || known_shares(queue)),
@@ -241,8 +245,9 @@ fn self_test(queue: &CudaQueue, domain: Domain) -> Result<(), Unavailable> {
     }
 }
 
-/// The shares of party 0 at the points 0 to 31 of the comparison key of 10 bits with α = 0x155, under the AES key 00 01 .. 0f
-/// and with the roots 10 11 .. 1f and 20 21 .. 2f, as the reference implementation in Python gives them.
+/// The shares of party 0 at the points 0 to 31 of the comparison key of 10 bits with α = 0x155,
+/// under the AES key 00 01 .. 0f and with the roots 10 11 .. 1f and 20 21 .. 2f, as the reference
+/// implementation in Python gives them.
 const KNOWN_SHARES: [u32; 32] = {
     let (mut shares, mut point) = ([0; 32], 0);
     while point < 32 {

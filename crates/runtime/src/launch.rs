@@ -22,7 +22,8 @@ struct Launcher {
     mark: Option<&'static str>,
 }
 
-/// `mpirun` of Open MPI; `mpirun` of MPICH and Intel; `mpiexec` of PALS; Slurm's `srun --mpi=pmix` and `--mpi=pmi2`.
+/// `mpirun` of Open MPI; `mpirun` of MPICH and Intel; `mpiexec` of PALS; Slurm's `srun --mpi=pmix`
+/// and `--mpi=pmi2`.
 const LAUNCHERS: [Launcher; 5] = [
     Launcher {
         ranks: "OMPI_COMM_WORLD_SIZE",

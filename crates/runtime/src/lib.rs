@@ -1,8 +1,9 @@
 //! Backend selection.
 //!
-//! The one crate that reads the environment and names backends. An explicit choice beats a domain's own variable, which
-//! beats `TREFOIL_BACKEND`, which beats the default (`cpu`). Unknown values are errors that list the choices; nothing
-//! falls back in silence, and nothing changes backend in the middle of a computation.
+//! The one crate that reads the environment and names backends. An explicit choice beats a domain's
+//! own variable, which beats `TREFOIL_BACKEND`, which beats the default (`cpu`). Unknown values are
+//! errors that list the choices; nothing falls back in silence, and nothing changes backend in the
+//! middle of a computation.
 //!
 //! ```
 //! use backend_api::Queue;
@@ -16,18 +17,19 @@
 //!
 //! # Tracing
 //!
-//! Every call on an [`AnyQueue`] that does work, except for the marks of `Timed`, and every call of an [`AnyRank`] is a span of crate `tracing`, with
-//! target [`TRACE_TARGET`] and level `DEBUG`: an op with its name, its element type, the sizes among its parameters and
-//! the lengths of its views, or a copy with its bytes. No span shows contents, keys, seeds or factors. Without a
-//! subscriber that wants them, a call takes one extra load and comparison. A span is the time until the call returns:
-//! on a GPU, where ops run later, that is the time to enqueue them.
+//! Every call on an [`AnyQueue`] that does work, except for the marks of `Timed`, and every call of
+//! an [`AnyRank`] is a span of crate `tracing`, with target [`TRACE_TARGET`] and level `DEBUG`: an
+//! op with its name, its element type, the sizes among its parameters and the lengths of its views,
+//! or a copy with its bytes. No span shows contents, keys, seeds or factors. Without a subscriber
+//! that wants them, a call takes one extra load and comparison. A span is the time until the call
+//! returns: on a GPU, where ops run later, that is the time to enqueue them.
 //!
 //! # Features
 //!
-//! `cuda`, off by default, adds the backends `gpu` and `sim`. Without it, requesting one of them fails as on a
-//! machine without a GPU, with [`Unavailable::NotBuilt`]. With it, `cust` looks for a CUDA toolkit at build time; on a
-//! machine without one, `CUDA_LIBRARY_PATH=FOLDER` with the folder `link` of crate `cuda-loader` satisfies it, and the
-//! driver is still looked for at run time.
+//! `cuda`, off by default, adds the backends `gpu` and `sim`. Without it, requesting one of them
+//! fails as on a machine without a GPU, with [`Unavailable::NotBuilt`]. With it, `cust` looks for a
+//! CUDA toolkit at build time; on a machine without one, `CUDA_LIBRARY_PATH=FOLDER` with the folder
+//! `link` of crate `cuda-loader` satisfies it, and the driver is still looked for at run time.
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(feature = "cuda"),

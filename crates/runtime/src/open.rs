@@ -30,8 +30,9 @@ impl fmt::Display for BackendStatus {
 
 /// Whether each backend can be opened under `settings`, and the reason if it cannot.
 ///
-/// Looks for the GPU's driver, unless the process has one already; a later look then finds the same one. For the GPU it
-/// looks at the device and opens nothing; the simulated driver is available to every process that has no other one.
+/// Looks for the GPU's driver, unless the process has one already; a later look then finds the same
+/// one. For the GPU it looks at the device and opens nothing; the simulated driver is available to
+/// every process that has no other one.
 #[cfg(feature = "cuda")]
 pub fn availability(settings: &Settings) -> [(Choice, Result<(), Unavailable>); 3] {
     let usable = |facts: CudaFacts| match facts.devices.get(settings.cuda_device as usize) {
@@ -67,7 +68,8 @@ pub fn open() -> Result<(AnyQueue, BackendStatus), OpenError> {
     open_with(&Settings::from_env()?, None, None)
 }
 
-/// Opens the backend of one domain: `explicit`, or else the domain's variable, or else `TREFOIL_BACKEND`, or the CPU.
+/// Opens the backend of one domain: `explicit`, or else the domain's variable, or else
+/// `TREFOIL_BACKEND`, or the CPU.
 ///
 /// # Errors
 /// [`OpenError`]; see [`open_with`].
@@ -82,8 +84,8 @@ pub fn open_for(domain: Domain, explicit: Option<Choice>) -> Result<(AnyQueue, B
 /// once, and recorded in the status.
 ///
 /// # Errors
-/// [`OpenError::Unavailable`] with the reason if the backend cannot be opened and no stand-in is allowed;
-/// [`OpenError::Cpu`] if the CPU backend fails.
+/// [`OpenError::Unavailable`] with the reason if the backend cannot be opened and no stand-in is
+/// allowed; [`OpenError::Cpu`] if the CPU backend fails.
 pub fn open_with(
     settings: &Settings,
     domain: Option<Domain>,

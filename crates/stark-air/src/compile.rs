@@ -1,8 +1,9 @@
 //! From nodes to programs: an order of steps, and registers for their results.
 //!
-//! Outputs are computed one after another, each node once, and an output is written as soon as it is known. What only
-//! loads (masks, constants, challenges, and values put together of those) is loaded where it is used, and again if the
-//! next use is far away: loads are cheap, registers are not.
+//! Outputs are computed one after another, each node once, and an output is written as soon as it
+//! is known. What only loads (masks, constants, challenges, and values put together of those) is
+//! loaded where it is used, and again if the next use is far away: loads are cheap, registers are
+//! not.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -295,8 +296,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// An operation for two values of the base field, for one of the secure field and one of the base field, and for
-    /// two of the secure field.
+    /// An operation for two values of the base field, for one of the secure field and one of the
+    /// base field, and for two of the secure field.
     fn commutative(
         &mut self,
         [base, mixed, secure]: [Opcode; 3],

@@ -41,7 +41,9 @@ pub enum RecordError {
         /// The most that the bound allows.
         most: u32,
     },
-    /// The AIR reads a preprocessed column by its place. They have no order; they are read by slot.
+    /// The AIR reads a preprocessed column by its place.
+    ///
+    /// They have no order; they are read by slot.
     #[error("preprocessed columns are read by slot, not by `mask`")]
     PreprocessedMask,
     /// More of something than a program can name.
@@ -55,6 +57,7 @@ pub enum RecordError {
         got: usize,
     },
     /// A fraction reads a column of the interaction or of a later tree.
+    ///
     /// These columns do not exist yet when fractions are computed.
     #[error("fraction {fraction} of a lookup reads interaction columns or later trees, which are computed after it")]
     FractionReadsInteraction {
@@ -62,6 +65,7 @@ pub enum RecordError {
         fraction: usize,
     },
     /// The sums are not one list of look-ups.
+    ///
     /// Such a list is partial sums, then a running sum, and no other interaction column.
     #[error("expected interaction columns of one list of lookups: partial sums, then a running sum")]
     LookUps,

@@ -15,8 +15,8 @@ use crate::{
 
 /// A generator of a trace, recorded once to a program that every backend runs (`air_columns`).
 ///
-/// The program reads its inputs by slot. They follow each other in memory, a column of `2^log_rows` words each in
-/// stored order, and the numbers of the rows follow them if they are read.
+/// The program reads its inputs by slot. They follow each other in memory, a column of `2^log_rows`
+/// words each in stored order, and the numbers of the rows follow them if they are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedGenerator {
     log_rows: u32,

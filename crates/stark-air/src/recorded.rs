@@ -28,8 +28,8 @@ impl Recorded {
     /// Records `air`.
     ///
     /// # Errors
-    /// An AIR without rows, one whose constraints have a greater degree than it states, one with unsupported
-    /// reads, and one that is larger than programs may be.
+    /// An AIR without rows, one whose constraints have a greater degree than it states, one with
+    /// unsupported reads, and one that is larger than programs may be.
     pub fn new<A: Air>(air: &A) -> Result<Self, RecordError> {
         let mut recorded = Self::of_constraints(air)?;
         let interaction = recorded.columns.get(2).map_or(0, Vec::len);
@@ -39,8 +39,8 @@ impl Recorded {
 
     /// Records only the constraints of `air`, for a prover that is given the interaction columns.
     ///
-    /// There is no program that computes them, so the AIR may have other interaction columns than its look-up
-    /// columns.
+    /// There is no program that computes them, so the AIR may have other interaction columns than
+    /// its look-up columns.
     ///
     /// # Errors
     /// As [`new`](Self::new), except errors of fractions.
@@ -87,7 +87,8 @@ impl Recorded {
         self.log_rows
     }
 
-    /// Log of a bound on the degree of the constraints divided by the vanishing polynomial of the rows.
+    /// Log of a bound on the degree of the constraints divided by the vanishing polynomial of the
+    /// rows.
     #[must_use]
     pub const fn log_degree_bound(&self) -> u32 {
         self.log_degree_bound
@@ -125,8 +126,9 @@ impl Recorded {
         &self.constraints
     }
 
-    /// The program whose outputs `2k` and `2k + 1` are the numerator and the denominator of interaction column `k`, all
-    /// of them values of the secure field; `None` without look-ups. It reads the trace and preprocessed columns alone.
+    /// The program whose outputs `2k` and `2k + 1` are the numerator and the denominator of
+    /// interaction column `k`, all of them values of the secure field; `None` without look-ups. It
+    /// reads the trace and preprocessed columns alone.
     #[must_use]
     pub const fn fraction_program(&self) -> Option<&Program> {
         self.fractions.as_ref()

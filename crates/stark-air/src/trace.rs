@@ -1,4 +1,5 @@
-//! Traces on the host, in the order of their rows: rows of values, and the search for a constraint that is broken.
+//! Traces on the host, in the order of their rows: rows of values, and the search for a constraint
+//! that is broken.
 
 use core::fmt;
 
@@ -103,7 +104,8 @@ impl fmt::Display for Violation {
     }
 }
 
-/// A row of a trace, one value at a time: the plainest reading of an AIR, which others are compared with.
+/// A row of a trace, one value at a time: the plainest reading of an AIR, which others are compared
+/// with.
 #[derive(Clone, Debug)]
 pub struct ScalarRow<'t> {
     trace: HostTrace<'t>,
@@ -120,7 +122,8 @@ impl<'t> ScalarRow<'t> {
     /// Row `row` of a trace of `2^log_rows` rows.
     ///
     /// # Panics
-    /// Where it is read, if the trace lacks a column, a row or a challenge; [`check_trace`] looks first.
+    /// Where it is read, if the trace lacks a column, a row or a challenge; [`check_trace`] looks
+    /// first.
     #[must_use]
     pub fn new(trace: HostTrace<'t>, log_rows: u32, row: usize) -> Self {
         let next = vec![0; trace.columns.len()];
@@ -188,8 +191,8 @@ impl Row for ScalarRow<'_> {
 /// Looks for a constraint of `air` that `trace` breaks.
 ///
 /// # Errors
-/// The first broken constraint of the first row that breaks any, an AIR that cannot be recorded, or columns and
-/// challenges other than those it reads.
+/// The first broken constraint of the first row that breaks any, an AIR that cannot be recorded, or
+/// columns and challenges other than those it reads.
 pub fn check_trace<A: Air>(air: &A, trace: &HostTrace<'_>) -> Result<(), TraceError> {
     let recorded = Recorded::new(air)?;
     let rows = 1usize << recorded.log_rows();

@@ -9,8 +9,9 @@ use core_types::{
 
 use crate::arena::{Arena, Op};
 
-/// A constant or a node, of either field. The arena tracks which values are of the base field, whatever type
-/// the AIR gives them.
+/// A constant or a node, of either field.
+///
+/// The arena tracks which values are of the base field, whatever type the AIR gives them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'a> {
     Constant(QM31),

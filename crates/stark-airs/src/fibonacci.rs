@@ -15,8 +15,9 @@ use crate::{
 /// Each column is read once, and a recorded AIR numbers its reads by 16 bits.
 const MOST_COLUMNS: u32 = 1 << 16;
 
-/// Each column is the sum of the squares of the two to its left; the first two are free. An AIR, and the statement
-/// about it alone.
+/// Each column is the sum of the squares of the two to its left; the first two are free.
+///
+/// An AIR, and the statement about it alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WideFibonacci {
     log_rows: u32,
@@ -28,8 +29,8 @@ impl WideFibonacci {
     ///
     /// # Errors
     ///
-    /// Refuses a height outside `1..=29`, fewer than three columns, and more than 2^16, the maximum that a
-    /// program reads.
+    /// Refuses a height outside `1..=29`, fewer than three columns, and more than 2^16, the maximum
+    /// that a program reads.
     pub fn new(log_rows: u32, columns: u32) -> Result<Self, AirError> {
         if !(3..=MOST_COLUMNS).contains(&columns) {
             return Err(AirError::Columns { got: columns, least: 3, most: MOST_COLUMNS });

@@ -1,9 +1,10 @@
-//! Algebraic intermediate representations (AIRs) over Mersenne-31, with statements about them and the traces that
-//! satisfy them.
+//! Algebraic intermediate representations (AIRs) over Mersenne-31, with statements about them and
+//! the traces that satisfy them.
 //!
-//! An AIR is a component of a proof: a [`core_types::air::Air`]. A [`Statement`] lists its components in order,
-//! the preprocessed columns they read, the relations between them, and the required total of the claimed sums
-//! of their look-ups. Provers and verifiers take statements and refer to no AIR by name.
+//! An AIR is a component of a proof: a [`core_types::air::Air`]. A [`Statement`] lists its
+//! components in order, the preprocessed columns they read, the relations between them, and the
+//! required total of the claimed sums of their look-ups. Provers and verifiers take statements and
+//! refer to no AIR by name.
 //!
 //! | statement | claim |
 //! | --- | --- |
@@ -13,9 +14,9 @@
 //! | [`Poseidon2Chain`] | a state leads to another by `2^log_rows` Poseidon2 permutations |
 //! | [`Blake2s`] | the prover has a message with this digest |
 //!
-//! Traces are made on the host and stored as commitments take them: each column in bit-reversed order, row `r` at
-//! [`stored_position(r, log_rows)`](core_types::air::stored_position). Some can also be made where they are proven,
-//! from a [`Witness`] that is much smaller.
+//! Traces are made on the host and stored as commitments take them: each column in bit-reversed
+//! order, row `r` at [`stored_position(r, log_rows)`](core_types::air::stored_position). Some can
+//! also be made where they are proven, from a [`Witness`] that is much smaller.
 //!
 //! ```
 //! use core_types::field::M31;

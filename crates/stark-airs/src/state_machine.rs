@@ -25,7 +25,9 @@ pub enum Axis {
     Y,
 }
 
-/// A step on each row, always of the same coordinate. The columns are the state that it leaves.
+/// A step on each row, always of the same coordinate.
+///
+/// The columns are the state that it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steps {
     log_rows: u32,
@@ -51,10 +53,11 @@ impl Air for Steps {
     }
 }
 
-/// The first state leads to the last by `2^n` steps of the first coordinate and `2^m` of the second.
+/// The first state leads to the last by `2^n` steps of the first coordinate and `2^m` of the
+/// second.
 ///
-/// The claimed sums add up to the fraction of the first state less the last state's: all states between are
-/// left and reached equally often.
+/// The claimed sums add up to the fraction of the first state less the last state's: all states
+/// between are left and reached equally often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateMachine {
     x: Steps,

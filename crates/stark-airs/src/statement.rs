@@ -18,16 +18,17 @@ pub struct PreprocessedColumn {
 
 /// Takes the components of a statement, whatever their AIRs are.
 pub trait Visitor<'s> {
-    /// Takes the next component: its constraints, and the preprocessed columns of the statement that its slots are.
+    /// Takes the next component: its constraints, and the preprocessed columns of the statement
+    /// that its slots are.
     fn component<A: Air + Sync + 'static>(&mut self, air: &'s A, preprocessed: &[usize]);
 }
 
 /// The claim of a proof.
 ///
 /// The transcript of a proof takes from it, in this order: the root of the preprocessed columns,
-/// [`words`](Self::words), the root of the trace, the challenges of the [`relations`](Self::relations), the claimed sum
-/// of each component and the root of the interaction columns. Without relations there are no sums and no interaction
-/// tree.
+/// [`words`](Self::words), the root of the trace, the challenges of the
+/// [`relations`](Self::relations), the claimed sum of each component and the root of the
+/// interaction columns. Without relations there are no sums and no interaction tree.
 pub trait Statement {
     /// Hands over the components, in the order of their columns and constraints.
     fn visit<'s>(&'s self, visitor: &mut impl Visitor<'s>);
@@ -37,7 +38,8 @@ pub trait Statement {
         Vec::new()
     }
 
-    /// The values of the preprocessed columns, in the same order, each as [`Columns`](crate::Columns) are stored.
+    /// The values of the preprocessed columns, in the same order, each as
+    /// [`Columns`](crate::Columns) are stored.
     fn preprocessed_values(&self) -> Vec<Vec<M31>> {
         Vec::new()
     }
@@ -58,8 +60,8 @@ pub trait Statement {
 
     /// The required total of the claimed sums, with these challenges in the slots of the relations.
     ///
-    /// It balances the public side of the look-ups. `None` if the challenges leave a public value without a
-    /// fraction, which is as likely as a false proof.
+    /// It balances the public side of the look-ups. `None` if the challenges leave a public value
+    /// without a fraction, which is as likely as a false proof.
     fn public_sum(&self, challenges: &[QM31]) -> Option<QM31> {
         let _ = challenges;
         Some(QM31::ZERO)
@@ -79,8 +81,9 @@ pub trait Statement {
         words
     }
 
-    /// Whether these claimed sums, one for each component, add up to [`public_sum`](Self::public_sum). A verifier that
-    /// leaves this out has checked the rows, but not the statement.
+    /// Whether these claimed sums, one for each component, add up to
+    /// [`public_sum`](Self::public_sum). A verifier that leaves this out has checked the rows, but
+    /// not the statement.
     fn sums_add_up(&self, challenges: &[QM31], claimed_sums: &[QM31]) -> bool {
         let sum = claimed_sums.iter().fold(QM31::ZERO, |sum, &claimed| sum + claimed);
         self.public_sum(challenges) == Some(sum)
@@ -96,7 +99,8 @@ impl<'s> Visitor<'s> for Heights {
     }
 }
 
-/// The fraction `numerator / values` of `relation`, or `None` where its denominator is zero or a challenge is missing.
+/// The fraction `numerator / values` of `relation`, or `None` where its denominator is zero or a
+/// challenge is missing.
 pub(crate) fn public_fraction(
     relation: Relation,
     challenges: &[QM31],

@@ -12,10 +12,11 @@ use crate::{CanonicDomain, Coefficients, ColumnsRef, FftError, TwiddleTree, doma
 
 /// A checked batch shape for low-degree extension to one block of a domain at a time.
 ///
-/// The stored positions of the domain are cut into blocks of equal size; block `q` of `n` values each is the
-/// positions `q n .. (q + 1) n`. Every block is computed from the coefficients alone: it reads all of them once
-/// and writes only its values, and the values on the whole domain need never be in memory. All blocks together
-/// equal the output of [`LdePlan`](crate::LdePlan), at the cost of one read of the coefficients per block.
+/// The stored positions of the domain are cut into blocks of equal size; block `q` of `n` values
+/// each is the positions `q n .. (q + 1) n`. Every block is computed from the coefficients alone:
+/// it reads all of them once and writes only its values, and the values on the whole domain need
+/// never be in memory. All blocks together equal the output of [`LdePlan`](crate::LdePlan), at the
+/// cost of one read of the coefficients per block.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -45,12 +46,13 @@ pub struct LdeBlockPlan {
 }
 
 impl LdeBlockPlan {
-    /// A plan for evaluating `columns` polynomials with the coefficients of `coefficients` on each of the `2^log_blocks` blocks of
-    /// `domain`.
+    /// A plan for evaluating `columns` polynomials with the coefficients of `coefficients` on each
+    /// of the `2^log_blocks` blocks of `domain`.
     ///
     /// # Errors
-    /// [`FftError::TooManyBlocks`] if a block would have less than two values; [`FftError::DomainTooSmall`] and
-    /// [`FftError::TooManyColumns`] as [`LdePlan::new`](crate::LdePlan::new), the latter for a block's values and the coefficients.
+    /// [`FftError::TooManyBlocks`] if a block would have less than two values;
+    /// [`FftError::DomainTooSmall`] and [`FftError::TooManyColumns`] as
+    /// [`LdePlan::new`](crate::LdePlan::new), the latter for a block's values and the coefficients.
     pub fn new(
         coefficients: CanonicDomain,
         domain: CanonicDomain,
@@ -85,12 +87,12 @@ impl LdeBlockPlan {
         block << self.log_block..(block + 1) << self.log_block
     }
 
-    /// The values of every polynomial on block `block` of the plan's domain, in stored order, one column after the other. It waits for
-    /// nothing, so it can be recorded.
+    /// The values of every polynomial on block `block` of the plan's domain, in stored order, one
+    /// column after the other. It waits for nothing, so it can be recorded.
     ///
     /// # Errors
-    /// [`FftError::NoSuchBlock`], [`FftError::Shape`], [`FftError::BlockLength`] or [`FftError::TwiddlesTooSmall`] before any device
-    /// work; [`FftError::Backend`] after.
+    /// [`FftError::NoSuchBlock`], [`FftError::Shape`], [`FftError::BlockLength`] or
+    /// [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] after.
     pub fn extend_into<Q: CircleOps>(
         &self,
         q: &Q,

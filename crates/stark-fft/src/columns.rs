@@ -38,7 +38,8 @@ impl<Q: Queue, R: Representation> Columns<Q, R> {
     /// Columns that a buffer holds, one after the other.
     ///
     /// # Errors
-    /// [`FftError::PartialColumn`] if they are not whole, [`FftError::TooManyColumns`] beyond 2^32 - 1.
+    /// [`FftError::PartialColumn`] if they are not whole, [`FftError::TooManyColumns`] beyond
+    /// 2^32 - 1.
     pub fn from_buf(domain: CanonicDomain, buf: Q::Buf<M31>) -> Result<Self, FftError> {
         let count = whole_columns(domain, buf.len())?;
         Ok(Self { buf, domain, count, representation: PhantomData })
@@ -108,7 +109,8 @@ impl<Q: Queue, R: Representation> Columns<Q, R> {
 }
 
 impl<Q: CircleOps> Columns<Q, Coefficients> {
-    /// The value of every polynomial at a point of the circle over the secure field, in the order of the columns.
+    /// The value of every polynomial at a point of the circle over the secure field, in the order
+    /// of the columns.
     ///
     /// # Errors
     /// [`FftError::OffCircle`] before any device work; [`FftError::Backend`] after.

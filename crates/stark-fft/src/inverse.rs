@@ -12,7 +12,8 @@ use crate::FftError;
 
 /// Fields whose batches a device can invert: [`M31`] and [`QM31`].
 pub trait Invertible: Element {
-    /// The op that inverts a batch of this field; it lowers `first_zero`, one word, to the index of the first zero.
+    /// The op that inverts a batch of this field; it lowers `first_zero`, one word, to the index of
+    /// the first zero.
     ///
     /// # Errors
     /// [`BackendError::Length`] if the lengths differ.
@@ -86,7 +87,8 @@ impl<Q: Queue> fmt::Debug for ZeroFlag<Q> {
     }
 }
 
-/// The inverses of all elements of a buffer, computed with running products: three products per element.
+/// The inverses of all elements of a buffer, computed with running products: three products per
+/// element.
 ///
 /// ```
 /// use backend_api::Queue;
@@ -100,7 +102,8 @@ impl<Q: Queue> fmt::Debug for ZeroFlag<Q> {
 /// ```
 ///
 /// # Errors
-/// [`FftError::ZeroInverse`] with the first zero; [`FftError::Backend`] if memory is short or the device failed.
+/// [`FftError::ZeroInverse`] with the first zero; [`FftError::Backend`] if memory is short or the
+/// device failed.
 pub fn batch_inverse<Q: CircleOps, T: Invertible>(q: &Q, elements: &Q::Buf<T>) -> Result<Q::Buf<T>, FftError> {
     let (mut inverses, mut zeros) = (q.alloc(elements.len())?, ZeroFlag::new(q)?);
     batch_inverse_into(q, elements.view(), inverses.view_mut(), &mut zeros)?;
@@ -108,8 +111,9 @@ pub fn batch_inverse<Q: CircleOps, T: Invertible>(q: &Q, elements: &Q::Buf<T>) -
     Ok(inverses)
 }
 
-/// Writes the inverses of `elements` without waiting, so it can be recorded, and notes in `zeros` whether an element is
-/// zero: until [`ZeroFlag::check`] has said that none is, the inverses mean nothing.
+/// Writes the inverses of `elements` without waiting, so it can be recorded, and notes in `zeros`
+/// whether an element is zero: until [`ZeroFlag::check`] has said that none is, the inverses mean
+/// nothing.
 ///
 /// # Errors
 /// [`FftError::Backend`] if the lengths differ or the device failed.

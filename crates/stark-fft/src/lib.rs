@@ -1,10 +1,12 @@
-//! Circle-STARK transforms over Mersenne-31: interpolation, evaluation and low-degree extension of batches of columns.
+//! Circle-STARK transforms over Mersenne-31: interpolation, evaluation and low-degree extension of
+//! batches of columns.
 //!
-//! Domains, orders, twiddles and coefficients are bit-identical to stwo 2.3. All work runs on a queue of any
-//! backend; this crate checks shapes once and keeps them in plans. Columns of one size are [`Columns`]; columns
-//! of several sizes, as commitment trees take them, are a [`ColumnSet`]. An extension that is too large for the
-//! device is computed in blocks by an [`LdeBlockPlan`]. Columns that are too long for one device are shared by
-//! the ranks of a [`Collective`](backend_api::Collective), each with its [`Shard`], and transformed by a
+//! Domains, orders, twiddles and coefficients are bit-identical to stwo 2.3. All work runs on a
+//! queue of any backend; this crate checks shapes once and keeps them in plans. Columns of one size
+//! are [`Columns`]; columns of several sizes, as commitment trees take them, are a [`ColumnSet`].
+//! An extension that is too large for the device is computed in blocks by an [`LdeBlockPlan`].
+//! Columns that are too long for one device are shared by the ranks of a
+//! [`Collective`](backend_api::Collective), each with its [`Shard`], and transformed by a
 //! [`ShardedCfftPlan`].
 //!
 //! ```

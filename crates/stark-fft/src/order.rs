@@ -8,7 +8,9 @@ pub const fn bit_reversed(position: usize, bits: u32) -> usize {
     if bits == 0 { 0 } else { position.reverse_bits() >> (usize::BITS - bits) }
 }
 
-/// An order of the values of a domain. Orders are types, so that values cannot be read in the wrong one.
+/// An order of the values of a domain.
+///
+/// Orders are types, so that values cannot be read in the wrong one.
 pub trait Order: Representation {
     /// The natural position of the value at `position`, on a domain of `2^log_size` points.
     fn to_natural(position: usize, log_size: u32) -> usize;
@@ -17,7 +19,9 @@ pub trait Order: Representation {
     fn from_natural(natural: usize, log_size: u32) -> usize;
 }
 
-/// Stored order: position `p` holds natural position `bit_reversed(p)`. Transforms work on it.
+/// Stored order: position `p` holds natural position `bit_reversed(p)`.
+///
+/// Transforms work on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitReversed;
 

@@ -30,10 +30,12 @@ impl CfftPlan {
         Ok(Self { domain, params })
     }
 
-    /// Values in stored order to coefficients, in place: the unique polynomials of the circle basis through them.
+    /// Values in stored order to coefficients, in place: the unique polynomials of the circle basis
+    /// through them.
     ///
     /// # Errors
-    /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] after.
+    /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work;
+    /// [`FftError::Backend`] after.
     pub fn interpolate<Q: CircleOps>(
         &self,
         q: &Q,
@@ -66,7 +68,8 @@ impl CfftPlan {
     /// Coefficients to values in stored order, in place.
     ///
     /// # Errors
-    /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] after.
+    /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work;
+    /// [`FftError::Backend`] after.
     pub fn evaluate<Q: CircleOps>(
         &self,
         q: &Q,
@@ -103,7 +106,8 @@ pub struct LdePlan {
 }
 
 impl LdePlan {
-    /// A plan for evaluating `columns` polynomials with the coefficients of `coefficients` on `domain`.
+    /// A plan for evaluating `columns` polynomials with the coefficients of `coefficients` on
+    /// `domain`.
     ///
     /// # Errors
     /// [`FftError::DomainTooSmall`] if `domain` has fewer points than there are coefficients,
@@ -120,13 +124,17 @@ impl LdePlan {
         Ok(Self { coefficients, domain, params })
     }
 
-    /// The values of every polynomial on the plan's domain, in stored order. The coefficients are kept.
+    /// The values of every polynomial on the plan's domain, in stored order.
     ///
-    /// Allocates the result. The first use of new pages takes as long as the transform on a processor; the queue reuses freed
-    /// buffers, so repeated calls do not pay it. [`extend_into`](Self::extend_into) writes into a given buffer.
+    /// The coefficients are kept.
+    ///
+    /// Allocates the result. The first use of new pages takes as long as the transform on a
+    /// processor; the queue reuses freed buffers, so repeated calls do not pay it.
+    /// [`extend_into`](Self::extend_into) writes into a given buffer.
     ///
     /// # Errors
-    /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] after.
+    /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work;
+    /// [`FftError::Backend`] after.
     pub fn extend<Q: CircleOps>(
         &self,
         q: &Q,
@@ -161,11 +169,13 @@ impl LdePlan {
         })?)
     }
 
-    /// Interpolates `values` and extends: the coefficients and the values on the plan's domain, in stored order. On a
-    /// GPU this takes one pass over memory less than [`CfftPlan::interpolate`] followed by [`extend`](Self::extend).
+    /// Interpolates `values` and extends: the coefficients and the values on the plan's domain, in
+    /// stored order. On a GPU this takes one pass over memory less than [`CfftPlan::interpolate`]
+    /// followed by [`extend`](Self::extend).
     ///
     /// # Errors
-    /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] after.
+    /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work;
+    /// [`FftError::Backend`] after.
     #[expect(clippy::type_complexity, reason = "both representations of one batch")]
     pub fn interpolate_and_extend<Q: CircleOps>(
         &self,
@@ -179,8 +189,8 @@ impl LdePlan {
         Ok((relabelled(values), extended))
     }
 
-    /// [`interpolate_and_extend`](Self::interpolate_and_extend) of a view, which has coefficients then, into another one, so that it
-    /// can be recorded.
+    /// [`interpolate_and_extend`](Self::interpolate_and_extend) of a view, which has coefficients
+    /// then, into another one, so that it can be recorded.
     ///
     /// # Errors
     /// As [`extend`](Self::extend).

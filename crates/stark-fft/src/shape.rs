@@ -44,7 +44,8 @@ impl Group {
     }
 }
 
-/// The sizes of the columns of a set: groups of equal size, the biggest first, one after the other in one buffer.
+/// The sizes of the columns of a set: groups of equal size, the biggest first, one after the other
+/// in one buffer.
 ///
 /// ```
 /// use stark_fft::{CanonicDomain, SetShape};
@@ -61,11 +62,14 @@ pub struct SetShape {
 }
 
 impl SetShape {
-    /// The shape of `sizes`, the number of columns on each domain. Sizes without columns are left out.
+    /// The shape of `sizes`, the number of columns on each domain.
+    ///
+    /// Sizes without columns are left out.
     ///
     /// # Errors
-    /// [`FftError::GroupOrder`] unless each domain is smaller than the one before it, [`FftError::TooManyColumns`] if the
-    /// address space does not hold the elements, or a group has more than 2^32 - 1 columns.
+    /// [`FftError::GroupOrder`] unless each domain is smaller than the one before it,
+    /// [`FftError::TooManyColumns`] if the address space does not hold the elements, or a group has
+    /// more than 2^32 - 1 columns.
     pub fn new(sizes: &[(CanonicDomain, usize)]) -> Result<Self, FftError> {
         let mut shape = Self { groups: Vec::with_capacity(sizes.len()) };
         for (group, pair) in sizes.windows(2).enumerate() {
@@ -113,7 +117,8 @@ impl SetShape {
         self.groups.is_empty()
     }
 
-    /// The biggest domain, for which a [`TwiddleTree`](crate::TwiddleTree) serves the whole set; `None` without columns.
+    /// The biggest domain, for which a [`TwiddleTree`](crate::TwiddleTree) serves the whole set;
+    /// `None` without columns.
     #[must_use]
     pub fn domain(&self) -> Option<CanonicDomain> {
         self.groups.first().map(Group::domain)
@@ -122,7 +127,8 @@ impl SetShape {
     /// The shape with every domain `2^log_blowup` times as big.
     ///
     /// # Errors
-    /// [`FftError::LogSize`] if there is no domain that big, [`FftError::TooManyColumns`] as [`new`](Self::new).
+    /// [`FftError::LogSize`] if there is no domain that big, [`FftError::TooManyColumns`] as
+    /// [`new`](Self::new).
     pub fn extended(&self, log_blowup: u32) -> Result<Self, FftError> {
         let bigger = |group: &Group| {
             let log_size = group.domain.log_size().saturating_add(log_blowup);

@@ -9,10 +9,10 @@ pub const MAX_LOG_RANKS: u32 = 8;
 
 /// A rank's shard of columns on one domain; all ranks have equal shards.
 ///
-/// With `G` ranks, rank `r` has the values of a column at the stored positions `r N/G .. (r + 1) N/G` of `N`.
-/// It has `G` runs of `N/G^2` coefficients each, one from each `N/G` consecutive ones: coefficient `k` is on
-/// rank `(k / (N/G^2)) mod G`. A transform therefore moves each element at most once, and coefficients stay in
-/// place for the next one.
+/// With `G` ranks, rank `r` has the values of a column at the stored positions
+/// `r N/G .. (r + 1) N/G` of `N`. It has `G` runs of `N/G^2` coefficients each, one from each `N/G`
+/// consecutive ones: coefficient `k` is on rank `(k / (N/G^2)) mod G`. A transform therefore moves
+/// each element at most once, and coefficients stay in place for the next one.
 ///
 /// ```
 /// use stark_fft::{CanonicDomain, Coefficients, Shard};
@@ -34,8 +34,9 @@ impl Shard {
     /// The place of rank `rank` of `ranks`, a power of two.
     ///
     /// # Errors
-    /// [`FftError::Ranks`] unless the columns are long enough for each rank to have `2 G` elements of each, and eight where there
-    /// are others; [`FftError::NoSuchRank`] unless `rank` is below `ranks`.
+    /// [`FftError::Ranks`] unless the columns are long enough for each rank to have `2 G` elements
+    /// of each, and eight where there are others; [`FftError::NoSuchRank`] unless `rank` is below
+    /// `ranks`.
     pub const fn new(domain: CanonicDomain, rank: usize, ranks: usize) -> Result<Self, FftError> {
         let log_most = most(domain.log_size());
         if !ranks.is_power_of_two() || ranks > 1 << log_most {
@@ -101,7 +102,8 @@ impl Shard {
         self.domain.log_size() - self.log_ranks
     }
 
-    /// Log of the elements that one rank sends another of each column, and of the runs of coefficients.
+    /// Log of the elements that one rank sends another of each column, and of the runs of
+    /// coefficients.
     pub(crate) const fn log_run(&self) -> u32 {
         self.log_len() - self.log_ranks
     }
@@ -113,8 +115,10 @@ impl fmt::Display for Shard {
     }
 }
 
-/// Log of the most ranks that share columns of `2^log_size`. Cross layers run on two words or more, and of less than eight
-/// neighbouring points the y-coordinates do not follow from the x-coordinates.
+/// Log of the most ranks that share columns of `2^log_size`.
+///
+/// Cross layers run on two words or more, and of less than eight neighbouring points the
+/// y-coordinates do not follow from the x-coordinates.
 const fn most(log_size: u32) -> u32 {
     let (runs, lens) = ((log_size - 1) / 2, log_size.saturating_sub(3));
     let most = if runs < lens { runs } else { lens };

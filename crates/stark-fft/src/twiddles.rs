@@ -12,8 +12,9 @@ use crate::{CanonicDomain, FftError};
 
 /// Twiddles and their inverses on a device, for one domain and every smaller one.
 ///
-/// The twiddles of a domain with `N` points are `N / 2` words, and the twiddles of each smaller canonic domain
-/// are the last words of any bigger one's: build one tree, for the biggest domain in use.
+/// The twiddles of a domain with `N` points are `N / 2` words, and the twiddles of each smaller
+/// canonic domain are the last words of any bigger one's: build one tree, for the biggest domain in
+/// use.
 pub struct TwiddleTree<Q: CircleOps> {
     domain: CanonicDomain,
     forward: Q::Buf<Twiddle>,

@@ -19,7 +19,8 @@ impl<'a, Q: Queue + 'a, R: Representation> ColumnsRef<'a, Q, R> {
     /// The columns that a view of a buffer holds, one after the other.
     ///
     /// # Errors
-    /// [`FftError::PartialColumn`] if they are not whole, [`FftError::TooManyColumns`] beyond 2^32 - 1.
+    /// [`FftError::PartialColumn`] if they are not whole, [`FftError::TooManyColumns`] beyond
+    /// 2^32 - 1.
     pub fn new(domain: CanonicDomain, view: Ref<'a, Q, M31>) -> Result<Self, FftError> {
         let count = whole_columns(domain, view.len())? as usize;
         Ok(Self { view, domain, count, representation: PhantomData })
@@ -78,8 +79,8 @@ impl<'a, Q: Queue + 'a, R> fmt::Debug for ColumnsRef<'a, Q, R> {
 
 /// An exclusive view of columns of equal length on a device, one after the other.
 ///
-/// A plan that transforms them in place takes the view, and they are of the other representation then: a batch or a set that the
-/// view was of keeps the type that it had.
+/// A plan that transforms them in place takes the view, and they are of the other representation
+/// then: a batch or a set that the view was of keeps the type that it had.
 pub struct ColumnsMut<'a, Q: Queue + 'a, R> {
     pub(crate) view: Mut<'a, Q, M31>,
     pub(crate) domain: CanonicDomain,
@@ -109,7 +110,9 @@ impl<'a, Q: Queue + 'a, R: Representation> ColumnsMut<'a, Q, R> {
         self.count
     }
 
-    /// All elements, with a stride of `domain().len()` between columns. Who writes them answers for the representation.
+    /// All elements, with a stride of `domain().len()` between columns.
+    ///
+    /// Who writes them answers for the representation.
     #[must_use]
     pub fn into_view(self) -> Mut<'a, Q, M31> {
         self.view

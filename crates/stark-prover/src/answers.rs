@@ -1,6 +1,7 @@
 //! The parts of a proof that the host reads back.
 //!
-//! Answers of one type are contiguous. The final read-back covers all of them as words, so the host waits once.
+//! Answers of one type are contiguous. The final read-back covers all of them as words, so the host
+//! waits once.
 
 use core::ops::Range;
 
@@ -16,9 +17,11 @@ use crate::{layer::LayerForm, shape::Shape};
 /// The location of each answer within the buffer of its type.
 pub(crate) struct Places {
     /// The values of every column of a tree at the queries, for trees with all levels stored.
+    ///
     /// They are stored block by block; each query lies in one block.
     pub(crate) opened: Vec<Range<usize>>,
-    /// Where some levels are not kept, the values of every column around the queries, four columns together; block by block too.
+    /// Where some levels are not kept, the values of every column around the queries, four columns
+    /// together; block by block too.
     pub(crate) opened_groups: Vec<Range<usize>>,
     /// The samples, in the order of the proof.
     pub(crate) sampled: Range<usize>,
@@ -34,6 +37,7 @@ pub(crate) struct Places {
     pub(crate) groups: Vec<Range<usize>>,
     pub(crate) last_coefficients: Range<usize>,
     /// The authentication-path digests of the queries, in each tree and each layer.
+    ///
     /// The digests of a tree are stored part by part; each query lies in one part.
     pub(crate) tree_paths: Vec<Range<usize>>,
     pub(crate) layer_paths: Vec<Range<usize>>,
@@ -83,7 +87,9 @@ impl Row {
 }
 
 impl<Q: Queue> Answers<Q> {
-    /// Allocates the answers of a proof with the given counts. The inputs of components are zeros.
+    /// Allocates the answers of a proof with the given counts.
+    ///
+    /// The inputs of components are zeros.
     pub(crate) fn new(
         q: &Q,
         shape: &Shape,

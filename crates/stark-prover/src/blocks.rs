@@ -27,8 +27,9 @@ use crate::{
 const KEYS: u32 = 1 << 20;
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Computes the values of a tree's columns on a block, one of this rank's by `number`. Nothing where they are in memory since
-    /// the tree was committed to.
+    /// Computes the values of a tree's columns on a block, one of this rank's by `number`.
+    ///
+    /// Nothing where they are in memory since the tree was committed to.
     pub(crate) fn extend_block(&mut self, q: &Q, tree: usize, number: usize, block: usize) -> Result<(), ProverError> {
         if self.shape.log_blocks == 0 || self.shape.place.partitioned {
             return Ok(());

@@ -1,4 +1,5 @@
-//! Where the coefficients of all columns are: on the device, or on the host, from where they come in pieces, or each with one rank.
+//! Where the coefficients of all columns are: on the device, or on the host, from where they come
+//! in pieces, or each with one rank.
 
 use core::ops::Range;
 
@@ -19,8 +20,9 @@ const PIECES: usize = 8;
 
 /// Coefficients on the device.
 ///
-/// Either all of them, or only the composition polynomial's plus room for pieces of the others (offloaded to
-/// the host), or the composition polynomial's plus the columns of this rank (column-partitioned).
+/// Either all of them, or only the composition polynomial's plus room for pieces of the others
+/// (offloaded to the host), or the composition polynomial's plus the columns of this rank
+/// (column-partitioned).
 pub(crate) struct Coefficients<Q: Queue> {
     /// The coefficients that stay on the device, the composition polynomial's last.
     pub(crate) resident: Q::Buf<M31>,
@@ -56,8 +58,10 @@ impl<Q: Queue> Coefficients<Q> {
         self.resident.len() + self.pieces.iter().flatten().map(|piece| piece.room.len()).sum::<usize>()
     }
 
-    /// Words of a column or of columns that follow each other, by their place among all. Of those on the host, the two pieces that were
-    /// brought last are here; of partitioned ones, none.
+    /// Words of a column or of columns that follow each other, by their place among all.
+    ///
+    /// Of those on the host, the two pieces that were brought last are here; of partitioned ones,
+    /// none.
     pub(crate) fn slice(&self, words: Range<usize>) -> Result<Ref<'_, Q, M31>, BackendError> {
         match &self.pieces {
             Some(pieces) if words.start < self.first => {
@@ -81,7 +85,8 @@ impl<Q: Queue> Coefficients<Q> {
         }
     }
 
-    /// Room for a piece, in the place of the one that was brought before the last; nothing for words that stay on the device.
+    /// Room for a piece, in the place of the one that was brought before the last; nothing for
+    /// words that stay on the device.
     pub(crate) fn next(&mut self, words: &Range<usize>) -> Result<Option<Mut<'_, Q, M31>>, BackendError> {
         let Some(pieces) = self.pieces.as_mut().filter(|_| words.start < self.first) else { return Ok(None) };
         self.last ^= 1;

@@ -1,8 +1,9 @@
 //! Column-partitioned commitment, used when there are at least `blowup` ranks.
 //!
-//! Each rank interpolates and extends its own columns and keeps only their coefficients. It keeps the values of
-//! all columns on one block of each copy of the trace, received by an all-to-all of the extended columns.
-//! Leaves, constraints, numerators and openings are then computed from the values in memory.
+//! Each rank interpolates and extends its own columns and keeps only their coefficients. It keeps
+//! the values of all columns on one block of each copy of the trace, received by an all-to-all of
+//! the extended columns. Leaves, constraints, numerators and openings are then computed from the
+//! values in memory.
 
 use core::ops::Range;
 
@@ -74,7 +75,8 @@ pub(crate) struct PartitionedSamples {
     pub(crate) samples: Vec<SampleAt>,
     /// The location of each rank's samples, in the concatenation by rank.
     pub(crate) shares: Vec<Range<usize>>,
-    /// Samples that follow each other in both orders: the first of them there, and all of them in the order of the proof.
+    /// Samples that follow each other in both orders: the first of them there, and all of them in
+    /// the order of the proof.
     pub(crate) moves: Vec<(usize, Range<usize>)>,
 }
 
@@ -112,8 +114,9 @@ impl Shape {
         })
     }
 
-    /// The columns of this rank among consecutive columns of a tree, which are given by the words that their coefficients
-    /// have on a single device: the words of each part, and the place of its coefficients here.
+    /// The columns of this rank among consecutive columns of a tree, which are given by the words
+    /// that their coefficients have on a single device: the words of each part, and the place of
+    /// its coefficients here.
     pub(crate) fn own_among(&self, tree: usize, words: &Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
         let mut among = Vec::new();
         for run in &self.trees[tree].runs {
@@ -134,8 +137,8 @@ impl Shape {
         self.all_rounds().map(|(run, round)| round.width << run.log_rows).max().unwrap_or(0)
     }
 
-    /// Words of the values of a block, with those that come with them where a rank has fewer columns than others; 0 where columns are
-    /// gathered.
+    /// Words of the values of a block, with those that come with them where a rank has fewer
+    /// columns than others; 0 where columns are gathered.
     pub(crate) fn values_with_rounds(&self) -> usize {
         let end = |(run, round): (&Run, Round)| {
             let columns = round.first + (round.width << self.place.log_ranks);
@@ -181,7 +184,8 @@ impl Shape {
 
     /// Returns the rank and location of the coefficients of each column of all trees.
     ///
-    /// Every rank holds the coefficients of the composition polynomial and samples some of its columns.
+    /// Every rank holds the coefficients of the composition polynomial and samples some of its
+    /// columns.
     fn owners(&self) -> Vec<(usize, ColumnAt)> {
         let mut owners = Vec::new();
         for (number, tree) in self.trees.iter().enumerate() {

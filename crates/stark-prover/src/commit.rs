@@ -28,8 +28,10 @@ use crate::{
 };
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Copies the rows of a tree's columns to the places of their coefficients. Where those are on the host, they become coefficients at
-    /// once; with column-partitioned ranks, look-ups read them in a separate place.
+    /// Copies the rows of a tree's columns to the places of their coefficients.
+    ///
+    /// Where those are on the host, they become coefficients at once; with column-partitioned
+    /// ranks, look-ups read them in a separate place.
     pub(crate) fn upload(&mut self, q: &Q, tree: usize, columns: &[&[M31]]) -> Result<(), ProverError> {
         let shape = &self.shape.trees[tree];
         let (expected, got) = (shape.columns.len(), columns.len());
@@ -66,7 +68,8 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Commits to the rows at the places of a tree's coefficients, which become coefficients if they are not yet.
+    /// Commits to the rows at the places of a tree's coefficients, which become coefficients if
+    /// they are not yet.
     pub(crate) fn commit(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
         if self.host.is_some() {
             return self.hash(q, tree);
@@ -114,7 +117,8 @@ impl<Q: StarkOps> Prover<Q> {
         self.hash(q, tree)
     }
 
-    /// Builds the Merkle tree of a tree's committed values, block by block if they are not in memory.
+    /// Builds the Merkle tree of a tree's committed values, block by block if they are not in
+    /// memory.
     pub(crate) fn hash(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
         let TreeShape { height, trimmed, .. } = self.shape.trees[tree];
         let is_whole = self.shape.log_blocks == 0 && trimmed == 0;
@@ -138,7 +142,8 @@ impl<Q: StarkOps> Prover<Q> {
         self.hash_top(q, tree)
     }
 
-    /// Hashes the block in memory, one of this rank's by `number`, to the nodes of the lowest level that is kept.
+    /// Hashes the block in memory, one of this rank's by `number`, to the nodes of the lowest level
+    /// that is kept.
     fn hash_block(&mut self, q: &Q, tree: usize, number: usize) -> Result<(), ProverError> {
         let (shape, memory) = (&self.shape.trees[tree], &mut self.memory);
         let log_block = shape.height - self.shape.log_blocks;
@@ -175,7 +180,9 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Builds the top of a tree on the roots of the parts that the ranks hashed. Nothing without other ranks.
+    /// Builds the top of a tree on the roots of the parts that the ranks hashed.
+    ///
+    /// Nothing without other ranks.
     fn hash_top(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
         let shape = &self.shape.trees[tree];
         let (log_leaves, log_kept) = (self.shape.log_parts(shape), self.shape.log_kept(shape));

@@ -11,7 +11,8 @@ pub struct Component {
 }
 
 impl Component {
-    /// The component with the constraints of `air`, whose slot `k` is preprocessed column `preprocessed[k]` of the statement.
+    /// The component with the constraints of `air`, whose slot `k` is preprocessed column
+    /// `preprocessed[k]` of the statement.
     ///
     /// # Errors
     /// Why the AIR cannot be recorded.

@@ -17,8 +17,8 @@ use stark_fft::CanonicDomain;
 use crate::{Prover, ProverError, StarkOps, answers::root};
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Draws the challenge of the constraints, adds them up on the first positions of the committed columns, interpolates the sum,
-    /// commits to its two parts, and draws the out-of-domain point.
+    /// Draws the challenge of the constraints, adds them up on the first positions of the committed
+    /// columns, interpolates the sum, commits to its two parts, and draws the out-of-domain point.
     pub(crate) fn commit_composition(&mut self, q: &Q) -> Result<(), ProverError> {
         let memory = &mut self.memory;
         let answers = &mut memory.answers;
@@ -81,7 +81,9 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// The components that have constraints. The others add nothing to the composition; their columns are committed to and sampled.
+    /// The components that have constraints.
+    ///
+    /// The others add nothing to the composition; their columns are committed to and sampled.
     pub(crate) fn constrained(&self) -> Vec<usize> {
         (0..self.components.len()).filter(|&index| self.components[index].air.constraints() > 0).collect()
     }

@@ -122,8 +122,8 @@ impl<Q: StarkOps> Prover<Q> {
 
     /// Stores the trace of a component that was generated in a separate buffer.
     ///
-    /// It keeps the coefficients if they are on the host. With several ranks it keeps the rows if look-ups read
-    /// them, and otherwise the columns of this rank.
+    /// It keeps the coefficients if they are on the host. With several ranks it keeps the rows if
+    /// look-ups read them, and otherwise the columns of this rank.
     fn keep_made(
         &mut self,
         q: &Q,
@@ -193,7 +193,8 @@ impl<Q: StarkOps> Prover<Q> {
         }
     }
 
-    /// Refuses another number of columns than the component's, and tables and keys that are not there.
+    /// Refuses another number of columns than the component's, and tables and keys that are not
+    /// there.
     fn check_gathered(&self, component: usize, tables: usize, columns: &[Gather]) -> Result<(), ProverError> {
         let refused = |what, expected, got| Err(ProverError::Generator { component, what, expected, got });
         let (expected, got) = (self.columns(component).0, columns.len());

@@ -21,7 +21,8 @@ pub enum Generated<'a> {
         columns: &'a [Gather],
     },
     /// Multiplicities: the component is a table that the other components' generators count in.
-    /// The counters are its columns and the columns of the other tables, in the order of the components, column
-    /// by column and row by row.
+    ///
+    /// The counters are its columns and the columns of the other tables, in the order of the
+    /// components, column by column and row by row.
     Counters,
 }

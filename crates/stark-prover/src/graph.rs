@@ -6,15 +6,19 @@ use backend_api::Record;
 
 use crate::{Generated, Prover, ProverError, Session, StarkOps, Submitted, part::Part, session::TRACE};
 
-/// The work of a proof from its trace on, recorded at the second proof and replayed from then on as one submission.
+/// The work of a proof from its trace on, recorded at the second proof and replayed from then on as
+/// one submission.
 ///
-/// It belongs to the memory of one prover: with another prover, or when a relation needed more memory, it is made anew, and
-/// so it is when other words are absorbed, or the trace is made in another way. Proofs do not depend on whether they were replayed.
+/// It belongs to the memory of one prover: with another prover, or when a relation needed more
+/// memory, it is made anew, and so it is when other words are absorbed, or the trace is made in
+/// another way. Proofs do not depend on whether they were replayed.
 ///
-/// While it exists, it keeps the memory of that prover, the source data of the trace, and the workspace of
-/// single ops. If the budget has no room for them, the work is submitted op by op. Drop it with its prover.
+/// While it exists, it keeps the memory of that prover, the source data of the trace, and the
+/// workspace of single ops. If the budget has no room for them, the work is submitted op by op.
+/// Drop it with its prover.
 ///
-/// A proof whose interaction columns the host makes has a [`ProofGraphPair`](crate::ProofGraphPair) instead.
+/// A proof whose interaction columns the host makes has a [`ProofGraphPair`](crate::ProofGraphPair)
+/// instead.
 pub struct ProofGraph<Q: Record> {
     part: Part<Q>,
 }
@@ -38,13 +42,16 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
         self.part.is_recorded()
     }
 
-    /// Submits a proof of the trace that was [loaded](Prover::load). `make` makes it with the session that it is given: it
-    /// commits to the trace by [`commit_loaded`](Session::commit_loaded), and does the same each time. If it may do something else, such
-    /// as absorb other words or draw another relation, `key` has to identify it: only a proof with the same `key` is replayed.
+    /// Submits a proof of the trace that was [loaded](Prover::load).
+    ///
+    /// `make` makes it with the session that it is given: it commits to the trace by
+    /// [`commit_loaded`](Session::commit_loaded), and does the same each time. If it may do
+    /// something else, such as absorb other words or draw another relation, `key` has to identify
+    /// it: only a proof with the same `key` is replayed.
     ///
     /// # Errors
-    /// [`ProverError::NotLoaded`] without a trace, [`ProverError::InGraph`] if `make` commits to host columns,
-    /// and any error of `make` or the device. Nothing is kept then.
+    /// [`ProverError::NotLoaded`] without a trace, [`ProverError::InGraph`] if `make` commits to
+    /// host columns, and any error of `make` or the device. Nothing is kept then.
     pub fn submit<'p>(
         &mut self,
         prover: &'p mut Prover<Q>,
@@ -56,8 +63,8 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
         self.submit_trace(prover, q, key, None, make)
     }
 
-    /// As [`submit`](Self::submit), of the trace that `components` make on the device: the making is part of the one submission, and
-    /// only the source data of the trace is uploaded before it.
+    /// As [`submit`](Self::submit), of the trace that `components` make on the device: the making
+    /// is part of the one submission, and only the source data of the trace is uploaded before it.
     ///
     /// # Errors
     /// As [`Prover::load_generated`] and [`submit`](Self::submit).

@@ -9,10 +9,11 @@ use crate::{Interaction, Prover, ProverError, Session, StarkOps, Submitted, part
 
 /// The work of a proof whose interaction columns the host computes, as two submissions.
 ///
-/// The first runs up to the challenges that the host needs, the second starts at the interaction columns. Both
-/// are recorded at the second proof and replayed from then on, and belong to one prover, as in
-/// [`ProofGraph`](crate::ProofGraph). The host waits twice: for the challenges and for the proof. If
-/// coefficients are on the host, or if several ranks make the proof together, the work is submitted op by op.
+/// The first runs up to the challenges that the host needs, the second starts at the interaction
+/// columns. Both are recorded at the second proof and replayed from then on, and belong to one
+/// prover, as in [`ProofGraph`](crate::ProofGraph). The host waits twice: for the challenges and
+/// for the proof. If coefficients are on the host, or if several ranks make the proof together, the
+/// work is submitted op by op.
 ///
 /// A column, and an interaction column that holds its rows times a challenge:
 ///
@@ -97,22 +98,26 @@ impl<Q: StarkOps + Record> ProofGraphPair<Q> {
         self.begun.is_recorded() && self.finished.is_recorded()
     }
 
-    /// Submits a proof of the trace that was [loaded](Prover::load). `begin` commits to it by
-    /// [`commit_loaded`](Session::commit_loaded) and draws challenges; `interact` makes interaction columns of them, as
-    /// [`Session::challenges`] gives them; and `finish` commits to those, by `commit_loaded` again, and [submits](Session::submit) the rest.
+    /// Submits a proof of the trace that was [loaded](Prover::load).
     ///
-    /// `begin` and `finish` have to do the same each time: the words and elements that they absorb are
-    /// recorded. Data that differs between proofs belongs in [`Interaction::absorbed`], which `commit_loaded`
-    /// absorbs. If the steps of `begin` and `finish` can vary, `key` has to identify the variant: only a proof
-    /// with the same `key` is replayed.
+    /// `begin` commits to it by [`commit_loaded`](Session::commit_loaded) and draws challenges;
+    /// `interact` makes interaction columns of them, as [`Session::challenges`] gives them; and
+    /// `finish` commits to those, by `commit_loaded` again, and [submits](Session::submit) the
+    /// rest.
+    ///
+    /// `begin` and `finish` have to do the same each time: the words and elements that they absorb
+    /// are recorded. Data that differs between proofs belongs in [`Interaction::absorbed`], which
+    /// `commit_loaded` absorbs. If the steps of `begin` and `finish` can vary, `key` has to
+    /// identify the variant: only a proof with the same `key` is replayed.
     ///
     /// # Errors
-    /// [`ProverError::NotLoaded`] without a trace, [`ProverError::NoTree`] if the statement has no interaction columns,
-    /// [`ProverError::Tree`] if `begin` commits to more or less than the trace, [`ProverError::ClaimedSums`],
-    /// [`ProverError::Columns`] or [`ProverError::Rows`] if `interact` returns columns that do not match the
-    /// statement, [`ProverError::InGraph`] if `begin` or `finish` commits to host columns, and any error of the
-    /// three callbacks or the device. After any failure the next proof is correct, except after a lost device
-    /// or an ended group of ranks.
+    /// [`ProverError::NotLoaded`] without a trace, [`ProverError::NoTree`] if the statement has no
+    /// interaction columns, [`ProverError::Tree`] if `begin` commits to more or less than the
+    /// trace, [`ProverError::ClaimedSums`], [`ProverError::Columns`] or [`ProverError::Rows`] if
+    /// `interact` returns columns that do not match the statement, [`ProverError::InGraph`] if
+    /// `begin` or `finish` commits to host columns, and any error of the three callbacks or the
+    /// device. After any failure the next proof is correct, except after a lost device or an ended
+    /// group of ranks.
     pub fn submit<'p, E: From<ProverError>>(
         &mut self,
         prover: &'p mut Prover<Q>,

@@ -1,8 +1,8 @@
 //! Which blocks of the committed values a rank has, and where.
 //!
 //! If columns are gathered, a rank computes consecutive blocks, one at a time. If they are
-//! [column-partitioned](crate::column_partition), it keeps one block of each copy of the trace, so that all ranks
-//! hold equal shares of the data that exists on the first copies only.
+//! [column-partitioned](crate::column_partition), it keeps one block of each copy of the trace, so
+//! that all ranks hold equal shares of the data that exists on the first copies only.
 
 use core::ops::Range;
 
@@ -19,7 +19,8 @@ impl Place {
         own.enumerate().map(move |(number, own)| (number, block(own)))
     }
 
-    /// The blocks of all ranks among the first `blocks`: each of the lists has for every rank some that follow each other.
+    /// The blocks of all ranks among the first `blocks`: each of the lists has for every rank some
+    /// that follow each other.
     pub(crate) fn shared_blocks(self, blocks: usize) -> Vec<Vec<Range<usize>>> {
         let ranks = self.ranks();
         let copy = |first| (first..first + ranks).map(|block| block..block + 1).collect();

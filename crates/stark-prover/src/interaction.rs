@@ -6,6 +6,7 @@ use core_types::field::{M31, QM31};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interaction {
     /// The claimed sum of each component, zero if it has no look-ups.
+    ///
     /// Empty if no component has any. Claimed sums are not absorbed automatically.
     pub claimed_sums: Vec<QM31>,
     /// Elements absorbed at once before the commitment to the columns, such as claimed sums.

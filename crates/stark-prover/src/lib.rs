@@ -1,8 +1,9 @@
 //! Circle-STARK proofs over Mersenne-31 on any backend, byte-identical to stwo 2.3.
 //!
-//! A [`Prover`] is made for a statement: AIRs of certain heights, parameters and preprocessed columns. It holds
-//! the device memory of a proof and makes any number of them. A statement that draws challenges between its
-//! trees, for example for look-ups, drives a [`Session`] in the same way as the verifier's session.
+//! A [`Prover`] is made for a statement: AIRs of certain heights, parameters and preprocessed
+//! columns. It holds the device memory of a proof and makes any number of them. A statement that
+//! draws challenges between its trees, for example for look-ups, drives a [`Session`] in the same
+//! way as the verifier's session.
 #![forbid(unsafe_code)]
 
 mod answers;

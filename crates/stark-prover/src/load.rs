@@ -1,5 +1,5 @@
-//! The trace of the next proof, and interaction columns of the host, brought to the device apart from what can be recorded, since they
-//! are others for each proof.
+//! The trace of the next proof, and interaction columns of the host, brought to the device apart
+//! from what can be recorded, since they are others for each proof.
 
 use backend_api::Buffer as _;
 use core_types::field::{M31, QM31};
@@ -10,12 +10,12 @@ use crate::{
 };
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Uploads the trace of the next proof, the columns of all components, one after the other, in stored order, for
-    /// [`commit_loaded`](crate::Session::commit_loaded).
+    /// Uploads the trace of the next proof, the columns of all components, one after the other, in
+    /// stored order, for [`commit_loaded`](crate::Session::commit_loaded).
     ///
     /// # Errors
-    /// [`ProverError::Columns`] or [`ProverError::Rows`] if the columns do not match the statement, and any
-    /// error that the device reports.
+    /// [`ProverError::Columns`] or [`ProverError::Rows`] if the columns do not match the statement,
+    /// and any error that the device reports.
     pub fn load(&mut self, q: &Q, trace: &[&[M31]]) -> Result<(), ProverError> {
         self.loaded = None;
         let uploaded = self.upload(q, TRACE, trace);
@@ -24,7 +24,9 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Waits until the device has done what was submitted. Of several ranks, one whose device failed ends the others.
+    /// Waits until the device has done what was submitted.
+    ///
+    /// Of several ranks, one whose device failed ends the others.
     ///
     /// # Errors
     /// Any error that the device reports.
@@ -35,8 +37,9 @@ impl<Q: StarkOps> Prover<Q> {
     /// Makes the trace of the next proof on the device, as [`load`](Self::load) uploads one.
     ///
     /// # Errors
-    /// [`ProverError::Generators`], [`ProverError::Generator`] or [`ProverError::Keys`] if generators, inputs
-    /// or tables do not match the trace of the statement, and any error that the device reports.
+    /// [`ProverError::Generators`], [`ProverError::Generator`] or [`ProverError::Keys`] if
+    /// generators, inputs or tables do not match the trace of the statement, and any error that the
+    /// device reports.
     pub fn load_generated(&mut self, q: &Q, components: &[Generated<'_>]) -> Result<(), ProverError> {
         self.loaded = None;
         let generated = self.generate(q, components);
@@ -59,7 +62,8 @@ impl<Q: StarkOps> Prover<Q> {
         if got == expected { Ok(()) } else { Err(ProverError::ClaimedSums { expected, got }) }
     }
 
-    /// Uploads interaction columns and what goes with them, for the proof that has committed to its trace.
+    /// Uploads interaction columns and what goes with them, for the proof that has committed to its
+    /// trace.
     pub(crate) fn load_interaction(&mut self, q: &Q, interaction: &Interaction) -> Result<(), ProverError> {
         let Interaction { claimed_sums, absorbed, columns } = interaction;
         self.expect_claimed_sums(claimed_sums.len())?;

@@ -1,7 +1,7 @@
 //! The device memory of a prover, allocated once.
 //!
-//! Later allocations are the workspace of single ops and of trace generation and, in the first proof, room for
-//! relation challenges that no component reads.
+//! Later allocations are the workspace of single ops and of trace generation and, in the first
+//! proof, room for relation challenges that no component reads.
 
 use std::sync::Arc;
 
@@ -35,7 +35,9 @@ pub(crate) struct Layer<Q: Queue> {
 /// What look-ups take.
 pub(crate) struct LookUps<Q: Queue> {
     /// The trace as given and the preprocessed columns, at the places of their coefficients.
-    /// With coefficients on the host: the columns of one component, and then its interaction columns.
+    ///
+    /// With coefficients on the host: the columns of one component, and then its interaction
+    /// columns.
     pub(crate) rows: Q::Buf<M31>,
     /// Numerators and denominators of one component.
     pub(crate) fractions: Q::Buf<M31>,
@@ -55,7 +57,8 @@ pub(crate) struct BlockMemory<Q: Queue> {
     pub(crate) sums: Q::Buf<M31>,
     /// The tree of a part of a layer, or of a block of committed values.
     pub(crate) nodes: Q::Buf<Digest>,
-    /// With column-partitioned ranks: values of this rank's columns on a block of each rank, which are sent there.
+    /// With column-partitioned ranks: values of this rank's columns on a block of each rank, which
+    /// are sent there.
     pub(crate) sent: Q::Buf<M31>,
     /// With column-partitioned ranks: the samples, grouped by rank.
     pub(crate) sampled: Q::Buf<QM31>,
@@ -66,18 +69,22 @@ pub(crate) struct Memory<Q: Queue> {
     /// Another one since any of it was replaced.
     pub(crate) identity: Arc<()>,
     pub(crate) coefficients: Coefficients<Q>,
-    /// Committed values: of all positions, or of a block of them, or of several, with gathered neighbours behind each.
+    /// Committed values: of all positions, or of a block of them, or of several, with gathered
+    /// neighbours behind each.
     pub(crate) values: Q::Buf<M31>,
     pub(crate) blocks: Option<BlockMemory<Q>>,
-    /// The nodes that are kept of each commitment tree, or of the parts of each that this rank hashes, one after the other.
+    /// The nodes that are kept of each commitment tree, or of the parts of each that this rank
+    /// hashes, one after the other.
     pub(crate) trees: Vec<Q::Buf<Digest>>,
     /// The nodes above the parts of each tree; nothing without other ranks.
     pub(crate) tops: Vec<Q::Buf<Digest>>,
     pub(crate) look_ups: Option<LookUps<Q>>,
     pub(crate) channel: Q::Buf<ChannelState>,
-    /// Challenges of relations, by slot: the slots that components read, then further slots of the relations.
+    /// Challenges of relations, by slot: the slots that components read, then further slots of the
+    /// relations.
     pub(crate) challenges: Q::Buf<QM31>,
     /// Elements absorbed with interaction columns from the host.
+    ///
     /// The first `absorbed_len` elements of a buffer that has room for the most absorbed so far.
     pub(crate) absorbed: Q::Buf<QM31>,
     pub(crate) absorbed_len: usize,
@@ -87,7 +94,9 @@ pub(crate) struct Memory<Q: Queue> {
     /// The powers of the challenge that combines the constraints, the highest first.
     pub(crate) composition_powers: Q::Buf<QM31>,
     /// Sums of constraints by height, smallest first, except the greatest height.
-    /// The sums of the greatest height are computed in the place of the composition polynomial's coefficients.
+    ///
+    /// The sums of the greatest height are computed in the place of the composition polynomial's
+    /// coefficients.
     pub(crate) sums: Vec<(u32, Q::Buf<M31>)>,
     pub(crate) points: Q::Buf<QM31>,
     pub(crate) quotient_challenge: Q::Buf<QM31>,
@@ -167,7 +176,8 @@ impl<Q: Queue> Memory<Q> {
         nodes.slice(root(nodes.len()))
     }
 
-    /// Makes room for challenges up to slot `end`, of a relation of `size` slots, which may be wider than what components read.
+    /// Makes room for challenges up to slot `end`, of a relation of `size` slots, which may be
+    /// wider than what components read.
     pub(crate) fn fit_relation(&mut self, q: &Q, end: usize, size: usize) -> Result<(), BackendError> {
         let read = self.challenges.len();
         if end > read {

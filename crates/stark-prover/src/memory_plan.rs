@@ -18,10 +18,10 @@ use crate::{
 ///
 /// Allocates nothing.
 ///
-/// Single ops need some workspace while they run: a few kilobytes on a GPU, up to some hundred for each thread
-/// of a processor. Further memory is needed for relations wider than the slots that components read, for
-/// elements absorbed with interaction columns from the host, and for trace generation on the device
-/// ([`making_bytes`](Self::making_bytes)).
+/// Single ops need some workspace while they run: a few kilobytes on a GPU, up to some hundred for
+/// each thread of a processor. Further memory is needed for relations wider than the slots that
+/// components read, for elements absorbed with interaction columns from the host, and for trace
+/// generation on the device ([`making_bytes`](Self::making_bytes)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryPlan {
     buffers: Vec<(usize, usize)>,
@@ -33,12 +33,13 @@ pub struct MemoryPlan {
 /// Bytes of a prover's memory by what they are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryParts {
-    /// Coefficients of all columns, or of the rank's columns; of those whose coefficients are on the host, room for two
-    /// pieces.
+    /// Coefficients of all columns, or of the rank's columns; of those whose coefficients are on
+    /// the host, room for two pieces.
     pub coefficients: u64,
     /// Committed values of all columns.
-    /// If they are cut into blocks: the values of one block or of all blocks of the rank, with their
-    /// neighbours.
+    ///
+    /// If they are cut into blocks: the values of one block or of all blocks of the rank, with
+    /// their neighbours.
     pub values: u64,
     /// Nodes of all commitment trees.
     pub trees: u64,
@@ -60,8 +61,8 @@ impl MemoryPlan {
     /// The preprocessed columns have `2^log_rows` rows each, for each `log_rows` in `preprocessed`.
     ///
     /// # Errors
-    /// [`ProverError::Statement`] if there are no such proofs, [`ProverError::Blocks`] if the statement cannot
-    /// be cut into this number of blocks.
+    /// [`ProverError::Statement`] if there are no such proofs, [`ProverError::Blocks`] if the
+    /// statement cannot be cut into this number of blocks.
     pub fn new(
         config: &PcsConfig,
         preprocessed: &[u32],
@@ -77,7 +78,8 @@ impl MemoryPlan {
     /// See [`Prover::sharded`](crate::Prover::sharded).
     ///
     /// # Errors
-    /// [`ProverError::Ranks`] if the statement cannot be shared among `ranks` ranks, and as [`new`](Self::new).
+    /// [`ProverError::Ranks`] if the statement cannot be shared among `ranks` ranks, and as
+    /// [`new`](Self::new).
     pub fn of_rank(
         config: &PcsConfig,
         preprocessed: &[u32],
@@ -94,8 +96,9 @@ impl MemoryPlan {
 
     /// Plans the prover that [`Prover::new`](crate::Prover::new) would make on `q` now.
     ///
-    /// With several ranks, plans each of `ranks` provers made by [`Prover::sharded`](crate::Prover::sharded),
-    /// if all ranks have equal room. If no plan fits the budget, returns the smallest one.
+    /// With several ranks, plans each of `ranks` provers made by
+    /// [`Prover::sharded`](crate::Prover::sharded), if all ranks have equal room. If no plan fits
+    /// the budget, returns the smallest one.
     ///
     /// # Errors
     /// As [`of_rank`](Self::of_rank).
@@ -117,7 +120,8 @@ impl MemoryPlan {
 
     /// Plans a prover alone on `q`; returns the outline and the plan.
     ///
-    /// Chooses the residency that takes most of the memory that fits; if none fits, the one that takes least.
+    /// Chooses the residency that takes most of the memory that fits; if none fits, the one that
+    /// takes least.
     pub(crate) fn alone<Q: Queue>(
         q: &Q,
         shape: Shape,
@@ -150,8 +154,8 @@ impl MemoryPlan {
 
     /// Plans one of the ranks that make a proof together; returns the outline and the plan.
     ///
-    /// Chooses the fewest blocks, an equal number for all ranks, whose memory `fits`; if none fits, the number
-    /// that takes the least memory. `shape` is the shape of a prover alone.
+    /// Chooses the fewest blocks, an equal number for all ranks, whose memory `fits`; if none fits,
+    /// the number that takes the least memory. `shape` is the shape of a prover alone.
     pub(crate) fn outlined(
         mut shape: Shape,
         config: &PcsConfig,
@@ -227,8 +231,8 @@ impl MemoryPlan {
 
     /// Peak workspace of trace generation on the device, in bytes.
     ///
-    /// It is allocated in addition to the prover's memory and the inputs: the columns of one component, if they
-    /// are not generated in place.
+    /// It is allocated in addition to the prover's memory and the inputs: the columns of one
+    /// component, if they are not generated in place.
     #[must_use]
     pub const fn making_bytes(&self) -> u64 {
         self.making_bytes

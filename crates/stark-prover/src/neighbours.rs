@@ -1,7 +1,8 @@
 //! Committed values at neighbouring rows, if only blocks of the values are in memory.
 //!
-//! The neighbours of a block lie in other blocks. The few columns that are read at other rows therefore have
-//! separate planes. The values that a block reads of them are gathered next to its own.
+//! The neighbours of a block lie in other blocks. The few columns that are read at other rows
+//! therefore have separate planes. The values that a block reads of them are gathered next to its
+//! own.
 
 use core_types::{
     air::neighbour,

@@ -25,7 +25,8 @@ use crate::{
 };
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Works, draws the queries, and gathers what opens each tree at each of them, equal ones too, and the roots; packs all answers.
+    /// Works, draws the queries, and gathers what opens each tree at each of them, equal ones too,
+    /// and the roots; packs all answers.
     pub(crate) fn open(&mut self, q: &Q) -> Result<(), ProverError> {
         let (memory, log_from) = (&mut self.memory, self.shape.log_size);
         let Answers { words, places, .. } = &mut memory.answers;
@@ -113,7 +114,8 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(memory.answers.pack(q, memory.challenges.view())?)
     }
 
-    /// Gathers the values of a tree's columns at the queries, block by block if they are not in memory.
+    /// Gathers the values of a tree's columns at the queries, block by block if they are not in
+    /// memory.
     fn open_values(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
         let shape = &self.shape.trees[tree];
         if shape.columns.is_empty() {

@@ -55,7 +55,8 @@ fn composition(sampled: &[Vec<QM31>], split: QM31) -> QM31 {
 
 /// Registers outside the domain, where values of the base field are of the secure field too.
 ///
-/// A value `v` of the secure field takes the registers `v, 0, 0, 0`, unless a program joined it from four coordinates.
+/// A value `v` of the secure field takes the registers `v, 0, 0, 0`, unless a program joined it
+/// from four coordinates.
 struct Registers(Vec<QM31>);
 
 impl Registers {

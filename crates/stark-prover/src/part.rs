@@ -9,7 +9,8 @@ use stark_air::RecordedGenerator;
 
 use crate::{Generated, Prover, ProverError, StarkOps, inputs::Inputs, session::TRACE};
 
-/// Work that is submitted op by op the first time, recorded the second time, and replayed from then on.
+/// Work that is submitted op by op the first time, recorded the second time, and replayed from then
+/// on.
 pub(crate) struct Part<Q: Record> {
     of: Option<Subject>,
     state: State<Q>,
@@ -30,7 +31,10 @@ enum Maker {
     Counters,
 }
 
-/// The work of a part. It is no type parameter, so that `Part` is compiled once for each queue and not for each statement.
+/// The work of a part.
+///
+/// It is no type parameter, so that `Part` is compiled once for each queue and not for each
+/// statement.
 type Make<'m, Q> = &'m dyn Fn(&mut Prover<Q>, &Q) -> Result<(), ProverError>;
 
 enum State<Q: Record> {
@@ -71,8 +75,8 @@ impl<Q: StarkOps + Record> Part<Q> {
         matches!(self.state, State::Recorded(..))
     }
 
-    /// Submits what `make` does with columns that were loaded, or with the trace that `components` make. It is replayed for the same
-    /// `key` alone.
+    /// Submits what `make` does with columns that were loaded, or with the trace that `components`
+    /// make. It is replayed for the same `key` alone.
     pub(crate) fn submit(
         &mut self,
         prover: &mut Prover<Q>,

@@ -21,9 +21,9 @@ use crate::{ProverError, answers, commit::build_tree, prover::digest};
 /// The columns are given in stored order.
 ///
 /// # Errors
-/// [`ProverError::Statement`] for parameters that no proof has, [`ProverError::Rows`] for columns whose number
-/// of rows is no power of two, [`ProverError::Fft`] for one without a domain, and any error that the device
-/// reports.
+/// [`ProverError::Statement`] for parameters that no proof has, [`ProverError::Rows`] for columns
+/// whose number of rows is no power of two, [`ProverError::Fft`] for one without a domain, and any
+/// error that the device reports.
 pub fn preprocessed_root<Q: Queue + CircleOps + MerkleOps>(
     q: &Q,
     config: &PcsConfig,

@@ -24,8 +24,8 @@ const MOST_WORK: u32 = 40;
 
 /// The prover of a statement: of the constraints of its components on traces of their heights.
 ///
-/// It holds all device memory of a proof. One prover makes any number of proofs, one after the other; the preprocessed columns
-/// are committed to once.
+/// It holds all device memory of a proof. One prover makes any number of proofs, one after the
+/// other; the preprocessed columns are committed to once.
 pub struct Prover<Q: StarkOps> {
     pub(crate) protocol: Protocol,
     pub(crate) config: PcsConfig,
@@ -56,14 +56,17 @@ pub(crate) struct ComponentInputs {
 }
 
 impl<Q: StarkOps> Prover<Q> {
-    /// The prover of `components`, in this order, with parameters `config`. `preprocessed` are the rows of the columns that
-    /// belong to the statement, in stored order. All committed values are kept in memory if the budget of `q` has room for
-    /// them, and else as few blocks are made of them as it has room for. If it has room for no number of blocks, coefficients are kept on the
-    /// host, unless the device is the host.
+    /// The prover of `components`, in this order, with parameters `config`.
+    ///
+    /// `preprocessed` are the rows of the columns that belong to the statement, in stored order.
+    /// All committed values are kept in memory if the budget of `q` has room for them, and else as
+    /// few blocks are made of them as it has room for. If it has room for no number of blocks,
+    /// coefficients are kept on the host, unless the device is the host.
     ///
     /// # Errors
-    /// [`ProverError::Statement`] if there are no such proofs, [`ProverError::Work`] if they ask for too much work, [`ProverError::Backend`] if memory is short; nothing is left
-    /// allocated then.
+    /// [`ProverError::Statement`] if there are no such proofs, [`ProverError::Work`] if they ask
+    /// for too much work, [`ProverError::Backend`] if memory is short; nothing is left allocated
+    /// then.
     pub fn new(
         q: &Q,
         protocol: Protocol,
@@ -78,19 +81,20 @@ impl<Q: StarkOps> Prover<Q> {
 
     /// Creates one of the provers that make each proof together, as ranks of `collective`.
     ///
-    /// All ranks are given the same arguments and end up with the same proof. A rank interpolates its share of
-    /// the columns, and computes, hashes and opens its share of the blocks of their values: the fewest blocks
-    /// that every rank has room for. With at least `blowup` ranks, a rank keeps only its own columns'
-    /// coefficients, if all ranks have room for their blocks and for trace generation.
+    /// All ranks are given the same arguments and end up with the same proof. A rank interpolates
+    /// its share of the columns, and computes, hashes and opens its share of the blocks of their
+    /// values: the fewest blocks that every rank has room for. With at least `blowup` ranks, a rank
+    /// keeps only its own columns' coefficients, if all ranks have room for their blocks and for
+    /// trace generation.
     ///
-    /// Ranks make the same calls. One whose call fails, or that drops a session before the end of its proof, ends the others; another
-    /// group and other provers are needed then. Without look-ups, a rank uploads only the columns of a trace
-    /// that it interpolates.
+    /// Ranks make the same calls. One whose call fails, or that drops a session before the end of
+    /// its proof, ends the others; another group and other provers are needed then. Without
+    /// look-ups, a rank uploads only the columns of a trace that it interpolates.
     ///
     /// # Errors
-    /// [`ProverError::Ranks`] if the statement cannot be shared among the ranks, [`ProverError::Disagreement`]
-    /// if other ranks were given other arguments, [`ProverError::Collective`] if they stop, and as
-    /// [`new`](Self::new).
+    /// [`ProverError::Ranks`] if the statement cannot be shared among the ranks,
+    /// [`ProverError::Disagreement`] if other ranks were given other arguments,
+    /// [`ProverError::Collective`] if they stop, and as [`new`](Self::new).
     pub fn sharded(
         q: &Q,
         collective: impl Collective<Q> + 'static,

@@ -1,9 +1,10 @@
 //! Provers on several devices that make one proof together.
 //!
-//! A rank does its share of what grows with the number of columns: it interpolates some of them, and computes and hashes some of the
-//! blocks of their values. Where there are fewer ranks than copies of the trace, or not enough memory, all ranks gather all
-//! coefficients first; else columns are [partitioned](crate::column_partition). The rest, which does not grow with the
-//! number of columns, all ranks do alike, so that their transcripts are one.
+//! A rank does its share of what grows with the number of columns: it interpolates some of them,
+//! and computes and hashes some of the blocks of their values. Where there are fewer ranks than
+//! copies of the trace, or not enough memory, all ranks gather all coefficients first; else columns
+//! are [partitioned](crate::column_partition). The rest, which does not grow with the number of
+//! columns, all ranks do alike, so that their transcripts are one.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -148,7 +149,9 @@ impl<Q: Queue> Group<Q> {
     }
 }
 
-/// Work of all ranks. If it is dropped before it is complete, the other ranks do not wait for this one.
+/// Work of all ranks.
+///
+/// If it is dropped before it is complete, the other ranks do not wait for this one.
 pub(crate) struct Work<Q>(Option<Arc<dyn Exchange<Q>>>);
 
 impl<Q> Work<Q> {

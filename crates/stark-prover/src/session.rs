@@ -35,11 +35,12 @@ const MOST_SLOTS: usize = 1 << 16;
 
 /// A proof in progress, for statements that absorb data or draw challenges between commitments.
 ///
-/// A fresh transcript holds the parameters. The caller then commits to one tree after the other, the
-/// preprocessed columns first. In between, it absorbs data and draws challenges exactly as the verifier's
-/// session does. Nothing waits for the device before [`finish`](Self::finish): challenges stay there. The
-/// exception is coefficients on the host ([`Residency::Host`](crate::Residency::Host)), which are waited for
-/// when columns are interpolated.
+/// A fresh transcript holds the parameters. The caller then commits to one tree after the other,
+/// the preprocessed columns first. In between, it absorbs data and draws challenges exactly as the
+/// verifier's session does. Nothing waits for the device before [`finish`](Self::finish):
+/// challenges stay there. The exception is coefficients on the host
+/// ([`Residency::Host`](crate::Residency::Host)), which are waited for when columns are
+/// interpolated.
 pub struct Session<'p, Q: StarkOps> {
     prover: &'p mut Prover<Q>,
     q: &'p Q,
@@ -113,11 +114,12 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// `columns` are the columns of all components, one after the other, in stored order.
     ///
     /// # Errors
-    /// [`ProverError::Tree`] if the preprocessed columns come first, [`ProverError::NoTree`] if no tree is left,
-    /// [`ProverError::Columns`] or [`ProverError::Rows`] if the columns do not match the statement,
-    /// [`ProverError::ClaimedSums`] if they are interaction columns of a statement with look-ups, which are
-    /// [loaded](Self::load_interaction) with their claimed sums, [`ProverError::InGraph`] if the session
-    /// belongs to a graph, and any error that the device reports.
+    /// [`ProverError::Tree`] if the preprocessed columns come first, [`ProverError::NoTree`] if no
+    /// tree is left, [`ProverError::Columns`] or [`ProverError::Rows`] if the columns do not match
+    /// the statement, [`ProverError::ClaimedSums`] if they are interaction columns of a statement
+    /// with look-ups, which are [loaded](Self::load_interaction) with their claimed sums,
+    /// [`ProverError::InGraph`] if the session belongs to a graph, and any error that the device
+    /// reports.
     pub fn commit(&mut self, columns: &[&[M31]]) -> Result<(), ProverError> {
         let tree = self.committed;
         if tree == 0 {
@@ -135,12 +137,12 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
 
     /// Commits to the columns that were loaded for this proof, as [`commit`](Self::commit) does.
     ///
-    /// They are the [trace](Prover::load), or the [interaction columns](Self::load_interaction) that follow it.
-    /// In the latter case it first absorbs [`Interaction::absorbed`].
+    /// They are the [trace](Prover::load), or the [interaction columns](Self::load_interaction)
+    /// that follow it. In the latter case it first absorbs [`Interaction::absorbed`].
     ///
     /// # Errors
-    /// [`ProverError::Tree`] if the preprocessed columns come first, [`ProverError::NotLoaded`] if no columns
-    /// of the next tree were loaded, and any error that the device reports.
+    /// [`ProverError::Tree`] if the preprocessed columns come first, [`ProverError::NotLoaded`] if
+    /// no columns of the next tree were loaded, and any error that the device reports.
     pub fn commit_loaded(&mut self) -> Result<(), ProverError> {
         let tree = self.committed;
         if tree == 0 {
@@ -158,14 +160,15 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
 
     /// Uploads interaction columns from the host, their claimed sums, and elements to absorb.
     ///
-    /// The host computes them from the [challenges](Self::challenges); [`commit_loaded`](Self::commit_loaded)
-    /// commits to them.
+    /// The host computes them from the [challenges](Self::challenges);
+    /// [`commit_loaded`](Self::commit_loaded) commits to them.
     ///
     /// # Errors
-    /// [`ProverError::Tree`] if the trace was not the last tree that was committed to, [`ProverError::NoTree`] if the statement has no
-    /// interaction columns, [`ProverError::ClaimedSums`], [`ProverError::Columns`] or [`ProverError::Rows`] if
-    /// claimed sums or columns do not match the statement, [`ProverError::InGraph`] if the session belongs to a
-    /// graph, and any error that the device reports.
+    /// [`ProverError::Tree`] if the trace was not the last tree that was committed to,
+    /// [`ProverError::NoTree`] if the statement has no interaction columns,
+    /// [`ProverError::ClaimedSums`], [`ProverError::Columns`] or [`ProverError::Rows`] if claimed
+    /// sums or columns do not match the statement, [`ProverError::InGraph`] if the session belongs
+    /// to a graph, and any error that the device reports.
     pub fn load_interaction(&mut self, interaction: &Interaction) -> Result<(), ProverError> {
         self.expect_tree(INTERACTION)?;
         self.prover.expect_interaction()?;
@@ -178,14 +181,14 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         self.prover.load_interaction(self.q, interaction)
     }
 
-    /// Makes the trace on the device, one component after the other, and commits to it as [`commit`](Self::commit)
-    /// does. Only the inputs of the generators and tables are uploaded.
+    /// Makes the trace on the device, one component after the other, and commits to it as
+    /// [`commit`](Self::commit) does. Only the inputs of the generators and tables are uploaded.
     ///
     /// # Errors
     /// [`ProverError::Tree`] if the trace is not the next tree, [`ProverError::Generators`],
-    /// [`ProverError::Generator`] or [`ProverError::Keys`] if generators, inputs or tables do not match the
-    /// trace of the statement, [`ProverError::InGraph`] if the session belongs to a graph, and any error that
-    /// the device reports.
+    /// [`ProverError::Generator`] or [`ProverError::Keys`] if generators, inputs or tables do not
+    /// match the trace of the statement, [`ProverError::InGraph`] if the session belongs to a
+    /// graph, and any error that the device reports.
     pub fn commit_generated(&mut self, components: &[Generated<'_>]) -> Result<(), ProverError> {
         self.expect_tree(TRACE)?;
         self.expect_no_graph()?;
@@ -206,8 +209,8 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// Slots are written whether or not a component reads them.
     ///
     /// # Errors
-    /// [`ProverError::Slot`] if its last slot is beyond the slots that an AIR can read, and any error that the
-    /// device reports.
+    /// [`ProverError::Slot`] if its last slot is beyond the slots that an AIR can read, and any
+    /// error that the device reports.
     pub fn draw_relation(&mut self, relation: Relation) -> Result<(), ProverError> {
         let (q, memory) = (self.q, &mut self.prover.memory);
         // Even a relation between no values has `z`.
@@ -233,14 +236,14 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
 
     /// Computes and commits to the interaction columns of all look-ups.
     ///
-    /// The columns and their claimed sums are computed from the committed trace and the drawn challenges.
-    /// Before the commitment, the claimed sums are absorbed, one for each component, zero if it has no
-    /// look-ups.
+    /// The columns and their claimed sums are computed from the committed trace and the drawn
+    /// challenges. Before the commitment, the claimed sums are absorbed, one for each component,
+    /// zero if it has no look-ups.
     ///
     /// # Errors
-    /// [`ProverError::Tree`] if the trace was not the last tree that was committed to, [`ProverError::NoTree`]
-    /// without look-ups, [`ProverError::Interaction`] if a component has other interaction columns than its
-    /// look-up columns, and any error that the device reports.
+    /// [`ProverError::Tree`] if the trace was not the last tree that was committed to,
+    /// [`ProverError::NoTree`] without look-ups, [`ProverError::Interaction`] if a component has
+    /// other interaction columns than its look-up columns, and any error that the device reports.
     pub fn commit_look_ups(&mut self) -> Result<(), ProverError> {
         let tree = INTERACTION;
         self.expect_tree(tree)?;
@@ -285,14 +288,15 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
     /// Makes the proof: everything after the last tree of the trace.
     ///
     /// # Errors
-    /// [`ProverError::Unfinished`] if a tree is missing, [`ProverError::Constraints`] if the trace breaks a constraint,
-    /// [`ProverError::Point`], and any error that the device reports.
+    /// [`ProverError::Unfinished`] if a tree is missing, [`ProverError::Constraints`] if the trace
+    /// breaks a constraint, [`ProverError::Point`], and any error that the device reports.
     pub fn finish(self) -> Result<Proof, ProverError> {
         self.submit()?.wait()?.proof()
     }
 
-    /// Submits everything after the last tree of the trace. Does not wait, unless coefficients are on the
-    /// host.
+    /// Submits everything after the last tree of the trace.
+    ///
+    /// Does not wait, unless coefficients are on the host.
     ///
     /// # Errors
     /// [`ProverError::Unfinished`] if a tree is missing, and any error that the device reports.
@@ -305,7 +309,8 @@ impl<'p, Q: StarkOps> Session<'p, Q> {
         Ok(Submitted { prover, q })
     }
 
-    /// [`submit`](Self::submit), calling `watch` as each stage begins, when the device has done what was before it.
+    /// [`submit`](Self::submit), calling `watch` as each stage begins, when the device has done
+    /// what was before it.
     ///
     /// # Errors
     /// As [`submit`](Self::submit).
@@ -395,7 +400,8 @@ impl<Q: StarkOps> Prover<Q> {
         (Stage::Opening, Self::open),
     ];
 
-    /// Makes the interaction columns of a component in the place of their coefficients, its claimed sum and its mean.
+    /// Makes the interaction columns of a component in the place of their coefficients, its claimed
+    /// sum and its mean.
     fn make_look_ups(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
         let (air, inputs) = (&self.components[index].air, &self.inputs[index]);
         let columns = self.shape.components[index].columns.get(INTERACTION).cloned().unwrap_or(0..0);

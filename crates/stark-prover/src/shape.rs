@@ -59,7 +59,8 @@ pub(crate) struct TreeShape {
 }
 
 impl TreeShape {
-    /// Where the committed values in memory are, the smallest columns first, as the leaves take them.
+    /// Where the committed values in memory are, the smallest columns first, as the leaves take
+    /// them.
     pub(crate) fn leaf_columns(&self, in_block: impl Fn(ColumnAt) -> ColumnAt) -> Vec<ColumnAt> {
         let mut columns: Vec<ColumnAt> = self.columns.iter().map(|column| in_block(column.values)).collect();
         columns.sort_by_key(|column| column.log_len);
@@ -106,6 +107,7 @@ pub(crate) struct Shape {
     pub(crate) coefficients: usize,
     pub(crate) values: usize,
     /// Log of the number of blocks; 0 if all values are in memory.
+    ///
     /// One block is in memory at a time, or the blocks of this rank.
     pub(crate) log_blocks: u32,
     /// How trees are truncated, if they are.
@@ -321,9 +323,11 @@ fn add(
     Ok(ranges.collect())
 }
 
-/// Gives every column its place, tree by tree and size by size, and returns the words of all coefficients and values.
+/// Gives every column its place, tree by tree and size by size, and returns the words of all
+/// coefficients and values.
 ///
-/// Both parts of a coordinate of the composition polynomial follow each other, so that they are interpolated as one column.
+/// Both parts of a coordinate of the composition polynomial follow each other, so that they are
+/// interpolated as one column.
 fn place(trees: &mut [TreeShape], log_blowup: u32) -> (usize, usize) {
     let (mut coefficients, mut values) = (0, 0);
     let composition = trees.len() - 1;

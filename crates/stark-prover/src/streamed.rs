@@ -19,7 +19,8 @@ use crate::{
 };
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Interpolates the columns of a tree, given in the order of memory, and keeps their coefficients on the host.
+    /// Interpolates the columns of a tree, given in the order of memory, and keeps their
+    /// coefficients on the host.
     pub(crate) fn interpolate_by_pieces(
         &mut self,
         q: &Q,

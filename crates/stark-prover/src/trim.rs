@@ -1,9 +1,10 @@
 //! Merkle trees stored without their bottom levels; those are rehashed when a query is opened.
 //!
-//! The leaves are hashed subtree by subtree, and each subtree keeps its levels from some height on. The part of
-//! an authentication path below that height is hashed on the host, from the values of the leaves around the
-//! query, which are gathered instead of the query's own values. The columns of a run are contiguous, so four of
-//! them are four planes to the op that gathers groups of values.
+//! The leaves are hashed subtree by subtree, and each subtree keeps its levels from some height on.
+//! The part of an authentication path below that height is hashed on the host, from the values of
+//! the leaves around the query, which are gathered instead of the query's own values. The columns
+//! of a run are contiguous, so four of them are four planes to the op that gathers groups of
+//! values.
 
 use core::ops::Range;
 
@@ -20,8 +21,10 @@ impl Run {
         (self.columns as usize).div_ceil(PLANES)
     }
 
-    /// In which of these turns a column is gathered, and which of the four planes it is then. In the last turn they are the last four
-    /// columns; of a run with fewer, what lies behind them is gathered too and not read.
+    /// In which of these turns a column is gathered, and which of the four planes it is then.
+    ///
+    /// In the last turn they are the last four columns; of a run with fewer, what lies behind them
+    /// is gathered too and not read.
     pub(crate) fn chunk_of(&self, column: usize) -> (usize, usize) {
         let chunk = column / PLANES;
         (chunk, column - self.chunk_start(chunk))
@@ -67,7 +70,9 @@ impl Shape {
         self.blocks() * self.queries * of_query
     }
 
-    /// Values of the secure field that are gathered of a tree for a query in a block. Nothing where all levels are kept.
+    /// Values of the secure field that are gathered of a tree for a query in a block.
+    ///
+    /// Nothing where all levels are kept.
     pub(crate) fn grouped_values(&self, tree: &TreeShape) -> usize {
         let values = tree.runs.iter().map(|run| run.chunks() << self.log_group(tree, run));
         if tree.trimmed == 0 { 0 } else { values.sum() }

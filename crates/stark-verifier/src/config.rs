@@ -20,7 +20,9 @@ pub struct FriConfig {
     pub log_last_layer_degree_bound: u32,
     /// Positions drawn, 1 to [`MAX_QUERIES`].
     pub n_queries: usize,
-    /// Log of how many values a layer folds to one, at least 1. The last layer but one may fold fewer.
+    /// Log of how many values a layer folds to one, at least 1.
+    ///
+    /// The last layer but one may fold fewer.
     pub fold_step: u32,
 }
 
@@ -41,8 +43,8 @@ pub struct PcsConfig {
     pub pow_bits: u32,
     /// Parameters of FRI.
     pub fri_config: FriConfig,
-    /// Log size of the domain that every column is lifted to; without it, each tree has the height of its largest column,
-    /// which must be the same for all but the preprocessed columns.
+    /// Log size of the domain that every column is lifted to; without it, each tree has the height
+    /// of its largest column, which must be the same for all but the preprocessed columns.
     pub lifting_log_size: Option<u32>,
 }
 

@@ -4,7 +4,9 @@ use core::fmt;
 
 use crate::Digest;
 
-/// The check that failed. Trees are numbered as in the proof: 0 is the preprocessed columns, 1 the trace, the last the
+/// The check that failed.
+///
+/// Trees are numbered as in the proof: 0 is the preprocessed columns, 1 the trace, the last the
 /// composition polynomial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -45,9 +47,11 @@ pub enum VerificationError {
         /// The number that the caller gave.
         got: usize,
     },
-    /// The point that was drawn lies where nothing can be checked, which happens once in 2^90 proofs.
+    /// The point that was drawn lies where nothing can be checked, which happens once in 2^90
+    /// proofs.
     Point,
-    /// The composition polynomial does not have the value that the constraints have at the out-of-domain point.
+    /// The composition polynomial does not have the value that the constraints have at the
+    /// out-of-domain point.
     Constraints,
     /// The nonce does not show the work.
     ProofOfWork,

@@ -1,4 +1,5 @@
-//! The proof that quotients are of low degree: layers that fold values together, down to a polynomial that is sent whole.
+//! The proof that quotients are of low degree: layers that fold values together, down to a
+//! polynomial that is sent whole.
 
 use alloc::vec::Vec;
 
@@ -38,7 +39,8 @@ pub(crate) struct Fri<'p> {
 }
 
 impl<'p> Fri<'p> {
-    /// Reads the roots and the last layer into the transcript, and draws the challenge of each layer.
+    /// Reads the roots and the last layer into the transcript, and draws the challenge of each
+    /// layer.
     pub(crate) fn commit(
         shape: &Shape,
         log_last_bound: u32,
@@ -118,7 +120,9 @@ impl Layer<'_> {
         Ok((folded_positions, folded))
     }
 
-    /// Folds the values from position `start` on to one. There is no factor of a half in a fold: the last layer has it.
+    /// Folds the values from position `start` on to one.
+    ///
+    /// There is no factor of a half in a fold: the last layer has it.
     fn fold_group(&self, start: u32, mut values: Vec<QM31>) -> QM31 {
         let mut alpha = self.alpha;
         for level in 0..self.fold {

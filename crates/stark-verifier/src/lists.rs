@@ -1,7 +1,7 @@
 //! Lists of a proof by tree, layer and column, read within the sizes that a valid proof can have.
 //!
-//! A list of no values takes one or two bytes of a file and tens of bytes of memory, so both the number of
-//! lists and the number of bytes are limited.
+//! A list of no values takes one or two bytes of a file and tens of bytes of memory, so both the
+//! number of lists and the number of bytes are limited.
 
 use alloc::vec::Vec;
 use core::{fmt, marker::PhantomData};

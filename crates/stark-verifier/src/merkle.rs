@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use crate::{Digest, MerkleError};
 
-/// Checks that `leaves`, distinct and in ascending order of their positions below `2^height`, are in the tree with this root.
+/// Checks that `leaves`, distinct and in ascending order of their positions below `2^height`, are
+/// in the tree with this root.
 pub(crate) fn verify(
     root: Digest,
     height: u32,

@@ -50,8 +50,8 @@ impl<'v> PointRow<'v> {
     }
 }
 
-/// The shape of the values was compared with the census of the same AIR, so nothing is missing unless the AIR reads something
-/// else the second time. Then it reads zeros.
+/// The shape of the values was compared with the census of the same AIR, so nothing is missing
+/// unless the AIR reads something else the second time. Then it reads zeros.
 impl Row for PointRow<'_> {
     type F = QM31;
     type E = QM31;

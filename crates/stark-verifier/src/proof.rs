@@ -10,12 +10,15 @@ use crate::{
     lists::{by_column, by_tree},
 };
 
-/// A proof. Lists over trees begin with the preprocessed columns and end with the composition polynomial.
+/// A proof.
 ///
-/// Its JSON, and its bytes in formats that write no names of types (such as postcard and bincode), are
-/// identical to stwo's `StarkProof<Blake2sMerkleHasher>`. Reading checks that field elements are canonical,
-/// that there are no other fields, which a reader might take for checked, and that there are at most 64 trees
-/// and layers, and 2^20 columns. Everything else is the verifier's to check.
+/// Lists over trees begin with the preprocessed columns and end with the composition polynomial.
+///
+/// Its JSON, and its bytes in formats that write no names of types (such as postcard and bincode),
+/// are identical to stwo's `StarkProof<Blake2sMerkleHasher>`. Reading checks that field elements
+/// are canonical, that there are no other fields, which a reader might take for checked, and that
+/// there are at most 64 trees and layers, and 2^20 columns. Everything else is the verifier's to
+/// check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
@@ -24,7 +27,8 @@ pub struct Proof {
     /// Root of each tree.
     #[serde(deserialize_with = "by_tree")]
     pub commitments: Vec<Digest>,
-    /// For each tree and column, the values at the out-of-domain point and its neighbours that the column is read at.
+    /// For each tree and column, the values at the out-of-domain point and its neighbours that the
+    /// column is read at.
     #[serde(deserialize_with = "by_column")]
     pub sampled_values: Vec<Vec<Vec<QM31>>>,
     /// For each tree, what shows that the queried values are in it.
@@ -39,7 +43,8 @@ pub struct Proof {
     pub fri_proof: FriProof,
 }
 
-/// What shows that leaves are in a tree: the digests that they do not give themselves, level by level upwards.
+/// What shows that leaves are in a tree: the digests that they do not give themselves, level by
+/// level upwards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decommitment {

@@ -4,7 +4,9 @@ use core_types::field::{M31, QM31};
 
 use crate::{Channel, FriConfig, PcsConfig};
 
-/// The release of stwo whose transcript and trees a proof has. Their bytes do not change within one.
+/// The release of stwo whose transcript and trees a proof has.
+///
+/// Their bytes do not change within one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Protocol {
@@ -29,7 +31,8 @@ impl Protocol {
         }
     }
 
-    /// The height of a tree whose largest column has log size `largest`, `None` where that is above the lifting size.
+    /// The height of a tree whose largest column has log size `largest`, `None` where that is above
+    /// the lifting size.
     pub(crate) fn height(self, config: &PcsConfig, largest: u32) -> Option<u32> {
         match self {
             Self::V2_3 => {

@@ -121,7 +121,8 @@ impl Shape {
     }
 }
 
-/// The tree of the composition polynomial, whose parts are taken for as high as the domain of the queries.
+/// The tree of the composition polynomial, whose parts are taken for as high as the domain of the
+/// queries.
 fn composition(log_size: u32) -> TreeShape {
     let column = || ColumnShape { log_size, offsets: vec![0] };
     TreeShape { columns: (0..COMPOSITION_COLUMNS).map(|_| column()).collect(), height: None }
@@ -192,8 +193,8 @@ pub enum StatementError {
     },
     /// There is no component.
     NoComponent,
-    /// A component has a degree bound that is not twice its number of rows. stwo 2.3 samples the composition polynomial and the
-    /// columns at points that belong together only then.
+    /// A component has a degree bound that is not twice its number of rows. stwo 2.3 samples the
+    /// composition polynomial and the columns at points that belong together only then.
     Degree {
         /// The component.
         component: usize,
@@ -236,6 +237,7 @@ pub enum StatementError {
         log_size: u32,
     },
     /// A tree and the composition polynomial have different heights.
+    ///
     /// The parameters need a lifting size.
     Height {
         /// The tree.

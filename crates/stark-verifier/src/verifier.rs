@@ -36,15 +36,17 @@ pub struct Inputs {
     /// Challenges, by slot.
     pub challenges: Vec<QM31>,
     /// The sum of all its fractions.
-    /// The caller has to check that the claimed sums of all components add up to the statement's public sum,
-    /// which is zero if all tuples used are yielded in the proof.
+    ///
+    /// The caller has to check that the claimed sums of all components add up to the statement's
+    /// public sum, which is zero if all tuples used are yielded in the proof.
     pub claimed_sum: QM31,
 }
 
 /// A verification in progress, for statements with data or challenges between commitments.
 ///
-/// A fresh transcript holds the parameters. The caller then commits to one tree after the other, the
-/// preprocessed columns first. In between, it absorbs data and draws challenges as the statement defines.
+/// A fresh transcript holds the parameters. The caller then commits to one tree after the other,
+/// the preprocessed columns first. In between, it absorbs data and draws challenges as the
+/// statement defines.
 #[derive(Debug)]
 pub struct Session<'p> {
     verifier: &'p Verifier<'p>,
@@ -54,7 +56,8 @@ pub struct Session<'p> {
 }
 
 impl<'a> Verifier<'a> {
-    /// The verifier of a statement: of the constraints of `components`, in this order, on traces proven with `config`.
+    /// The verifier of a statement: of the constraints of `components`, in this order, on traces
+    /// proven with `config`.
     ///
     /// # Errors
     /// Why there are no such proofs.
@@ -86,7 +89,8 @@ impl<'a> Verifier<'a> {
         session.finish(&alloc::vec![Inputs::default(); self.components.len()])
     }
 
-    /// Begins to check a proof: compares its parameters, the lengths of its lists and the roots that are known.
+    /// Begins to check a proof: compares its parameters, the lengths of its lists and the roots
+    /// that are known.
     ///
     /// # Errors
     /// The first check that fails.
@@ -176,7 +180,8 @@ impl Session<'_> {
         &mut self.channel
     }
 
-    /// Checks everything that follows the last tree of the trace, with the inputs of each component.
+    /// Checks everything that follows the last tree of the trace, with the inputs of each
+    /// component.
     ///
     /// # Errors
     /// The first check that fails.
@@ -256,7 +261,8 @@ fn composition(sampled: &[Vec<QM31>], split: QM31) -> QM31 {
     part(left) + split * part(right)
 }
 
-/// Distinct leaves with their digests, in ascending order: the values of all columns, the smallest columns first.
+/// Distinct leaves with their digests, in ascending order: the values of all columns, the smallest
+/// columns first.
 fn leaves(
     shape: &TreeShape,
     columns: &[Vec<M31>],

@@ -20,10 +20,11 @@ pub struct InTurn<T> {
 
 /// Takes one piece of work of each client in turn, while it has any.
 ///
-/// A client with thousands of pieces delays the others by at most one piece. All traces of a statement take
-/// equal time to prove, so each client gets its share of the devices that [`ManyProofs`](crate::ManyProofs)
-/// distributes them to. With [`Jobs`](crate::Jobs) of other lengths, each client gets an equal number of jobs.
-/// An iterator that blocks delays all clients; one that has ended is not polled again.
+/// A client with thousands of pieces delays the others by at most one piece. All traces of a
+/// statement take equal time to prove, so each client gets its share of the devices that
+/// [`ManyProofs`](crate::ManyProofs) distributes them to. With [`Jobs`](crate::Jobs) of other
+/// lengths, each client gets an equal number of jobs. An iterator that blocks delays all clients;
+/// one that has ended is not polled again.
 ///
 /// ```
 /// use stark::{Ticket, in_turn};

@@ -7,10 +7,11 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 ///
 /// [`ManyProofs`](crate::ManyProofs) proves a single statement.
 ///
-/// Each device works on one of the caller's threads. It takes the next job when it has finished one, so faster
-/// devices do more; jobs are pulled from the iterator one at a time. The job of a device that fails is done by
-/// another device. Jobs have labels, which identify their results. Jobs of several clients, who should not wait
-/// for each other, are interleaved by [`in_turn`](crate::in_turn).
+/// Each device works on one of the caller's threads. It takes the next job when it has finished
+/// one, so faster devices do more; jobs are pulled from the iterator one at a time. The job of a
+/// device that fails is done by another device. Jobs have labels, which identify their results.
+/// Jobs of several clients, who should not wait for each other, are interleaved by
+/// [`in_turn`](crate::in_turn).
 ///
 /// ```
 /// use std::{sync::Mutex, thread};
@@ -94,8 +95,8 @@ impl<L, J, T: Iterator<Item = (L, J)>> Jobs<L, J, T> {
     /// While others are at their last jobs it waits, since they may fail.
     ///
     /// # Errors
-    /// The error of `work`. This thread then stops, and its job is left to others; so is a job in which `work`
-    /// panics.
+    /// The error of `work`. This thread then stops, and its job is left to others; so is a job in
+    /// which `work` panics.
     pub fn work<P, E>(&self, mut work: impl FnMut(&J) -> Result<P, E>, mut each: impl FnMut(L, P)) -> Result<usize, E> {
         let mut done = 0;
         while let Some(job) = self.begin() {

@@ -10,12 +10,12 @@ use crate::{Jobs, ProveError, StatementProof, StatementProver};
 
 /// Proofs of a statement with many traces, on several devices at once.
 ///
-/// Proofs of many statements are [`Jobs`]. Each queue proves on one of the caller's threads, with a separate
-/// [`StatementProver`] and one submission per proof if it can record. It takes the next trace when it has
-/// finished one, so faster devices prove more; traces are pulled from the iterator one at a time, so one per
-/// queue is in memory. The trace of a device that fails is proven by another device. Traces have labels, which
-/// identify their proofs. Traces of several clients, who should not wait for each other, are interleaved by
-/// [`in_turn`](crate::in_turn).
+/// Proofs of many statements are [`Jobs`]. Each queue proves on one of the caller's threads, with a
+/// separate [`StatementProver`] and one submission per proof if it can record. It takes the next
+/// trace when it has finished one, so faster devices prove more; traces are pulled from the
+/// iterator one at a time, so one per queue is in memory. The trace of a device that fails is
+/// proven by another device. Traces have labels, which identify their proofs. Traces of several
+/// clients, who should not wait for each other, are interleaved by [`in_turn`](crate::in_turn).
 ///
 /// ```
 /// use std::{sync::Mutex, thread};
@@ -47,8 +47,8 @@ pub struct ManyProofs<'s, S, L, T> {
 }
 
 impl<'s, S: Statement, L, T: Iterator<Item = (L, Vec<Columns>)>> ManyProofs<'s, S, L, Fuse<T>> {
-    /// Proofs of `statement` with these parameters and each of `traces`, the columns of each component in stored order, with its
-    /// label.
+    /// Proofs of `statement` with these parameters and each of `traces`, the columns of each
+    /// component in stored order, with its label.
     pub fn new(
         protocol: Protocol,
         config: PcsConfig,
@@ -65,7 +65,8 @@ impl<'s, S: Statement, L, T: Iterator<Item = (L, Vec<Columns>)>> ManyProofs<'s, 
     /// While other queues are at their last traces it waits, since they may fail.
     ///
     /// # Errors
-    /// As [`StatementProver::new`], and [`ProverError::Backend`] if the device fails: the trace that it was at is left to others.
+    /// As [`StatementProver::new`], and [`ProverError::Backend`] if the device fails: the trace
+    /// that it was at is left to others.
     pub fn prove_on<Q: StarkOps + Record>(
         &self,
         q: &Q,

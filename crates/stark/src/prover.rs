@@ -66,6 +66,7 @@ pub enum ProveError {
         got: u32,
     },
     /// The claimed sums do not add up to the statement's public sum.
+    ///
     /// The tuples used differ from the tuples yielded.
     #[error("LogUp sums do not balance: the tuples used differ from those yielded")]
     Sums,
@@ -74,7 +75,9 @@ pub enum ProveError {
     Prover(#[from] ProverError),
 }
 
-/// The prover of a statement, on a queue. It holds all device memory of a proof, and makes any number of them.
+/// The prover of a statement, on a queue.
+///
+/// It holds all device memory of a proof, and makes any number of them.
 pub struct StatementProver<'s, Q: StarkOps, S> {
     statement: &'s S,
     prover: Prover<Q>,
@@ -169,8 +172,8 @@ impl<'w> WitnessVisitor<'w> for Generators<'w> {
 /// Plans the device memory of a [`StatementProver`] of `statement`. Allocates nothing.
 ///
 /// # Errors
-/// [`ProveError::Record`] for an AIR that cannot be recorded, [`ProveError::Prover`] if there are no such
-/// proofs or the statement cannot be cut into this number of blocks.
+/// [`ProveError::Record`] for an AIR that cannot be recorded, [`ProveError::Prover`] if there are
+/// no such proofs or the statement cannot be cut into this number of blocks.
 pub fn memory_plan<S: Statement>(
     config: &PcsConfig,
     statement: &S,
@@ -186,7 +189,8 @@ pub fn memory_plan<S: Statement>(
 /// [`StatementProver::sharded`].
 ///
 /// # Errors
-/// [`ProverError::Ranks`] if the statement cannot be shared among `ranks` ranks, and as [`memory_plan`].
+/// [`ProverError::Ranks`] if the statement cannot be shared among `ranks` ranks, and as
+/// [`memory_plan`].
 pub fn memory_plan_of_rank<S: Statement>(
     config: &PcsConfig,
     statement: &S,
@@ -199,8 +203,8 @@ pub fn memory_plan_of_rank<S: Statement>(
 /// Plans the device memory of a prover that would be made on `q` now. Allocates nothing.
 ///
 /// The prover is the result of [`StatementProver::new`], or each of the `ranks` results of
-/// [`StatementProver::sharded`] if all ranks have equal room. If no plan fits the budget, returns the smallest
-/// one.
+/// [`StatementProver::sharded`] if all ranks have equal room. If no plan fits the budget, returns
+/// the smallest one.
 ///
 /// # Errors
 /// As [`memory_plan_of_rank`].
@@ -253,13 +257,14 @@ impl Inputs {
 impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     /// Creates the prover of `statement` with these parameters.
     ///
-    /// All committed values are kept in memory if the budget of `q` has room for them. Otherwise they are cut
-    /// into the fewest blocks that fit. On a device with separate memory that has room for no number of blocks,
-    /// coefficients are kept on the host.
+    /// All committed values are kept in memory if the budget of `q` has room for them. Otherwise
+    /// they are cut into the fewest blocks that fit. On a device with separate memory that has room
+    /// for no number of blocks, coefficients are kept on the host.
     ///
     /// # Errors
-    /// [`ProveError::Relations`] for relations whose slots do not follow each other, [`ProveError::Record`] for an AIR that cannot be
-    /// recorded, [`ProveError::Prover`] if there are no such proofs or memory is short.
+    /// [`ProveError::Relations`] for relations whose slots do not follow each other,
+    /// [`ProveError::Record`] for an AIR that cannot be recorded, [`ProveError::Prover`] if there
+    /// are no such proofs or memory is short.
     pub fn new(q: &Q, protocol: Protocol, config: PcsConfig, statement: &'s S) -> Result<Self, ProveError> {
         let Inputs { components, preprocessed } = Inputs::of(statement)?;
         let prover = Prover::new(q, protocol, config, &slices(&preprocessed), components)?;
@@ -321,17 +326,19 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         Ok(self.prover.preprocessed_root(q)?)
     }
 
-    /// Proves the statement with a trace, the columns of each component in stored order. Waits once, for the proof, unless coefficients
-    /// are on the host.
+    /// Proves the statement with a trace, the columns of each component in stored order.
+    ///
+    /// Waits once, for the proof, unless coefficients are on the host.
     ///
     /// # Errors
-    /// [`ProveError::Sums`] or [`ProverError::Constraints`] if the trace does not satisfy the statement, and
-    /// any error of the prover or the device.
+    /// [`ProveError::Sums`] or [`ProverError::Constraints`] if the trace does not satisfy the
+    /// statement, and any error of the prover or the device.
     pub fn prove(&mut self, q: &Q, trace: &[Columns]) -> Result<StatementProof, ProveError> {
         self.prove_trace(q, Trace::Columns(trace))
     }
 
-    /// [`prove`](Self::prove), calling `watch` as each stage begins, when the device has done what was before it.
+    /// [`prove`](Self::prove), calling `watch` as each stage begins, when the device has done what
+    /// was before it.
     ///
     /// # Errors
     /// As [`prove`](Self::prove).
@@ -346,8 +353,8 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
 
     /// Proves the statement with the trace of `witness`, generated on the device of the queue.
     ///
-    /// Only the inputs of its generators and tables are uploaded. The proof is the same as for the uploaded
-    /// trace, and so is the waiting: see [`prove`](Self::prove).
+    /// Only the inputs of its generators and tables are uploaded. The proof is the same as for the
+    /// uploaded trace, and so is the waiting: see [`prove`](Self::prove).
     ///
     /// # Errors
     /// [`ProveError::Record`] if a generator cannot be recorded, and as [`prove`](Self::prove).
@@ -356,8 +363,8 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         self.prove_trace(q, Trace::Generated(&generators.generated()))
     }
 
-    /// [`prove_from`](Self::prove_from), calling `watch` as each stage begins, when the device has done what was before
-    /// it.
+    /// [`prove_from`](Self::prove_from), calling `watch` as each stage begins, when the device has
+    /// done what was before it.
     ///
     /// # Errors
     /// As [`prove_from`](Self::prove_from).
@@ -414,8 +421,8 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
 }
 
 impl<Q: StarkOps + Record, S: Statement> StatementProver<'_, Q, S> {
-    /// [`prove`](Self::prove) with all work after the upload as one submission, which `graph` keeps: recorded at the second proof, where
-    /// the device can record.
+    /// [`prove`](Self::prove) with all work after the upload as one submission, which `graph`
+    /// keeps: recorded at the second proof, where the device can record.
     ///
     /// # Errors
     /// As [`prove`](Self::prove).
@@ -432,8 +439,8 @@ impl<Q: StarkOps + Record, S: Statement> StatementProver<'_, Q, S> {
         checked(statement, made)
     }
 
-    /// [`prove_from`](Self::prove_from) with all work after the upload as one submission, the making of the trace too, as
-    /// [`prove_replayed`](Self::prove_replayed) does.
+    /// [`prove_from`](Self::prove_from) with all work after the upload as one submission, the
+    /// making of the trace too, as [`prove_replayed`](Self::prove_replayed) does.
     ///
     /// # Errors
     /// As [`prove_from`](Self::prove_from).

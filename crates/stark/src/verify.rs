@@ -24,7 +24,8 @@ pub enum VerifyError {
         /// Its first slot.
         got: u32,
     },
-    /// There is not one claimed sum for each component, or there are sums of a statement without look-ups.
+    /// There is not one claimed sum for each component, or there are sums of a statement without
+    /// look-ups.
     #[error("expected {expected} claimed sums, got {got}")]
     Claimed {
         /// Components with look-ups.
@@ -49,8 +50,9 @@ impl<'s> Visitor<'s> for Components<'s> {
     }
 }
 
-/// Checks that there are proofs of `statement` with these parameters. A prover and [`verify`] check it too, but a
-/// prover when it takes its memory.
+/// Checks that there are proofs of `statement` with these parameters.
+///
+/// A prover and [`verify`] check it too, but a prover when it takes its memory.
 ///
 /// # Errors
 /// [`VerifyError::Relations`] or [`VerifyError::Statement`] if there are none.

@@ -18,9 +18,9 @@ use crate::{
 
 /// An AIR of stwo's constraint framework, as an [`Air`].
 ///
-/// It is recorded once. Its constraints are the framework's in the same order, including the look-ups'; the
-/// challenges of look-ups are slots, and the claimed sum is the row's. So it can be proven on every backend,
-/// verified, and combined with other AIRs.
+/// It is recorded once. Its constraints are the framework's in the same order, including the
+/// look-ups'; the challenges of look-ups are slots, and the claimed sum is the row's. So it can be
+/// proven on every backend, verified, and combined with other AIRs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameworkAir {
     log_rows: u32,
@@ -32,7 +32,8 @@ impl FrameworkAir {
     /// Records an AIR that uses no challenges.
     ///
     /// # Errors
-    /// [`FrameworkError`], if the AIR does what no recording can hold; [`FrameworkError::NoChallenge`] for look-ups of columns.
+    /// [`FrameworkError`], if the AIR does what no recording can hold;
+    /// [`FrameworkError::NoChallenge`] for look-ups of columns.
     pub fn new<E: FrameworkEval>(eval: &E) -> Result<Self, FrameworkError> {
         Ok(Self::record(eval, Tape::default())?.0)
     }
@@ -41,10 +42,11 @@ impl FrameworkAir {
     ///
     /// The elements are drawn for the relations in `relations`, in this order.
     ///
-    /// In stwo the elements are values within the AIR. So `build` is called twice, with elements that differ: a constant that is `z` or a
-    /// power of `alpha` is a challenge and gets the slot that its relation has for it, and what else changes between both calls is refused.
-    /// The slots must be those that the relation has in the statement, in all of its components: another relation in the same slots
-    /// would have the same elements.
+    /// In stwo the elements are values within the AIR. So `build` is called twice, with elements
+    /// that differ: a constant that is `z` or a power of `alpha` is a challenge and gets the slot
+    /// that its relation has for it, and what else changes between both calls is refused. The slots
+    /// must be those that the relation has in the statement, in all of its components: another
+    /// relation in the same slots would have the same elements.
     ///
     /// ```
     /// use core_types::air::Relation;
@@ -77,8 +79,9 @@ impl FrameworkAir {
     /// ```
     ///
     /// # Errors
-    /// [`FrameworkError`], if the AIR does what no recording can hold; [`FrameworkError::Slots`] for relations that share slots or have
-    /// too many; [`FrameworkError::Draws`] if `build` draws elements of more or fewer relations; [`FrameworkError::NoChallenge`] or
+    /// [`FrameworkError`], if the AIR does what no recording can hold; [`FrameworkError::Slots`]
+    /// for relations that share slots or have too many; [`FrameworkError::Draws`] if `build` draws
+    /// elements of more or fewer relations; [`FrameworkError::NoChallenge`] or
     /// [`FrameworkError::Baked`] if the AIR has challenges that cannot be slots.
     pub fn with_relations<E: FrameworkEval>(
         relations: &[Relation],
@@ -106,12 +109,14 @@ impl FrameworkAir {
         if first == second { Ok(first) } else { Err(FrameworkError::Baked) }
     }
 
-    /// Records an AIR that has its look-up elements within it, as it is while its proof is made, and returns these.
+    /// Records an AIR that has its look-up elements within it, as it is while its proof is made,
+    /// and returns these.
     ///
-    /// Challenges cannot be distinguished from other constants of the secure field, so all of these are
-    /// challenges: each gets a separate slot, in the order in which the AIR first uses them, and its value is
-    /// the element of that number. The recording is then the same for all proofs, and only the elements differ.
-    /// Constants of the base field, such as public values, are part of it; where they differ, so do recordings.
+    /// Challenges cannot be distinguished from other constants of the secure field, so all of these
+    /// are challenges: each gets a separate slot, in the order in which the AIR first uses them,
+    /// and its value is the element of that number. The recording is then the same for all proofs,
+    /// and only the elements differ. Constants of the base field, such as public values, are part
+    /// of it; where they differ, so do recordings.
     ///
     /// ```
     /// use stwo::core::channel::Blake2sChannel;
@@ -158,7 +163,8 @@ impl FrameworkAir {
         Ok((air, elements))
     }
 
-    /// The names of the preprocessed columns that it reads, by slot: in the order in which it first reads them.
+    /// The names of the preprocessed columns that it reads, by slot: in the order in which it first
+    /// reads them.
     #[must_use]
     pub fn preprocessed(&self) -> &[String] {
         &self.recording.preprocessed
@@ -179,7 +185,8 @@ impl FrameworkAir {
     }
 }
 
-/// Refuses relations that share a slot, since one challenge in the place of two would let either be used for the other.
+/// Refuses relations that share a slot, since one challenge in the place of two would let either be
+/// used for the other.
 fn check_slots(relations: &[Relation]) -> Result<(), FrameworkError> {
     for (index, relation) in relations.iter().enumerate() {
         let (first, end) = (relation.first(), relation.first().saturating_add(relation.slots()));

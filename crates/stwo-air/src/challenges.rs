@@ -9,8 +9,8 @@ use stwo::core::{
 
 /// A channel of stwo that look-up elements are drawn from while an AIR is recorded.
 ///
-/// It replaces the channel of a proof. The drawn values look random, and are kept, so that the recording can
-/// distinguish a challenge from a constant. Absorbed data has no effect.
+/// It replaces the channel of a proof. The drawn values look random, and are kept, so that the
+/// recording can distinguish a challenge from a constant. Absorbed data has no effect.
 #[derive(Clone, Debug, Default)]
 pub struct Challenges {
     channel: Blake2sChannel,

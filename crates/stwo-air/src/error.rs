@@ -14,7 +14,9 @@ pub enum FrameworkError {
     /// The AIR asks whether a value is zero. A program has no branches.
     #[error("the AIR branches on a value that depends on columns; recorded programs have no branches")]
     Branch,
-    /// The AIR reads a preprocessed column by its place. They have no order; they are read by name.
+    /// The AIR reads a preprocessed column by its place.
+    ///
+    /// They have no order; they are read by name.
     #[error("preprocessed columns are read by `get_preprocessed_column`, not by a mask")]
     PreprocessedMask,
     /// There is no such tree, or no such row.
@@ -47,7 +49,8 @@ pub enum FrameworkError {
         /// The first batch that is missing.
         missing: usize,
     },
-    /// Look-ups are finalized without a fraction, or twice, or get a fraction when they are finalized.
+    /// Look-ups are finalized without a fraction, or twice, or get a fraction when they are
+    /// finalized.
     #[error("lookups must be finalized once, after at least one fraction, with no fraction added later")]
     Finalized,
     /// Look-ups are never finalized.
@@ -56,8 +59,9 @@ pub enum FrameworkError {
         /// Fractions of a row.
         fractions: usize,
     },
-    /// A look-up whose denominator reads columns, and no challenge: made with `dummy` elements, say, or with elements that were not
-    /// drawn from the [`Challenges`](crate::Challenges) handed to it.
+    /// A look-up whose denominator reads columns, and no challenge: made with `dummy` elements,
+    /// say, or with elements that were not drawn from the [`Challenges`](crate::Challenges) handed
+    /// to it.
     #[error("fraction {fraction} reads no drawn challenge; draw its lookup elements from `Challenges`")]
     NoChallenge {
         /// The fraction, counted from zero.
@@ -82,8 +86,10 @@ pub enum FrameworkError {
     /// Words were drawn. Challenges are elements of the secure field.
     #[error("challenges are drawn as elements of the secure field, not as words")]
     Words,
-    /// With other challenges the AIR is another one. It computes constants from challenges, or uses more powers of `alpha`
-    /// than the relation has slots for, or it is not a function of its elements.
+    /// With other challenges the AIR is another one.
+    ///
+    /// It computes constants from challenges, or uses more powers of `alpha` than the relation has
+    /// slots for, or it is not a function of its elements.
     #[error("expected an AIR independent of challenge values, got constants or steps that depend on them")]
     Baked,
     /// The AIR reads a preprocessed column that is not there.

@@ -1,7 +1,8 @@
 //! Constants that no recording holds yet.
 //!
-//! stwo makes a value of a constant alone, `EF::from(z)`, and may compute with such values before it meets a column. Which of them
-//! are challenges is known where they come into a recording, so until then what was computed is kept, and not only its result.
+//! stwo makes a value of a constant alone, `EF::from(z)`, and may compute with such values before
+//! it meets a column. Which of them are challenges is known where they come into a recording, so
+//! until then what was computed is kept, and not only its result.
 
 use alloc::rc::Rc;
 

@@ -1,8 +1,9 @@
 //! AIRs written for stwo's constraint framework, as they are, on stable Rust.
 //!
-//! An AIR of stwo implements [`FrameworkEval`](stwo_constraint_framework::FrameworkEval). [`FrameworkAir`] records it, and is an
-//! [`Air`](core_types::air::Air): so it is proven on every backend, verified, and checked against traces as any other. The proofs are
-//! those that stwo's prover makes of it.
+//! An AIR of stwo implements [`FrameworkEval`](stwo_constraint_framework::FrameworkEval).
+//! [`FrameworkAir`] records it, and is an [`Air`](core_types::air::Air): so it is proven on every
+//! backend, verified, and checked against traces as any other. The proofs are those that stwo's
+//! prover makes of it.
 //!
 //! ```
 //! use core_types::{air::stored_position, field::M31};

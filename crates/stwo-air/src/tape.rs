@@ -53,12 +53,14 @@ pub(crate) struct Recording {
 }
 
 impl Tape {
-    /// A tape that puts every constant of the secure field in a slot, the first that is met in the first one.
+    /// A tape that puts every constant of the secure field in a slot, the first that is met in the
+    /// first one.
     pub(crate) fn with_elements() -> Self {
         Self(RefCell::new(Inner { elements: Some(Vec::new()), ..Inner::default() }))
     }
 
-    /// Whether constants are put in slots as they are met, so that challenges are not known from other constants.
+    /// Whether constants are put in slots as they are met, so that challenges are not known from
+    /// other constants.
     pub(crate) fn has_elements(&self) -> bool {
         self.0.borrow().elements.is_some()
     }
@@ -91,7 +93,8 @@ impl Tape {
         self.0.borrow_mut().push(step, 1)
     }
 
-    /// Reads the next column of `tree`, and returns the number of the first of the values, one for each offset.
+    /// Reads the next column of `tree`, and returns the number of the first of the values, one for
+    /// each offset.
     pub(crate) fn column(&self, tree: Tree, offsets: Vec<i32>) -> u32 {
         let values = offsets.len();
         self.0.borrow_mut().push(Step::Column(tree, offsets), values)
@@ -153,7 +156,8 @@ impl Tape {
         column && !challenge
     }
 
-    /// What was recorded and the values in slots that were found, or the first thing that was wrong.
+    /// What was recorded and the values in slots that were found, or the first thing that was
+    /// wrong.
     pub(crate) fn finish(self) -> Result<(Recording, Vec<QM31>), FrameworkError> {
         let Inner { steps, preprocessed, elements, error, .. } = self.0.into_inner();
         error.map_or_else(|| Ok((Recording { steps, preprocessed }, elements.unwrap_or_default())), Err)

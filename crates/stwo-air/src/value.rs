@@ -1,4 +1,5 @@
-//! The values that a recorded AIR computes with: what stwo asks of the base field and of the secure field, in one type.
+//! The values that a recorded AIR computes with: what stwo asks of the base field and of the secure
+//! field, in one type.
 
 use alloc::rc::Rc;
 use core::ops::{Add, AddAssign, Mul, MulAssign, Neg, Sub};

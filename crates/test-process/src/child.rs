@@ -11,7 +11,8 @@ use std::{
 
 use crate::{LIMIT, test_name};
 
-/// The argument that marks the process of one test. libtest takes it for the name of a second test, which does not exist.
+/// The argument that marks the process of one test. libtest takes it for the name of a second test,
+/// which does not exist.
 const MARK: &str = "in-a-separate-process";
 
 /// Pause between two looks at a child process.
@@ -19,12 +20,13 @@ const POLL: Duration = Duration::from_millis(5);
 
 /// Runs `test` in a separate process, which ends within [`LIMIT`].
 ///
-/// Called first thing in a test, with the rest of the test as a closure. The calling process starts its own program again with
-/// this test alone; the child process runs the closure. Works with any number of test threads.
+/// Called first thing in a test, with the rest of the test as a closure. The calling process starts
+/// its own program again with this test alone; the child process runs the closure. Works with any
+/// number of test threads.
 ///
 /// # Panics
-/// If the test fails in the child process, with the child's output; if the child does not end in time; or if the call stands
-/// in a helper, so that the test's name is unknown.
+/// If the test fails in the child process, with the child's output; if the child does not end in
+/// time; or if the call stands in a helper, so that the test's name is unknown.
 pub fn alone<F: FnOnce()>(test: F) {
     if env::args().any(|argument| argument == MARK) {
         return test();
@@ -50,7 +52,9 @@ pub fn output(command: &mut Command, limit: Duration) -> Output {
     output_of(child, limit)
 }
 
-/// The output of a child process, as far as it has pipes. The process is killed after `limit`.
+/// The output of a child process, as far as it has pipes.
+///
+/// The process is killed after `limit`.
 ///
 /// # Panics
 /// If the child does not end within `limit`: with its output so far.
@@ -113,7 +117,8 @@ impl Pipe {
         Self { bytes, reader }
     }
 
-    /// Everything up to the end of the pipe, or up to `patience` if a process that the child started holds the pipe open.
+    /// Everything up to the end of the pipe, or up to `patience` if a process that the child
+    /// started holds the pipe open.
     fn bytes(self, patience: Duration) -> Vec<u8> {
         let end = Instant::now() + patience;
         while !self.reader.is_finished() && Instant::now() < end {

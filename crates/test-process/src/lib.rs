@@ -1,6 +1,7 @@
 //! Separate processes and time limits for tests.
 //!
-//! - [`alone`] runs a test in a separate process, for state that a process has once: its driver, its allocator.
+//! - [`alone`] runs a test in a separate process, for state that a process has once: its driver,
+//!   its allocator.
 //! - [`scope`] and [`within`] end a test whose threads hang.
 //! - [`output`], [`output_of`] and [`wait`] end a child process that hangs.
 #![forbid(unsafe_code)]
@@ -19,7 +20,8 @@ use std::time::Duration;
 /// Far above what any of them takes on a busy machine: only a hang reaches it.
 pub const LIMIT: Duration = Duration::from_secs(120);
 
-/// The path of the test whose body is `F`, as libtest prints it, if the closure stands in the test itself.
+/// The path of the test whose body is `F`, as libtest prints it, if the closure stands in the test
+/// itself.
 fn test_name<F>() -> String {
     let name = std::any::type_name::<F>();
     let path = name.split("::{{closure}}").next().unwrap_or(name);

@@ -13,7 +13,8 @@ use crate::test_name;
 /// The limit of [`scope`].
 const SCOPE_LIMIT: Duration = Duration::from_mins(5);
 
-/// [`std::thread::scope`] with a time limit of five minutes, for tests whose threads wait for each other.
+/// [`std::thread::scope`] with a time limit of five minutes, for tests whose threads wait for each
+/// other.
 ///
 /// # Panics
 /// As [`within`].
@@ -26,8 +27,8 @@ where
 
 /// Runs `test`, and aborts the process if it takes longer than `limit`.
 ///
-/// A thread that hangs cannot be stopped, and it may hold what other tests wait for. So the whole program ends, with the
-/// names of the caller and of its thread on standard error.
+/// A thread that hangs cannot be stopped, and it may hold what other tests wait for. So the whole
+/// program ends, with the names of the caller and of its thread on standard error.
 ///
 /// # Panics
 /// If `test` panics, or the thread that watches it cannot be started.

@@ -1,9 +1,10 @@
-//! Function secret sharing, circle-STARK proofs and neural-network operators, on a CPU or an NVIDIA GPU: all of Trefoil that
-//! a program needs, as one dependency.
+//! Function secret sharing, circle-STARK proofs and neural-network operators, on a CPU or an NVIDIA
+//! GPU: all of Trefoil that a program needs, as one dependency.
 //!
-//! The domains are the modules [`pfss`], [`stark`] with [`stark_fft`], and [`nn_ops`]. A queue (in-order work on one device) comes from
-//! [`open`], [`open_for`] or [`open_with`] as an [`AnyQueue`], or from [`cpu`] where only the processor will do.
-//! Everything here comes from another crate; to use one domain alone, depend on its crate alone.
+//! The domains are the modules [`pfss`], [`stark`] with [`stark_fft`], and [`nn_ops`]. A queue
+//! (in-order work on one device) comes from [`open`], [`open_for`] or [`open_with`] as an
+//! [`AnyQueue`], or from [`cpu`] where only the processor will do. Everything here comes from
+//! another crate; to use one domain alone, depend on its crate alone.
 //!
 //! A comparison on secret shares:
 //!
@@ -64,8 +65,8 @@
 //!
 //! # Features
 //!
-//! `cuda`, off by default, adds the backends `gpu` and `sim`. It is the feature of [`runtime`], whose documentation
-//! lists its build requirements.
+//! `cuda`, off by default, adds the backends `gpu` and `sim`. It is the feature of [`runtime`],
+//! whose documentation lists its build requirements.
 #![forbid(unsafe_code)]
 
 pub mod prelude;

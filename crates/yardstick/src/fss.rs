@@ -1,4 +1,5 @@
-//! Speed lines of the `fss` op set: one thread, one public point for each key, every key of a batch different.
+//! Speed lines of the `fss` op set: one thread, one public point for each key, every key of a batch
+//! different.
 
 use std::num::NonZeroUsize;
 
@@ -241,8 +242,8 @@ fn dcf_eval(bits: u32, len: u32) -> Contender {
     })
 }
 
-/// All that one party does for a batch except dealing, masking and talking to the peer; its own message stands in for
-/// the peer's.
+/// All that one party does for a batch except dealing, masking and talking to the peer; its own
+/// message stands in for the peer's.
 fn gelu_by(accuracy: Accuracy) -> Contender {
     let (q, dealer_q) = (queue(), queue());
     let gates = gelu(accuracy).and_then(|function| function.gates(SufModes::default())).expect("a known function");
@@ -334,7 +335,9 @@ fn peer_dpf_gen() -> Contender {
     })
 }
 
-/// The peer's function of the same kind. Only its time is meaningful: in 0.6 sums of integers come out wrong.
+/// The peer's function of the same kind.
+///
+/// Only its time is meaningful: in 0.6 sums of integers come out wrong.
 fn peer_dcf_eval() -> Contender {
     let dcf: PeerDcf = DcfImpl::new(Aes128MatyasMeyerOseasPrg::new(&peer_keys::<4>().each_ref()));
     let alphas = words(PEER_KEYS, 2);

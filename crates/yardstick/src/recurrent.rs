@@ -1,4 +1,5 @@
-//! Speed lines of the `recurrent` op set, on one thread: five members of 256 states, 32 rows, ten steps.
+//! Speed lines of the `recurrent` op set, on one thread: five members of 256 states, 32 rows, ten
+//! steps.
 
 use std::hint::black_box;
 
@@ -82,8 +83,8 @@ fn forward_f16() -> Contest {
     contest("nn.gru_f16/128x256", MEMBERS * STEPS * BATCH * 2 * (INPUT + HIDDEN) * 3 * HIDDEN, ours)
 }
 
-/// A whole step of training: forward, the head and its errors, backward through time, the gradients of all weights, one norm, and
-/// gradient descent.
+/// A whole step of training: forward, the head and its errors, backward through time, the gradients
+/// of all weights, one norm, and gradient descent.
 fn train() -> Contest {
     const INPUT: usize = 128;
     const STOCHASTIC: usize = 32;

@@ -1,4 +1,6 @@
-//! Speed lines of whole proofs, on one thread, by provers that have made one before. The unit is a cell of the trace that is given.
+//! Speed lines of whole proofs, on one thread, by provers that have made one before.
+//!
+//! The unit is a cell of the trace that is given.
 
 use std::num::NonZeroUsize;
 

@@ -1,4 +1,5 @@
-//! Numbers of rows, columns of counters and of words of tables, sums of columns of two heights, and powers.
+//! Numbers of rows, columns of counters and of words of tables, sums of columns of two heights, and
+//! powers.
 //!
 //! # Safety
 //! Buffers have the lengths given by the parameters. Block: 256 threads; grid: any.
@@ -24,7 +25,9 @@ pub unsafe extern "ptx-kernel" fn air_add_lifted(small: *const M31, large: *mut 
     }
 }
 
-/// Writes counters where their rows are stored. One pass over both, limited by memory; neighbours read counters of rows far apart.
+/// Writes counters where their rows are stored.
+///
+/// One pass over both, limited by memory; neighbours read counters of rows far apart.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn air_counter_columns(
     counters: *const u32,
@@ -39,8 +42,10 @@ pub unsafe extern "ptx-kernel" fn air_counter_columns(
     }
 }
 
-/// Writes the words of a table that keys name. One pass over keys and column; words are read wherever they are, so that a
-/// table larger than the cache costs a sector of memory for each of them.
+/// Writes the words of a table that keys name.
+///
+/// One pass over keys and column; words are read wherever they are, so that a table larger than the
+/// cache costs a sector of memory for each of them.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn air_gather_column(
     keys: *const M31,
@@ -56,7 +61,9 @@ pub unsafe extern "ptx-kernel" fn air_gather_column(
     }
 }
 
-/// Writes the number of each row where it is stored. One pass over the column, limited by memory.
+/// Writes the number of each row where it is stored.
+///
+/// One pass over the column, limited by memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn air_row_numbers(column: *mut M31, params: RowNumbersParams) {
     for position in grid_stride(1 << params.log_rows) {
@@ -64,7 +71,8 @@ pub unsafe extern "ptx-kernel" fn air_row_numbers(column: *mut M31, params: RowN
     }
 }
 
-/// Writes the powers of a challenge, each computed by itself: a thread multiplies twice for each bit of its exponent.
+/// Writes the powers of a challenge, each computed by itself: a thread multiplies twice for each
+/// bit of its exponent.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn air_powers(base: *const QM31, powers: *mut QM31, params: SecurePowersParams) {
     let SecurePowersParams { count, descending } = params;

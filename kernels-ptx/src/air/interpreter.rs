@@ -1,7 +1,8 @@
 //! A program at one position: all threads of the grid run the same step at the same time.
 //!
 //! # Safety
-//! The program was checked: its steps name registers, masks, constants and challenges that there are.
+//! The program was checked: its steps name registers, masks, constants and challenges that there
+//! are.
 
 use core_types::{
     air::neighbour,

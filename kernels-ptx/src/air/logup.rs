@@ -1,12 +1,13 @@
-//! Columns of look-ups: fractions divided and added up along each row, then along the rows in three launches.
+//! Columns of look-ups: fractions divided and added up along each row, then along the rows in three
+//! launches.
 //!
-//! Rows come in pairs `2 i` and `2 i + 1`, and row `2 i + 1` is stored at the complement of the position of row `2 i`.
-//! Warp `w` of a block adds up a part of run `w` of the rows. Runs agree but for the highest bits of `i`, so that the
-//! eight warps read the same sectors of memory.
+//! Rows come in pairs `2 i` and `2 i + 1`, and row `2 i + 1` is stored at the complement of the
+//! position of row `2 i`. Warp `w` of a block adds up a part of run `w` of the rows. Runs agree but
+//! for the highest bits of `i`, so that the eight warps read the same sectors of memory.
 //!
 //! # Safety
-//! Buffers have the lengths given by the parameters, and `parts` has an element for each part of one run per warp.
-//! Block: 256 threads.
+//! Buffers have the lengths given by the parameters, and `parts` has an element for each part of
+//! one run per warp. Block: 256 threads.
 
 use core_types::{
     circle::bit_reversed,
@@ -27,8 +28,9 @@ const WARPS: u32 = THREADS / 32;
 const _: () = assert!(WARPS == LogUpColumnsParams::MOST_RUNS);
 const WARP_SUMS: Region<QM31> = Layout::new().array(WARPS);
 
-/// Fractions of a row, divided and added up from the first column on. Grid: any. One pass over fractions and columns;
-/// an inversion takes as long as forty products.
+/// Fractions of a row, divided and added up from the first column on.
+///
+/// Grid: any. One pass over fractions and columns; an inversion takes as long as forty products.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn air_logup_terms(
     fractions: *const M31,
@@ -66,8 +68,8 @@ pub unsafe extern "ptx-kernel" fn air_logup_sums(column: *const M31, parts: *mut
     }
 }
 
-/// Replaces the sum of each part by what comes before it, less the mean for each row before it, and writes the sum of
-/// all and the mean. Grid: one block.
+/// Replaces the sum of each part by what comes before it, less the mean for each row before it, and
+/// writes the sum of all and the mean. Grid: one block.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn air_logup_totals(parts: *mut QM31, sums: *mut QM31, params: LogUpColumnsParams) {
     let warp_sums = WARP_SUMS.slice();

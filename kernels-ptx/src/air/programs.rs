@@ -1,11 +1,13 @@
 //! Programs of AIRs at every position: their outputs added up, or written.
 //!
-//! A thread runs a whole program at a position. Columns are read once for each mask, by neighbouring threads side by
-//! side where the offset is zero; the kernels are limited by the steps: each costs its decoding besides its arithmetic.
+//! A thread runs a whole program at a position. Columns are read once for each mask, by
+//! neighbouring threads side by side where the offset is zero; the kernels are limited by the
+//! steps: each costs its decoding besides its arithmetic.
 //!
 //! # Safety
-//! Buffers have the lengths given by the parameters, and the program was checked. Block: 128 threads; grid: any. Shared
-//! memory, or `registers`, holds a word for each register of each thread of the block, or of the grid.
+//! Buffers have the lengths given by the parameters, and the program was checked. Block: 128
+//! threads; grid: any. Shared memory, or `registers`, holds a word for each register of each thread
+//! of the block, or of the grid.
 
 use core::ptr::null;
 
@@ -225,7 +227,9 @@ pub unsafe extern "ptx-kernel" fn air_fractions_wide(
     write(program, in_global(registers), fractions);
 }
 
-/// Writes the outputs that are columns to `columns`, and counts the others. Counters are added to by atomics.
+/// Writes the outputs that are columns to `columns`, and counts the others.
+///
+/// Counters are added to by atomics.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn air_columns(
     instructions: *const Instruction,

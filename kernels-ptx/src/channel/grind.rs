@@ -1,11 +1,12 @@
-//! Proof of work: warps take tickets for nonces in ascending order and stop at tickets beyond the best nonce found.
+//! Proof of work: warps take tickets for nonces in ascending order and stop at tickets beyond the
+//! best nonce found.
 //!
-//! Every ticket below the least nonce is taken and searched, so that nonce is found whatever the order of warps. Bound by
-//! arithmetic: a nonce is one compression.
+//! Every ticket below the least nonce is taken and searched, so that nonce is found whatever the
+//! order of warps. Bound by arithmetic: a nonce is one compression.
 //!
 //! # Safety
-//! `channel` is one transcript, `nonce` two words. `search` are two words that are zero at first: the tickets taken, and the
-//! complement of the least number of a nonce found.
+//! `channel` is one transcript, `nonce` two words. `search` are two words that are zero at first:
+//! the tickets taken, and the complement of the least number of a nonce found.
 
 use core_types::{
     channel::{nonce as nonce_of, shows_work},

@@ -1,10 +1,11 @@
 //! Transcripts: one thread absorbs words, draws challenges and query positions.
 //!
-//! Each block of the hash needs the digest of the blocks before it, so a launch takes the time of its compressions,
-//! about a microsecond each. Meanwhile the next block arrives from memory.
+//! Each block of the hash needs the digest of the blocks before it, so a launch takes the time of
+//! its compressions, about a microsecond each. Meanwhile the next block arrives from memory.
 //!
 //! # Safety
-//! `channel` is one transcript, `absorbed` are `count` elements, `challenges` are `draws`. Grid: one block.
+//! `channel` is one transcript, `absorbed` are `count` elements, `challenges` are `draws`. Grid:
+//! one block.
 
 use core_types::{
     blake2s::Digest,

@@ -1,8 +1,8 @@
 //! Batch inversion: each thread multiplies its elements up, inverts the product and walks back.
 //!
 //! # Safety
-//! Buffers hold `len` elements, `first_zero` one word of `u64::MAX`. Grid: one block per `256 * N` elements; block: 256
-//! threads.
+//! Buffers hold `len` elements, `first_zero` one word of `u64::MAX`. Grid: one block per `256 * N`
+//! elements; block: 256 threads.
 
 use core_types::field::{Field, M31, QM31};
 

@@ -1,8 +1,9 @@
 //! Kernels of the circle op set.
 //!
-//! A transform is one launch over contiguous tiles, which run the lowest layers, and none to two launches over strips of
-//! rows, which run the others; in between nothing is transposed. A thread holds sixteen words and runs four layers on them
-//! (`round`); between such rounds the words of a block change places in shared memory.
+//! A transform is one launch over contiguous tiles, which run the lowest layers, and none to two
+//! launches over strips of rows, which run the others; in between nothing is transposed. A thread
+//! holds sixteen words and runs four layers on them (`round`); between such rounds the words of a
+//! block change places in shared memory.
 
 mod inverse;
 mod point;

@@ -1,11 +1,11 @@
 //! Evaluation of polynomials at a point over the secure field.
 //!
-//! The basis value of coefficient `k` is the product of the factors of the bits of `k`. A thread owns the lowest eight
-//! bits, a table in shared memory the next eight, the block the others.
+//! The basis value of coefficient `k` is the product of the factors of the bits of `k`. A thread
+//! owns the lowest eight bits, a table in shared memory the next eight, the block the others.
 //!
 //! # Safety
-//! Buffers have the lengths given by the parameters; block: 256 threads; grid: any for the factors, one block per
-//! sample and range for the ranges, one per sample for the sums.
+//! Buffers have the lengths given by the parameters; block: 256 threads; grid: any for the factors,
+//! one block per sample and range for the ranges, one per sample for the sums.
 
 use core_types::{
     circle::double_x,
@@ -35,7 +35,9 @@ pub(super) const SHARED_BYTES: u32 = SUMS.end().bytes();
 /// Shared memory of a block of `circle_point_sums`.
 pub(super) const SUM_BYTES: u32 = ONLY_SUMS.end().bytes();
 
-/// Writes the factors of each bit of an index for each of `len` points, given by x and y. One thread for each point.
+/// Writes the factors of each bit of an index for each of `len` points, given by x and y.
+///
+/// One thread for each point.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn circle_point_factors(points: *const QM31, factors: *mut QM31, len: u64) {
     for point in grid_stride(len) {
@@ -51,8 +53,9 @@ pub unsafe extern "ptx-kernel" fn circle_point_factors(points: *const QM31, fact
     }
 }
 
-/// Evaluates range `r` of sample `s` into `sums[s * ranges + r]`, or into the sample's own place if it is the only one. Grid:
-/// samples by ranges, so that samples of one column find their common coefficients in cache.
+/// Evaluates range `r` of sample `s` into `sums[s * ranges + r]`, or into the sample's own place if
+/// it is the only one. Grid: samples by ranges, so that samples of one column find their common
+/// coefficients in cache.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn circle_point_ranges(
     samples: *const CircleSampleAt,
@@ -121,7 +124,8 @@ pub unsafe extern "ptx-kernel" fn circle_point_sums(
     }
 }
 
-/// The product of the factors of the set bits among the lowest `count` of `bits`; bit 0 has factor `first`.
+/// The product of the factors of the set bits among the lowest `count` of `bits`; bit 0 has factor
+/// `first`.
 #[inline(always)]
 unsafe fn product(factors: SharedSlice<QM31>, first: u32, count: u32, bits: u32) -> QM31 {
     let mut product = QM31::ONE;

@@ -1,8 +1,8 @@
 //! Columns of two and four words, one thread per column.
 //!
 //! # Safety
-//! Buffers hold `columns` columns of the sizes that the parameters state; `twiddles` are the factors of the domain. Grid:
-//! any; block: 256 threads.
+//! Buffers hold `columns` columns of the sizes that the parameters state; `twiddles` are the
+//! factors of the domain. Grid: any; block: 256 threads.
 
 use core_types::{
     field::{M31, Twiddle},
@@ -15,8 +15,9 @@ use crate::dev::idx::grid_stride;
 ///
 /// In layer 0 the twiddle of the first pair is the negative of the second pair's.
 ///
-/// Four points in a row have one factor of layer 1 and, but for the sign, the other one of two such fours in layer 0. Two points have
-/// `y = -1` first, a domain of four has one `|x|` for both layers.
+/// Four points in a row have one factor of layer 1 and, but for the sign, the other one of two such
+/// fours in layer 0. Two points have `y = -1` first, a domain of four has one `|x|` for both
+/// layers.
 #[inline(always)]
 unsafe fn factors(twiddles: *const Twiddle, params: &CircleSmallParams) -> [Twiddle; 2] {
     let four = (params.position >> 2) as usize;
@@ -58,7 +59,9 @@ pub unsafe extern "ptx-kernel" fn circle_small_interpolate(
     }
 }
 
-/// `2^log_source` coefficients to values; missing coefficients are zero. `source` may be `columns`.
+/// `2^log_source` coefficients to values; missing coefficients are zero.
+///
+/// `source` may be `columns`.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn circle_small_evaluate(
     source: *const M31,

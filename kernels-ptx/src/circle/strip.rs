@@ -1,9 +1,10 @@
 //! Strips of rows: four to twelve layers above a tile's, `2^log_rows` rows at distance `2^layer`.
 //!
 //! # Safety
-//! Buffers hold the words that the parameters state; `twiddles` are the `2^(log_domain - 1)` factors of the domain. Grid: one
-//! block per copy, strip and column, the copy fastest, so that copies find their common source in cache. Block: 256 threads
-//! for strips of `2^12` words; 512 threads for wide ones of `2^14` words.
+//! Buffers hold the words that the parameters state; `twiddles` are the `2^(log_domain - 1)`
+//! factors of the domain. Grid: one block per copy, strip and column, the copy fastest, so that
+//! copies find their common source in cache. Block: 256 threads for strips of `2^12` words; 512
+//! threads for wide ones of `2^14` words.
 
 use core_types::{
     field::{M31, Twiddle},
@@ -52,7 +53,8 @@ pub unsafe extern "ptx-kernel" fn circle_wide_strip_interpolate(
     run::<512, false>(Strip::of_block(columns, columns, &params), twiddles, &params, WIDE_STRIP.slice(), None);
 }
 
-/// Coefficients to values; `source` is the target, or columns of the `2^log_region` coefficients of every copy.
+/// Coefficients to values; `source` is the target, or columns of the `2^log_region` coefficients of
+/// every copy.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn circle_strip_evaluate(
     source: *const M31,
@@ -99,8 +101,9 @@ pub unsafe extern "ptx-kernel" fn circle_wide_strip_restrict(
     run::<512, true>(strip, twiddles, &params, WIDE_STRIP.slice(), Some(weights));
 }
 
-/// Values to coefficients in place, then the coefficients to every copy in `values`: the highest layers of both transforms
-/// of a low-degree extension. Grid: one block per strip and column of `columns`.
+/// Values to coefficients in place, then the coefficients to every copy in `values`: the highest
+/// layers of both transforms of a low-degree extension. Grid: one block per strip and column of
+/// `columns`.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn circle_strip_lde(
     columns: *mut M31,
@@ -126,8 +129,9 @@ pub unsafe extern "ptx-kernel" fn circle_wide_strip_lde(
     run_both::<512>(columns, values, [inverse_twiddles, twiddles], [&inverse, &params], WIDE_STRIP.slice());
 }
 
-/// The first round of a transform from coefficients gives each thread the words that it stored in the last round of the
-/// transform to them, so it reads them back from global memory, that is from cache, without a barrier.
+/// The first round of a transform from coefficients gives each thread the words that it stored in
+/// the last round of the transform to them, so it reads them back from global memory, that is from
+/// cache, without a barrier.
 #[inline(always)]
 unsafe fn run_both<const THREADS: u32>(
     columns: *mut M31,
@@ -254,7 +258,9 @@ impl Strip {
         words
     }
 
-    /// Sums of the parts of the source, which are as long as a region. The weight of the first is one.
+    /// Sums of the parts of the source, which are as long as a region.
+    ///
+    /// The weight of the first is one.
     #[inline(always)]
     unsafe fn load_sums(&self, place: &Place, bit: u32, params: &CircleStripParams, weights: *const Twiddle) -> Words {
         let mut words = self.load(place, bit);

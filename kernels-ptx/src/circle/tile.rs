@@ -1,9 +1,10 @@
-//! Contiguous tiles: layers 0 to at most 11 of the transform, sixteen consecutive words of `2^12` in the lowest round. Pairs of
-//! tiles run layer 12 too: a thread holds the same words of both.
+//! Contiguous tiles: layers 0 to at most 11 of the transform, sixteen consecutive words of `2^12`
+//! in the lowest round. Pairs of tiles run layer 12 too: a thread holds the same words of both.
 //!
 //! # Safety
-//! Buffers hold the words that the parameters state; `twiddles` are the `2^(log_domain - 1)` factors of the domain. Grid: one
-//! block per tile of a column, or per pair of them, by one row per group of `columns_per_block` columns; block: 256 threads.
+//! Buffers hold the words that the parameters state; `twiddles` are the `2^(log_domain - 1)`
+//! factors of the domain. Grid: one block per tile of a column, or per pair of them, by one row per
+//! group of `columns_per_block` columns; block: 256 threads.
 
 use core_types::{
     field::{M31, Twiddle},
@@ -25,7 +26,8 @@ const TILE: Region<M31> = Layout::new().array(padded(1 << LOG_TILE));
 /// Shared memory of a block.
 pub(super) const SHARED_BYTES: u32 = TILE.end().bytes();
 
-/// Place of word `index` of a tile: one word in 33 stays free, so that no arrangement meets a bank twice.
+/// Place of word `index` of a tile: one word in 33 stays free, so that no arrangement meets a bank
+/// twice.
 const fn padded(index: u32) -> u32 {
     index + (index >> 5)
 }
@@ -98,7 +100,8 @@ pub unsafe extern "ptx-kernel" fn circle_tile_pair_evaluate(
     }
 }
 
-/// Coefficients of a smaller polynomial to values: every copy of a column reads the same `2^log_source` words.
+/// Coefficients of a smaller polynomial to values: every copy of a column reads the same
+/// `2^log_source` words.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn circle_tile_extend(
     coefficients: *const M31,
@@ -136,8 +139,9 @@ unsafe fn evaluate(
     }
 }
 
-/// Which sixteen words of the tile a thread holds. A column begins and ends with the coalesced ones, so that no barrier
-/// is needed between columns.
+/// Which sixteen words of the tile a thread holds.
+///
+/// A column begins and ends with the coalesced ones, so that no barrier is needed between columns.
 #[derive(Clone, Copy)]
 enum Arrangement {
     /// Consecutive ones: bits 0 to 3 of the index.
@@ -149,7 +153,9 @@ enum Arrangement {
 }
 
 impl Arrangement {
-    /// Index of word 0 of the thread. Bits of the index that differ within a warp meet different banks.
+    /// Index of word 0 of the thread.
+    ///
+    /// Bits of the index that differ within a warp meet different banks.
     #[inline(always)]
     fn base(self) -> u32 {
         let t = tid_x();
@@ -172,7 +178,9 @@ impl Arrangement {
         }
     }
 
-    /// Place of word `j` of the thread. The bits of both summands are disjoint, so that padding distributes over them.
+    /// Place of word `j` of the thread.
+    ///
+    /// The bits of both summands are disjoint, so that padding distributes over them.
     #[inline(always)]
     fn place(self, j: u32) -> u32 {
         padded(self.base()) + padded(j << self.log_distance())

@@ -1,8 +1,8 @@
 //! Weights of the parts of a column of coefficients in the values of one block of its domain.
 //!
 //! # Safety
-//! `twiddles` are the `2^(log_domain - 1)` twiddles of the domain, and `weights` has an element for each part of a
-//! column. Grid: any; block: 256 threads.
+//! `twiddles` are the `2^(log_domain - 1)` twiddles of the domain, and `weights` has an element for
+//! each part of a column. Grid: any; block: 256 threads.
 
 use core_types::{
     field::{M31, Twiddle},

@@ -1,4 +1,6 @@
-//! Corrections of predictions: one pass, bound by memory. A one-dimensional grid of 256 threads that strides by the grid.
+//! Corrections of predictions: one pass, bound by memory.
+//!
+//! A one-dimensional grid of 256 threads that strides by the grid.
 //!
 //! # Safety
 //! Views hold `len` elements; `y` may be `predictions`.

@@ -13,7 +13,9 @@ impl Best {
     /// Nothing seen.
     pub const NONE: Self = Self(0);
 
-    /// Takes in a word of each lane. Words that are not zero differ; those that come after the first `count`, which is not zero,
+    /// Takes in a word of each lane.
+    ///
+    /// Words that are not zero differ; those that come after the first `count`, which is not zero,
     /// need not be kept.
     #[inline(always)]
     pub fn take(&mut self, word: u64, count: u32) {

@@ -1,9 +1,11 @@
-//! Codes of trainings in one launch: a block makes the features of four trainings at a time in shared memory, a warp to each, and then
-//! their products with 128 columns of the weights, a thread to each, whose column lies in shared memory too.
+//! Codes of trainings in one launch: a block makes the features of four trainings at a time in
+//! shared memory, a warp to each, and then their products with 128 columns of the weights, a thread
+//! to each, whose column lies in shared memory too.
 //!
 //! # Safety
-//! The records hold `p.batch` trainings; `weights` are 64 rows of `p.outputs`, `bias` one, `codes` `p.batch`; `features` is null or
-//! holds `p.batch` rows of 64. Neither batch nor outputs are zero. Grid: any x one for each 128 outputs; block: 128.
+//! The records hold `p.batch` trainings; `weights` are 64 rows of `p.outputs`, `bias` one, `codes`
+//! `p.batch`; `features` is null or holds `p.batch` rows of 64. Neither batch nor outputs are zero.
+//! Grid: any x one for each 128 outputs; block: 128.
 
 use core_types::params::correction::{EncodeParams, FEATURES};
 

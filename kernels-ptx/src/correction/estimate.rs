@@ -1,8 +1,11 @@
-//! What residuals of similar states and a linear model come to, a thread to each query. Grid: any; block: 64.
+//! What residuals of similar states and a linear model come to, a thread to each query.
+//!
+//! Grid: any; block: 64.
 //!
 //! # Safety
-//! `known` are `p.capacity x 3`, `places` `p.queries x p.count`, `features` `p.queries x p.width`, `steps`, `history` and `modelled`
-//! `p.queries`, `model` `p.coefficients + 1`, and there are no more coefficients than features.
+//! `known` are `p.capacity x 3`, `places` `p.queries x p.count`, `features` `p.queries x p.width`,
+//! `steps`, `history` and `modelled` `p.queries`, `model` `p.coefficients + 1`, and there are no
+//! more coefficients than features.
 
 use core_types::{
     float::ln,

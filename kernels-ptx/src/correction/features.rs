@@ -1,7 +1,7 @@
 //! Features of trainings, one warp each.
 //!
-//! A warp makes two passes over its rings; the second reads the cache. One lane computes the features from the
-//! statistics of the rings.
+//! A warp makes two passes over its rings; the second reads the cache. One lane computes the
+//! features from the statistics of the rings.
 //!
 //! # Safety
 //! The records hold `batch` trainings, `features` holds `batch` rows of 64.
@@ -82,7 +82,8 @@ unsafe fn trend(losses: *const f32, recorded: u64) -> Trend {
 }
 
 impl Records {
-    /// Calls `set` with the place and the value of each feature of a training, on one lane or another.
+    /// Calls `set` with the place and the value of each feature of a training, on one lane or
+    /// another.
     #[inline(always)]
     pub unsafe fn features(&self, training: u64, set: impl Fn(u32, f32)) {
         let of = |all: *const f32, len: u64| all.add((training * len) as usize);

@@ -1,5 +1,7 @@
-//! Kernels of the correction op set, in f32. Features and codes have the same bits on every device, and a state's results do not
-//! depend on the others.
+//! Kernels of the correction op set, in f32.
+//!
+//! Features and codes have the same bits on every device, and a state's results do not depend on
+//! the others.
 
 mod apply;
 mod best;

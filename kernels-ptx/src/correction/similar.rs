@@ -1,11 +1,13 @@
 //! The states of a ring that are most similar to queries.
 //!
-//! A block scans a part of the ring (`blockIdx.y`) for a query (`blockIdx.x`). A warp scans 32 states at a time and
-//! reads four at once; a second kernel joins the lists of all parts. The first kernel is bound by reading the states.
+//! A block scans a part of the ring (`blockIdx.y`) for a query (`blockIdx.x`). A warp scans 32
+//! states at a time and reads four at once; a second kernel joins the lists of all parts. The first
+//! kernel is bound by reading the states.
 //!
 //! # Safety
-//! `states` are `p.capacity x p.width`, `norms` `p.capacity`, `stored` one number, `queries` `p.queries x p.width`; `words` hold
-//! `p.count` words for each part of each query. Neither the count nor the queries are zero.
+//! `states` are `p.capacity x p.width`, `norms` `p.capacity`, `stored` one number, `queries`
+//! `p.queries x p.width`; `words` hold `p.count` words for each part of each query. Neither the
+//! count nor the queries are zero.
 
 use core_types::params::correction::{NO_STATE, Ring, SimilarParams, rank, ranked, similarity};
 

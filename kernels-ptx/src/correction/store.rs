@@ -1,8 +1,9 @@
 //! States that go into a ring, by one block, a warp to each.
 //!
 //! # Safety
-//! `features` are `p.count x p.width`, `outcomes` `p.count x 3`, `states` `p.capacity x p.width`, `norms` `p.capacity`, `known`
-//! `p.capacity x 3`, `stored` one number; no more states go in than there are places. One block of 256.
+//! `features` are `p.count x p.width`, `outcomes` `p.count x 3`, `states` `p.capacity x p.width`,
+//! `norms` `p.capacity`, `known` `p.capacity x 3`, `stored` one number; no more states go in than
+//! there are places. One block of 256.
 
 use core_types::params::correction::{StoreParams, place};
 

@@ -1,9 +1,11 @@
-//! Folds of a layer: one read and one write for up to three folds. A thread folds a group of values to one.
+//! Folds of a layer: one read and one write for up to three folds.
+//!
+//! A thread folds a group of values to one.
 //!
 //! # Safety
-//! `twiddles` are the `2^(log_domain - 1)` inverse twiddles of the domain, `challenge` one element, `values` four
-//! planes of `2^log_size` words and `folded` four of `2^(log_size - folds)`, with `folds` as in the kernel's name.
-//! Grid: any; block: 256 threads.
+//! `twiddles` are the `2^(log_domain - 1)` inverse twiddles of the domain, `challenge` one element,
+//! `values` four planes of `2^log_size` words and `folded` four of `2^(log_size - folds)`, with
+//! `folds` as in the kernel's name. Grid: any; block: 256 threads.
 
 use core_types::{
     field::{Field, M31, QM31, Twiddle},
@@ -112,7 +114,8 @@ impl Layers {
     }
 }
 
-/// The inverse factor of layer `layer` for pair `h` on a domain of `2^log_size` points; see `circle::scalar` of the CPU backend.
+/// The inverse factor of layer `layer` for pair `h` on a domain of `2^log_size` points; see
+/// `circle::scalar` of the CPU backend.
 #[inline(always)]
 pub(super) unsafe fn factor(twiddles: *const Twiddle, log_size: u32, layer: u32, h: usize) -> Twiddle {
     if layer > 0 {

@@ -1,9 +1,10 @@
-//! The polynomial of the last layer, by one block: layer after layer in global memory, with a barrier between them.
+//! The polynomial of the last layer, by one block: layer after layer in global memory, with a
+//! barrier between them.
 //!
 //! # Safety
-//! `twiddles` are the `2^log_size` inverse twiddles of the domain of `2^(log_size + 1)` points, `values` and
-//! `scratch` four planes of `2^log_size` words, `coefficients` `2^log_bound` elements, `excess` one word. Grid: one
-//! block of 512 threads.
+//! `twiddles` are the `2^log_size` inverse twiddles of the domain of `2^(log_size + 1)` points,
+//! `values` and `scratch` four planes of `2^log_size` words, `coefficients` `2^log_bound` elements,
+//! `excess` one word. Grid: one block of 512 threads.
 
 use core_types::{
     circle::bit_reversed,
@@ -17,7 +18,8 @@ use crate::dev::{
     sync::{block_any, block_sync},
 };
 
-/// Interpolates, writes the lowest coefficients in bit-reversed order, and whether others are not zero.
+/// Interpolates, writes the lowest coefficients in bit-reversed order, and whether others are not
+/// zero.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn deep_last_layer(
     twiddles: *const Twiddle,

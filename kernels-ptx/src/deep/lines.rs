@@ -1,8 +1,9 @@
 //! Lines through claimed values, one warp per batch.
 //!
 //! # Safety
-//! `terms` and `factors` have an element for each term of the batches, `batches` one for each block; `points` and
-//! `lines` are pairs. All indices in terms and batches are in range. Grid: batches; block: 32 threads.
+//! `terms` and `factors` have an element for each term of the batches, `batches` one for each
+//! block; `points` and `lines` are pairs. All indices in terms and batches are in range. Grid:
+//! batches; block: 32 threads.
 
 use core_types::{
     field::QM31,

@@ -1,12 +1,13 @@
 //! Sums of columns times their factors: one read of each column for each batch that uses it.
 //!
-//! A block adds up a batch at 1024 positions, four a thread, with the terms in shared memory. Sums are of 64 bits and reduced
-//! after each four products.
+//! A block adds up a batch at 1024 positions, four a thread, with the terms in shared memory. Sums
+//! are of 64 bits and reduced after each four products.
 //!
 //! # Safety
-//! `firsts` and `factors` have an element for each term, and no batch has more terms than `most`. A column has
-//! `2^log_size` words from its first on, and `numerators` has four planes of `2^log_size` words for each batch. Grid:
-//! `2^log_size / 1024`, one at least, times batches, which are the slower; block: 256 threads.
+//! `firsts` and `factors` have an element for each term, and no batch has more terms than `most`. A
+//! column has `2^log_size` words from its first on, and `numerators` has four planes of
+//! `2^log_size` words for each batch. Grid: `2^log_size / 1024`, one at least, times batches, which
+//! are the slower; block: 256 threads.
 
 use core_types::{
     field::{M31, P, QM31, widening_mul_add},

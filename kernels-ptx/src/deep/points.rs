@@ -1,7 +1,8 @@
 //! Points to sample at, one thread per point.
 //!
 //! # Safety
-//! `points_at` are `count` records, `parameter` is one element, `points` are `2 * count`. Grid: any; block: 64 threads.
+//! `points_at` are `count` records, `parameter` is one element, `points` are `2 * count`. Grid:
+//! any; block: 64 threads.
 
 use core_types::{
     circle::{CirclePoint, CirclePointIndex},

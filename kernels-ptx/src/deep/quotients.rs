@@ -1,13 +1,13 @@
 //! Quotients: one read of the numerators and one write.
 //!
-//! A thread has four positions, whose denominators it inverts at once for each point. The point of a position is the
-//! sum of the generator's multiples for the bits of its index; the terms of the upper bits are equal in a block, and
-//! a warp adds them up.
+//! A thread has four positions, whose denominators it inverts at once for each point. The point of
+//! a position is the sum of the generator's multiples for the bits of its index; the terms of the
+//! upper bits are equal in a block, and a warp adds them up.
 //!
 //! # Safety
-//! `batches` has `count` elements, `lines` a pair for each; `points` has a pair for each point index in `batches`.
-//! `numerators` has four planes of the batch's own size for each batch, and `quotients` four of `2^log_size` words.
-//! Grid: `2^log_size / 1024`; block: 256 threads.
+//! `batches` has `count` elements, `lines` a pair for each; `points` has a pair for each point
+//! index in `batches`. `numerators` has four planes of the batch's own size for each batch, and
+//! `quotients` four of `2^log_size` words. Grid: `2^log_size / 1024`; block: 256 threads.
 
 use core_types::{
     air::lifted,
@@ -124,8 +124,9 @@ pub unsafe extern "ptx-kernel" fn deep_quotients(
     });
 }
 
-/// What bit `bit` of a position, 1 or higher, adds to its point: the bits of a pair stand in reverse for four units, of
-/// 2^(30 - log_domain) steps of the generator, times 2^(log_domain - 1 - bit).
+/// What bit `bit` of a position, 1 or higher, adds to its point: the bits of a pair stand in
+/// reverse for four units, of 2^(30 - log_domain) steps of the generator, times 2^(log_domain - 1 -
+/// bit).
 #[inline(always)]
 fn step_of_bit(bit: u32) -> CirclePoint<M31> {
     let mut point = CirclePoint::GENERATOR;

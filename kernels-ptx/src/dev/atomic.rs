@@ -3,7 +3,8 @@
 //! The plain forms are relaxed: they order no other access, whatever ordering Rust specifies,
 //! since the code generator drops it. The `_acq_rel` form fences on both sides.
 //!
-//! Sums of floats depend on the order of arrival, so no op that promises equal bits uses [`red_add_f32`].
+//! Sums of floats depend on the order of arrival, so no op that promises equal bits uses
+//! [`red_add_f32`].
 
 use core::{
     arch::asm,
@@ -17,7 +18,8 @@ macro_rules! global {
         $(#[$doc])*
         ///
         /// # Safety
-        /// `pointer` is a global word that is accessed only atomically, or with barriers in between.
+        /// `pointer` is a global word that is accessed only atomically, or with barriers in
+        /// between.
         #[inline(always)]
         pub unsafe fn $name(pointer: *mut u32, value: u32) -> u32 {
             AtomicU32::from_ptr(pointer).$method(value, Relaxed)

@@ -1,4 +1,6 @@
-//! Copies from global to shared memory that run while the thread goes on. A copy has landed after [`wait_group`] and a barrier.
+//! Copies from global to shared memory that run while the thread goes on.
+//!
+//! A copy has landed after [`wait_group`] and a barrier.
 
 use core::arch::asm;
 
@@ -7,7 +9,8 @@ use super::smem::SharedAddr;
 /// Starts a copy of 16 bytes that bypasses the first-level cache.
 ///
 /// # Safety
-/// `source` is a readable global address; both are aligned to 16 bytes; no thread touches the target before the copy has landed.
+/// `source` is a readable global address; both are aligned to 16 bytes; no thread touches the
+/// target before the copy has landed.
 #[inline(always)]
 pub unsafe fn cp16<T>(target: SharedAddr, source: *const T) {
     asm!("cp.async.cg.shared.global [{}], [{}], 16;", in(reg32) target.0, in(reg64) source,

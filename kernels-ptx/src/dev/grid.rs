@@ -22,7 +22,8 @@ impl GridBarrier {
     /// Waits for all threads of all blocks, and makes their writes visible to each other.
     ///
     /// # Safety
-    /// The blocks run at once. All threads of each call it equally often, fewer than 2^32 times all blocks together.
+    /// The blocks run at once. All threads of each call it equally often, fewer than 2^32 times all
+    /// blocks together.
     #[inline(always)]
     pub unsafe fn wait(&mut self) {
         self.due += self.blocks;

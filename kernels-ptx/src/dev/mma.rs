@@ -1,5 +1,6 @@
-//! Matrix fragments of a warp. All 32 lanes call, in uniform control flow; the assembly is not `pure`, so it stays where it
-//! stands, and the build's lint checks that control flow is uniform there.
+//! Matrix fragments of a warp. All 32 lanes call, in uniform control flow; the assembly is not
+//! `pure`, so it stays where it stands, and the build's lint checks that control flow is uniform
+//! there.
 
 use core::arch::asm;
 
@@ -9,8 +10,8 @@ macro_rules! mma {
     ($($(#[$doc:meta])* $name:ident = $kind:literal;)*) => {$(
         $(#[$doc])*
         ///
-        /// Lane `4 g + t` holds rows `g`, `g + 8` and columns `2 t`, `2 t + 1` of `c`; two 16-bit elements per word of `a`
-        /// and `b`, in the order of the PTX manual.
+        /// Lane `4 g + t` holds rows `g`, `g + 8` and columns `2 t`, `2 t + 1` of `c`; two 16-bit
+        /// elements per word of `a` and `b`, in the order of the PTX manual.
         ///
         /// # Safety
         /// All lanes of the warp call together.
@@ -46,7 +47,8 @@ macro_rules! ldmatrix_x4 {
         $(#[$doc])*
         ///
         /// # Safety
-        /// All lanes of the warp call together; `row` is aligned to 16 bytes, and a barrier lies between its writes and this read.
+        /// All lanes of the warp call together; `row` is aligned to 16 bytes, and a barrier lies
+        /// between its writes and this read.
         #[inline(always)]
         pub unsafe fn $name(row: SharedAddr) -> [u32; 4] {
             let (a, b, c, d);

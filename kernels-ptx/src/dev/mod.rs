@@ -1,7 +1,7 @@
 //! The device library: everything that a kernel does besides arithmetic.
 //!
-//! Warp and block collectives are LLVM intrinsics, which the compiler treats as convergent. Inline assembly is not, so
-//! it is used only for instructions that one thread runs for itself.
+//! Warp and block collectives are LLVM intrinsics, which the compiler treats as convergent. Inline
+//! assembly is not, so it is used only for instructions that one thread runs for itself.
 
 pub mod atomic;
 pub mod cp_async;

@@ -1,4 +1,5 @@
-//! Shared memory: one dynamic block per kernel, carved by a layout that is computed at compile time.
+//! Shared memory: one dynamic block per kernel, carved by a layout that is computed at compile
+//! time.
 
 use core::{
     arch::{asm, global_asm},
@@ -70,8 +71,8 @@ impl<T> Region<T> {
     /// The array in this block's shared memory.
     ///
     /// # Safety
-    /// The launch gives the block at least `self.end().bytes()` bytes; two threads touch an element only with a barrier
-    /// between them unless both read.
+    /// The launch gives the block at least `self.end().bytes()` bytes; two threads touch an element
+    /// only with a barrier between them unless both read.
     #[inline(always)]
     pub unsafe fn slice(self) -> SharedSlice<T> {
         SharedSlice::at(SharedAddr::dynamic().offset(self.offset))
@@ -100,8 +101,8 @@ impl SharedAddr {
 
     /// The generic address.
     ///
-    /// It is computed as the window's base plus this address: the compiler infers the space of a pointer from its
-    /// computation, and does not look into assembly.
+    /// It is computed as the window's base plus this address: the compiler infers the space of a
+    /// pointer from its computation, and does not look into assembly.
     #[inline(always)]
     fn generic<T>(self) -> *mut T {
         let window: *mut u8;
@@ -114,10 +115,14 @@ impl SharedAddr {
         }
     }
 
-    /// Reads a word. Unlike a read through a pointer it never merges with a read of global memory in another branch.
+    /// Reads a word.
+    ///
+    /// Unlike a read through a pointer it never merges with a read of global memory in another
+    /// branch.
     ///
     /// # Safety
-    /// The word lies in the block's shared memory, and a barrier lies between its writes and this read.
+    /// The word lies in the block's shared memory, and a barrier lies between its writes and this
+    /// read.
     #[inline(always)]
     pub unsafe fn load(self) -> u32 {
         let word;

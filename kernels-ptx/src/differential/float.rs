@@ -1,4 +1,6 @@
-//! The functions of floats that the programs call, by the device's instructions. The host's side of the test has its own.
+//! The functions of floats that the programs call, by the device's instructions.
+//!
+//! The host's side of the test has its own.
 
 macro_rules! functions {
     ($module:ident, $float:ident, $bits:ident) => {
@@ -34,18 +36,20 @@ macro_rules! functions {
                 math::round_ties_even(x)
             }
 
-            /// The smaller number; positive zero for zeros of both signs, since Rust may return either.
+            /// The smaller number; positive zero for zeros of both signs, since Rust may return
+            /// either.
             pub(in super::super) fn min(x: $float, y: $float) -> $float {
                 x.min(y) + 0.0
             }
 
-            /// The larger number; positive zero for zeros of both signs, since Rust may return either.
+            /// The larger number; positive zero for zeros of both signs, since Rust may return
+            /// either.
             pub(in super::super) fn max(x: $float, y: $float) -> $float {
                 x.max(y) + 0.0
             }
 
-            /// The magnitude of `x` with the sign of `y`, which counts as positive if it is no number: signs of NaNs differ
-            /// between machines.
+            /// The magnitude of `x` with the sign of `y`, which counts as positive if it is no
+            /// number: signs of NaNs differ between machines.
             pub(in super::super) fn copysign(x: $float, y: $float) -> $float {
                 x.copysign(if y.is_nan() { 1.0 } else { y })
             }

@@ -1,9 +1,11 @@
-//! Random programs that test the simulator and devices. No op uses them: `cargo xtask build-ptx` writes them and compiles them
-//! for the device, crate `device-trials` compiles the same text for the host, and both must compute the same.
+//! Random programs that test the simulator and devices.
+//!
+//! No op uses them: `cargo xtask build-ptx` writes them and compiles them for the device, crate
+//! `device-trials` compiles the same text for the host, and both must compute the same.
 //!
 //! # Safety
-//! `programs` is `len` numbers of programs, `inputs` three words for each, `results` a word for each. Grid and block: one
-//! thread for each.
+//! `programs` is `len` numbers of programs, `inputs` three words for each, `results` a word for
+//! each. Grid and block: one thread for each.
 
 mod float;
 #[rustfmt::skip]

@@ -10,8 +10,9 @@ use crate::dev::{
 /// The values of all threads, combined; every thread gets the result, after a barrier.
 ///
 /// # Safety
-/// All threads of the block call it; `parts` holds an element for each warp, which nothing else touches meanwhile. A barrier stands
-/// between two calls with the same parts. There are at most 32 warps.
+/// All threads of the block call it; `parts` holds an element for each warp, which nothing else
+/// touches meanwhile. A barrier stands between two calls with the same parts. There are at most 32
+/// warps.
 #[inline(always)]
 pub unsafe fn reduce_block(
     value: u64,

@@ -1,9 +1,9 @@
-//! Columns that make others an orthonormal set, by one block, which reads all columns before the one that it makes.
-//! Only matrices without full rank have such columns.
+//! Columns that make others an orthonormal set, by one block, which reads all columns before the
+//! one that it makes. Only matrices without full rank have such columns.
 //!
 //! # Safety
-//! `x` is `p.rows x p.cols` with at least one row per column, rows below 2^31; `products` are `p.cols` doubles,
-//! `rank` is one word. Grid: one block of 1024 threads.
+//! `x` is `p.rows x p.cols` with at least one row per column, rows below 2^31; `products` are
+//! `p.cols` doubles, `rank` is one word. Grid: one block of 1024 threads.
 
 use core_types::params::factor::MatrixParams;
 

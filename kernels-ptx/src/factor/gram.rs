@@ -1,9 +1,9 @@
-//! Gram matrices of tall matrices: partial sums over parts of the rows (`blockIdx.x`), one tile of the upper triangle
-//! each (`blockIdx.y`), which a second kernel adds in their order.
+//! Gram matrices of tall matrices: partial sums over parts of the rows (`blockIdx.x`), one tile of
+//! the upper triangle each (`blockIdx.y`), which a second kernel adds in their order.
 //!
 //! # Safety
-//! `x` is `p.rows x p.cols`, `parts` has `p.cols^2` doubles for each part, `gram` has `p.cols^2`. A part has
-//! `part_rows` rows, a multiple of 32; columns are at most 1024.
+//! `x` is `p.rows x p.cols`, `parts` has `p.cols^2` doubles for each part, `gram` has `p.cols^2`. A
+//! part has `part_rows` rows, a multiple of 32; columns are at most 1024.
 
 use core::hint::assert_unchecked;
 

@@ -1,14 +1,15 @@
 //! The matrix that makes columns orthonormal: the inverse of the Cholesky factor of G.
 //!
-//! One block replaces the upper triangle of G row by row by that inverse: in shared memory for at most 96 rows, else in
-//! the memory of the result.
+//! One block replaces the upper triangle of G row by row by that inverse: in shared memory for at
+//! most 96 rows, else in the memory of the result.
 //!
-//! Rows above the pivot hold the inverse as far as it is computed, except for the length of its columns: every row
-//! operation on G is applied to the unit matrix too.
+//! Rows above the pivot hold the inverse as far as it is computed, except for the length of its
+//! columns: every row operation on G is applied to the unit matrix too.
 //!
 //! # Safety
-//! `gram` and `inverse` are `side x side`, of at most 1024 rows; `peak` is one word or null. Grid: one block. For
-//! `factor_inverse` there are at most 96 rows, 512 threads, and `8 side^2` bytes of shared memory after `ROOTS`.
+//! `gram` and `inverse` are `side x side`, of at most 1024 rows; `peak` is one word or null. Grid:
+//! one block. For `factor_inverse` there are at most 96 rows, 512 threads, and `8 side^2` bytes of
+//! shared memory after `ROOTS`.
 
 use core::hint::assert_unchecked;
 
@@ -29,13 +30,16 @@ const WIDE_THREADS: u32 = 1024;
 /// Most rows of a matrix in shared memory.
 const MOST: u32 = SHARED_SIDE as u32;
 
-/// The least pivot of each column that is not left out, then the inverse of the pivot's root, or zero.
+/// The least pivot of each column that is not left out, then the inverse of the pivot's root, or
+/// zero.
 const ROOTS: Region<f64> = Layout::new().array(MOST);
 const MATRIX: Region<f64> = ROOTS.end().array(MOST * MOST);
 /// [`ROOTS`] of matrices in global memory.
 const WIDE_ROOTS: Region<f64> = Layout::new().array(MAX_SIDE as u32);
 
-/// Writes the inverse of the Cholesky factor, with zero columns for omitted pivots. `matrix` may be `inverse`.
+/// Writes the inverse of the Cholesky factor, with zero columns for omitted pivots.
+///
+/// `matrix` may be `inverse`.
 #[inline(always)]
 unsafe fn invert<const WARPS: u32>(
     side: u32,

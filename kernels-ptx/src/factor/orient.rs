@@ -1,8 +1,8 @@
 //! The signs of singular vectors, a block to a column.
 //!
 //! # Safety
-//! `u` is `p.rows x p.cols`, `v` is `p.other_rows x p.cols`, rows are below 2^31. Grid: a block of 256 threads for each
-//! column.
+//! `u` is `p.rows x p.cols`, `v` is `p.other_rows x p.cols`, rows are below 2^31. Grid: a block of
+//! 256 threads for each column.
 
 use core_types::params::factor::ColumnPairParams;
 

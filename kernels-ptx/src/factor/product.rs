@@ -1,8 +1,8 @@
 //! Products of tall matrices and small ones, a tile of 32 x 32 to a block.
 //!
 //! # Safety
-//! `x` is `p.rows x p.inner`, `c` is `p.inner x p.cols`, `y` is `p.rows x p.cols`; rows are below 2^31. Grid: tiles of
-//! the rows x tiles of the columns; block: 256.
+//! `x` is `p.rows x p.inner`, `c` is `p.inner x p.cols`, `y` is `p.rows x p.cols`; rows are below
+//! 2^31. Grid: tiles of the rows x tiles of the columns; block: 256.
 
 use core_types::params::factor::TallParams;
 

@@ -1,8 +1,8 @@
 //! Columns times factors.
 //!
 //! # Safety
-//! `x` and `y` have `p.rows x p.cols` elements, `factors` are `p.cols` floats, and there is a column. Grid: any; block:
-//! 256.
+//! `x` and `y` have `p.rows x p.cols` elements, `factors` are `p.cols` floats, and there is a
+//! column. Grid: any; block: 256.
 
 use core::hint::assert_unchecked;
 

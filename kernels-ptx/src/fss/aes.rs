@@ -1,12 +1,14 @@
 //! AES-128 by a table in shared memory that every bank holds whole.
 //!
-//! `core_types::AES_TABLE` has 256 words of SubBytes and MixColumns. Word `i` of bank `b` lies at word `32 * i + b`,
-//! and a lane reads bank `lane` only: the 32 look-ups of a warp never meet in a bank, whatever their indices are, so
-//! that each takes the same time. Their addresses are nevertheless functions of secret labels, which a tenant of the
-//! same multiprocessor might hope to observe; this is the one place of the kernels where that is so, and what evaluates
-//! keys does without it in [`bitsliced`](super::bitsliced).
+//! `core_types::AES_TABLE` has 256 words of SubBytes and MixColumns. Word `i` of bank `b` lies at
+//! word `32 * i + b`, and a lane reads bank `lane` only: the 32 look-ups of a warp never meet in a
+//! bank, whatever their indices are, so that each takes the same time. Their addresses are
+//! nevertheless functions of secret labels, which a tenant of the same multiprocessor might hope to
+//! observe; this is the one place of the kernels where that is so, and what evaluates keys does
+//! without it in [`bitsliced`](super::bitsliced).
 //!
-//! A block needs 160 look-ups: 16 for each of 9 rounds, and 16 more for the last, which keeps the SubBytes byte alone.
+//! A block needs 160 look-ups: 16 for each of 9 rounds, and 16 more for the last, which keeps the
+//! SubBytes byte alone.
 
 use core::arch::asm;
 
@@ -43,8 +45,8 @@ impl Table {
     /// Fills the table, waits for all threads of the block, and returns the calling lane's copy.
     ///
     /// # Safety
-    /// All threads of a one-dimensional block call, with at least [`TABLE_BYTES`] of dynamic shared memory, whose first
-    /// bytes are used for nothing else.
+    /// All threads of a one-dimensional block call, with at least [`TABLE_BYTES`] of dynamic shared
+    /// memory, whose first bytes are used for nothing else.
     #[inline(always)]
     pub(super) unsafe fn fill() -> Self {
         let words = gmem::as_global(AES_WORDS.as_ptr());
@@ -193,7 +195,8 @@ impl Encrypt for SharedAes {
     }
 }
 
-/// The bytes of `low` (0 to 3) and `high` (4 to 7) that the nibbles of `SELECT` name, the lowest first.
+/// The bytes of `low` (0 to 3) and `high` (4 to 7) that the nibbles of `SELECT` name, the lowest
+/// first.
 #[inline(always)]
 fn permute<const SELECT: u32>(low: u32, high: u32) -> u32 {
     let word;

@@ -23,14 +23,15 @@ use crate::dev::{
 /// Threads of a block that evaluates keys, and keys that it evaluates at a time.
 pub(super) const EVALUATED: u32 = 256;
 
-/// Evaluates keys at clustered points: a thread takes one key and its points one after the other, a warp the 32 keys of
-/// one word of bits, all in step.
+/// Evaluates keys at clustered points: a thread takes one key and its points one after the other, a
+/// warp the 32 keys of one word of bits, all in step.
 ///
-/// The grid's first dimension runs over tiles of 256 keys and may be smaller than the range; the second cuts the points
-/// into equal parts.
+/// The grid's first dimension runs over tiles of 256 keys and may be smaller than the range; the
+/// second cuts the points into equal parts.
 ///
 /// # Safety
-/// As the crate; sections, masked inputs, offsets and shares have the lengths of `FssOps::cmp_eval_window`.
+/// As the crate; sections, masked inputs, offsets and shares have the lengths of
+/// `FssOps::cmp_eval_window`.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn fss_cmp_eval_window(
     params: CmpWindowParams,

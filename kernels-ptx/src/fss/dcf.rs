@@ -1,7 +1,8 @@
 //! Comparison keys with payload.
 //!
-//! A node expands to one child and up to four value blocks, each under its own AES key. The loop over these ciphers is a
-//! loop in the text too, so their round keys lie in shared memory after the table.
+//! A node expands to one child and up to four value blocks, each under its own AES key. The loop
+//! over these ciphers is a loop in the text too, so their round keys lie in shared memory after the
+//! table.
 
 use core::ops::Range;
 
@@ -106,11 +107,12 @@ impl Key {
 
 /// Evaluates keys at clustered points: a thread takes one key and its points one after the other.
 ///
-/// The grid's first dimension runs over tiles of 256 keys and may be smaller than the range; the second cuts the points
-/// into equal parts.
+/// The grid's first dimension runs over tiles of 256 keys and may be smaller than the range; the
+/// second cuts the points into equal parts.
 ///
 /// # Safety
-/// As the crate; sections, masked inputs, offsets and shares have the lengths of `FssOps::dcf_eval_window`.
+/// As the crate; sections, masked inputs, offsets and shares have the lengths of
+/// `FssOps::dcf_eval_window`.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn fss_dcf_eval_window(
     params: DcfWindowParams,
@@ -151,9 +153,9 @@ pub unsafe extern "ptx-kernel" fn fss_dcf_eval_window(
 
 /// Makes keys: four threads take one key, a block the 32 keys to which rows are padded.
 ///
-/// Each of the four expands one node in one direction. The sum of the values on the path is kept by the lane whose
-/// index is the value block's. The grid's first dimension runs over tiles of 32 keys and may be smaller than the
-/// range.
+/// Each of the four expands one node in one direction. The sum of the values on the path is kept by
+/// the lane whose index is the value block's. The grid's first dimension runs over tiles of 32 keys
+/// and may be smaller than the range.
 ///
 /// # Safety
 /// As the crate; sections have the lengths of `FssOps::dcf_gen`.

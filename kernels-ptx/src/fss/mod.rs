@@ -1,9 +1,11 @@
-//! Kernels of function secret sharing: comparison keys, comparison keys with payload, packing, arithmetic on shares.
+//! Kernels of function secret sharing: comparison keys, comparison keys with payload, packing,
+//! arithmetic on shares.
 //!
-//! `backend_api::ops::fss` states the layout of a batch. Trees are walked by the formulas of `core_types`; AES looks
-//! its rounds up in shared memory ([`aes`]), or is a circuit on bit planes ([`bitsliced`]). Except for the addresses of
-//! those look-ups nothing depends on a secret: every thread of a kernel takes the same branches and touches the same
-//! places of global memory for all keys.
+//! `backend_api::ops::fss` states the layout of a batch. Trees are walked by the formulas of
+//! `core_types`; AES looks its rounds up in shared memory ([`aes`]), or is a circuit on bit planes
+//! ([`bitsliced`]). Except for the addresses of those look-ups nothing depends on a secret: every
+//! thread of a kernel takes the same branches and touches the same places of global memory for all
+//! keys.
 
 mod aes;
 mod all;

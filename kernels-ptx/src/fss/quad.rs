@@ -1,4 +1,5 @@
-//! Four lanes that make one key together: lane `2 p + c` expands the node of party `p` in direction `c`.
+//! Four lanes that make one key together: lane `2 p + c` expands the node of party `p` in direction
+//! `c`.
 
 use crate::dev::{
     idx,

@@ -63,8 +63,8 @@ pub unsafe extern "ptx-kernel" fn fss_combine_bits(
 /// Sums of words: a thread takes one element.
 ///
 /// # Safety
-/// As the crate; `terms` are `len`, and `sums_of_element` of them end a sum; views have the lengths of
-/// `ShareOps::combine_words`.
+/// As the crate; `terms` are `len`, and `sums_of_element` of them end a sum; views have the lengths
+/// of `ShareOps::combine_words`.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn fss_combine_words(
     params: WordParams,

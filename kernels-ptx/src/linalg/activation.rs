@@ -45,8 +45,10 @@ pub fn value(f: Activation, x: f32) -> f32 {
     }
 }
 
-/// `g f'(x)`, where `saved` is what [`Activation::saves_output`] names. Beyond the clamps the derivative is constant to the
-/// last bit. For ReLU it is g itself or 0, so that an infinite g does not meet a slope of 0; NaN stays.
+/// `g f'(x)`, where `saved` is what [`Activation::saves_output`] names.
+///
+/// Beyond the clamps the derivative is constant to the last bit. For ReLU it is g itself or 0, so
+/// that an infinite g does not meet a slope of 0; NaN stays.
 #[inline(always)]
 pub fn gradient(f: Activation, saved: f32, g: f32) -> f32 {
     let x = saved;

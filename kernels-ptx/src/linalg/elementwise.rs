@@ -1,9 +1,11 @@
-//! Maps over elements. One-dimensional grids of 256 threads; a thread takes four elements at a time where every view is
+//! Maps over elements.
+//!
+//! One-dimensional grids of 256 threads; a thread takes four elements at a time where every view is
 //! aligned to four, and strides by the grid.
 //!
 //! # Safety
-//! Views hold the elements that the parameters name. An output may be one of the inputs, but overlaps none otherwise. `state` is null
-//! or one record.
+//! Views hold the elements that the parameters name. An output may be one of the inputs, but
+//! overlaps none otherwise. `state` is null or one record.
 
 use core_types::{
     params::{
@@ -64,7 +66,8 @@ unsafe fn binary<T: Real>(op: Binary, len: u64, a: *const T, b: *const T, y: *mu
     );
 }
 
-/// `y = op(a, b)` with strides; the output has `len` elements, below 2^32, so that no axis is empty.
+/// `y = op(a, b)` with strides; the output has `len` elements, below 2^32, so that no axis is
+/// empty.
 #[inline(always)]
 unsafe fn binary_strided<T: Real>(p: &BinaryParams, len: u32, a: *const T, b: *const T, y: *mut T) {
     for i in idx::grid_stride(u64::from(len)) {

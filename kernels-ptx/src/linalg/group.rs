@@ -1,4 +1,6 @@
-//! The threads that share a row: a warp or a block. Reductions follow a fixed tree, so results do not depend on timing.
+//! The threads that share a row: a warp or a block.
+//!
+//! Reductions follow a fixed tree, so results do not depend on timing.
 
 use super::real::{Real, aligned4};
 use crate::dev::{
@@ -29,8 +31,8 @@ pub const HELD_LEN: u32 = 32 * CHUNK * HELD_CHUNKS;
 
 /// Threads that share a row. All of them call each reduction, in uniform control flow.
 ///
-/// Each reduction of a kernel has a distinct `SLOT`, below [`SLOTS`]: if a block takes one row, one barrier in each of
-/// them is then enough.
+/// Each reduction of a kernel has a distinct `SLOT`, below [`SLOTS`]: if a block takes one row, one
+/// barrier in each of them is then enough.
 pub trait Group {
     /// Number of threads.
     const SIZE: u32;
@@ -56,7 +58,8 @@ pub trait Group {
     /// The first row of the block.
     fn first_row() -> u64;
 
-    /// The distance to the block's next row, alike for all its groups; `None` if a block takes the rows of one turn.
+    /// The distance to the block's next row, alike for all its groups; `None` if a block takes the
+    /// rows of one turn.
     fn next_row() -> Option<u64>;
 
     /// Index of the group's row in the rows of its block.
@@ -147,7 +150,8 @@ const PARTS: Region<u64> = Layout::new().array(SLOTS * WARPS);
 /// Shared memory of a block that reduces.
 pub const REDUCE_BYTES: u32 = PARTS.end().bytes();
 
-/// The parts of all warps, combined by every warp alike; `bits` stands for one value of a thread's warp.
+/// The parts of all warps, combined by every warp alike; `bits` stands for one value of a thread's
+/// warp.
 #[inline(always)]
 fn across_warps<const SLOT: u32>(bits: u64, neutral: u64, combine: impl Fn(u64) -> u64) -> u64 {
     const { assert!(SLOT < SLOTS) }
@@ -222,8 +226,9 @@ impl Group for Block {
 
 /// The rows below `count` that the group takes, as `(row, live)`.
 ///
-/// All groups of a block get the same number of rows, and the first row of a block exists. Where its last rows do not,
-/// `row` repeats the last one and `live` is false, so that nothing is written.
+/// All groups of a block get the same number of rows, and the first row of a block exists. Where
+/// its last rows do not, `row` repeats the last one and `live` is false, so that nothing is
+/// written.
 #[inline(always)]
 pub fn rows<G: Group>(count: u64) -> impl Iterator<Item = (u64, bool)> {
     let mut next = Some(G::first_row());
@@ -239,8 +244,8 @@ pub fn rows<G: Group>(count: u64) -> impl Iterator<Item = (u64, bool)> {
     })
 }
 
-/// How the elements of a row are dealt to a group, in chunks of four a thread: four neighbours where all rows are
-/// aligned to that, else four that lie a group's size apart.
+/// How the elements of a row are dealt to a group, in chunks of four a thread: four neighbours
+/// where all rows are aligned to that, else four that lie a group's size apart.
 #[derive(Clone, Copy)]
 pub struct Span {
     len: u32,

@@ -1,5 +1,6 @@
-//! Kernels of the linalg op set: matrix products, softmax, normalisations, losses, sums and maps over elements, for
-//! f32, binary16 and bfloat16. Results have the same bits on every device but for products on the matrix units.
+//! Kernels of the linalg op set: matrix products, softmax, normalisations, losses, sums and maps
+//! over elements, for f32, binary16 and bfloat16. Results have the same bits on every device but
+//! for products on the matrix units.
 
 #[cfg(feature = "linalg")]
 mod activation;

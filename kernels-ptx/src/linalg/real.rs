@@ -1,7 +1,10 @@
-//! The element types: f32, binary16 and bfloat16. Every sum and function is computed in f32 and rounded once.
+//! The element types: f32, binary16 and bfloat16.
+//!
+//! Every sum and function is computed in f32 and rounded once.
 //!
 //! # Safety
-//! Pointers are global, valid for the elements named, and aligned to four elements where a method moves four.
+//! Pointers are global, valid for the elements named, and aligned to four elements where a method
+//! moves four.
 
 use crate::dev::{
     gmem::{F4, U2},

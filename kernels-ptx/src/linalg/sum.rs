@@ -1,9 +1,10 @@
-//! Sums over an axis, in f64, in an order that depends on the shape alone. Long axes are cut into parts (`blockIdx.y`),
-//! whose sums a second kernel adds in order.
+//! Sums over an axis, in f64, in an order that depends on the shape alone.
+//!
+//! Long axes are cut into parts (`blockIdx.y`), whose sums a second kernel adds in order.
 //!
 //! # Safety
-//! `x` holds `outer x len x inner` elements and y `outer x inner`; `inner` is not zero. `parts` is null, and there is
-//! one part, or holds `outer x inner` doubles for each part.
+//! `x` holds `outer x len x inner` elements and y `outer x inner`; `inner` is not zero. `parts` is
+//! null, and there is one part, or holds `outer x inner` doubles for each part.
 
 use core_types::params::elementwise::SumParams;
 
@@ -59,7 +60,9 @@ unsafe fn rows<G: Group, T: Real>(p: &SumParams, part_len: u32, x: *const T, y: 
     }
 }
 
-/// Sums of columns: a block takes 32 neighbouring columns of one outer index. `pitch` elements lie between rows.
+/// Sums of columns: a block takes 32 neighbouring columns of one outer index.
+///
+/// `pitch` elements lie between rows.
 #[inline(always)]
 unsafe fn columns<T: Real, Y: Real>(p: &SumParams, part_len: u32, pitch: u64, x: *const T, y: *mut Y, parts: *mut f64) {
     let (strip, outer) = divide(idx::bid_x(), p.inner.div_ceil(u64::from(COLUMNS)) as u32);

@@ -1,9 +1,9 @@
 //! Leaves of a tree of columns: neighbouring threads read neighbouring values of each column.
 //!
 //! # Safety
-//! `columns` has the number of elements given by the parameters, which are places in `values`. No column of the stage
-//! has more values than the stage has rows. `states` and `leaves` have a digest for each state and row. Grid: a
-//! thread for each row; block: 256 threads.
+//! `columns` has the number of elements given by the parameters, which are places in `values`. No
+//! column of the stage has more values than the stage has rows. `states` and `leaves` have a digest
+//! for each state and row. Grid: a thread for each row; block: 256 threads.
 
 use core_types::{
     blake2s::{BLOCK_WORDS, Digest, START, compress},
@@ -14,8 +14,9 @@ use core_types::{
 use super::digest;
 use crate::dev::{idx::global_id, unroll::unroll};
 
-/// Takes the messages of all rows from the columns before the stage to its end. It reads each column once; smaller ones come
-/// from the cache after that.
+/// Takes the messages of all rows from the columns before the stage to its end.
+///
+/// It reads each column once; smaller ones come from the cache after that.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn merkle_leaves(
     params: MerkleStageParams,

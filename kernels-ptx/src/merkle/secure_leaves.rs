@@ -1,8 +1,8 @@
 //! Leaves of a tree of one column of the secure field.
 //!
 //! # Safety
-//! `values` are four planes with one word for each value of the leaves, `2^log_leaves` times one or four. Grid: a
-//! thread for each leaf; block: 256 threads.
+//! `values` are four planes with one word for each value of the leaves, `2^log_leaves` times one or
+//! four. Grid: a thread for each leaf; block: 256 threads.
 
 use core_types::{
     blake2s::{BLOCK_WORDS, Digest, one_block},
@@ -26,8 +26,10 @@ pub unsafe extern "ptx-kernel" fn merkle_secure_leaves(values: *const M31, leave
     digest::write(leaves.add(leaf as usize), one_block(&block, 16));
 }
 
-/// Leaves of four values. A thread reads four words of each coordinate that follow each other, one at a time, since views begin
-/// at any word; they are in the cache after the first.
+/// Leaves of four values.
+///
+/// A thread reads four words of each coordinate that follow each other, one at a time, since views
+/// begin at any word; they are in the cache after the first.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn merkle_packed_leaves(values: *const M31, leaves: *mut Digest, log_leaves: u32) {
     let leaf = global_id();

@@ -1,9 +1,10 @@
-//! Nodes above leaves, several levels at a time: a block holds the digests of a level in shared memory until it has read them
-//! for the next.
+//! Nodes above leaves, several levels at a time: a block holds the digests of a level in shared
+//! memory until it has read them for the next.
 //!
 //! # Safety
-//! `nodes` is a tree of this height, and it has the levels to be written; `levels` is at least 1. Grid: a block for
-//! each `2^levels` nodes of `first_level`; block: 256 threads, one for each node of the lowest of nine levels.
+//! `nodes` is a tree of this height, and it has the levels to be written; `levels` is at least 1.
+//! Grid: a block for each `2^levels` nodes of `first_level`; block: 256 threads, one for each node
+//! of the lowest of nine levels.
 
 use core_types::{
     blake2s::{BLOCK_WORDS, Digest, one_block},
@@ -28,7 +29,9 @@ const PLANE: u32 = THREADS / 2 + 16;
 /// For a level and the next, for words 0 to 7: planes of left and of right digests.
 const PLANES: Region<u32> = Layout::new().array(2 * 8 * 2 * PLANE);
 
-/// Writes `levels` levels above `first_level`, at most nine. It reads the nodes of `first_level` once.
+/// Writes `levels` levels above `first_level`, at most nine.
+///
+/// It reads the nodes of `first_level` once.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn merkle_tree(
     params: MerkleTreeParams,

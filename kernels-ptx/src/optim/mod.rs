@@ -1,4 +1,6 @@
-//! Kernels of the optim op set, for f32, binary16 and bfloat16. Weights and moments have the same bits on every device.
+//! Kernels of the optim op set, for f32, binary16 and bfloat16.
+//!
+//! Weights and moments have the same bits on every device.
 //!
 //! | kernel | limited by |
 //! | --- | --- |

@@ -1,8 +1,8 @@
 //! Sums of squares of gradients, and gradients times the loss scale.
 //!
 //! # Safety
-//! `g` are `len` elements, `sums` has a double for each part of [`PART`] of them. `x` and `y` are `len` elements, `state` is one
-//! record.
+//! `g` are `len` elements, `sums` has a double for each part of [`PART`] of them. `x` and `y` are
+//! `len` elements, `state` is one record.
 
 use core_types::params::optim::{PART, StepState};
 
@@ -15,8 +15,8 @@ use crate::{
     },
 };
 
-/// The sum of the squares of the block's part, by threads that take four elements at a time where the gradients are aligned to
-/// four. Grid: parts; block: 256.
+/// The sum of the squares of the block's part, by threads that take four elements at a time where
+/// the gradients are aligned to four. Grid: parts; block: 256.
 #[inline(always)]
 unsafe fn squares<T: Real>(len: u64, g: *const T, sums: *mut f64) {
     const LEN: u64 = PART as u64;

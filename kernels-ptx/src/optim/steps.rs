@@ -1,8 +1,11 @@
-//! Steps of optimisers. One-dimensional grids of 256 threads; a thread takes four elements at a time where every view is aligned
-//! to four, and strides by the grid. One pass.
+//! Steps of optimisers.
+//!
+//! One-dimensional grids of 256 threads; a thread takes four elements at a time where every view is
+//! aligned to four, and strides by the grid. One pass.
 //!
 //! # Safety
-//! Views hold `len` elements; `copy` is null or does too, and `v` of gradient descent. `state` is one record.
+//! Views hold `len` elements; `copy` is null or does too, and `v` of gradient descent. `state` is
+//! one record.
 
 use core_types::params::optim::{AdamParams, SgdParams, StepState};
 

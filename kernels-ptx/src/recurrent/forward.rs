@@ -1,9 +1,11 @@
-//! Gated recurrent units, all steps in one launch: a block for each four rows of each member, in a one-dimensional grid. Each step
-//! reads the weights of its member once for each block, from the second-level cache, and is bound by that.
+//! Gated recurrent units, all steps in one launch: a block for each four rows of each member, in a
+//! one-dimensional grid. Each step reads the weights of its member once for each block, from the
+//! second-level cache, and is bound by that.
 //!
 //! # Safety
-//! The views have the lengths that `GruForward::check` states; the optional ones may be null. Members, batch and states are not
-//! zero. `projected` holds `members x batch x 3 hidden` elements if the inputs are constant, and is null otherwise.
+//! The views have the lengths that `GruForward::check` states; the optional ones may be null.
+//! Members, batch and states are not zero. `projected` holds `members x batch x 3 hidden` elements
+//! if the inputs are constant, and is null otherwise.
 
 use core_types::params::recurrent::GruParams;
 

@@ -1,8 +1,8 @@
 //! The combined state of a row and the values read from it, by a warp.
 //!
 //! # Safety
-//! All lanes of the warp call each function, in uniform control flow. States are not zero in number, and there are fewer than 2^31
-//! products of a state's index with one of the second part.
+//! All lanes of the warp call each function, in uniform control flow. States are not zero in
+//! number, and there are fewer than 2^31 products of a state's index with one of the second part.
 
 use core::hint::assert_unchecked;
 
@@ -152,7 +152,8 @@ impl Form {
         reduce(sum, add)
     }
 
-    /// The derivative of the product with the head's weights with respect to state `column`, which is `state`.
+    /// The derivative of the product with the head's weights with respect to state `column`, which
+    /// is `state`.
     #[inline(always)]
     pub unsafe fn slope(&self, column: u32, state: f32, of_row: &Combined, mean: f32, head: *const f32) -> f32 {
         let weight = *head.add(column as usize);

@@ -1,9 +1,10 @@
-//! Errors of predicted losses, and the gradients of the states: a warp for each row, which reads the states five times at most, four of
-//! them from the first-level cache, and is bound by memory.
+//! Errors of predicted losses, and the gradients of the states: a warp for each row, which reads
+//! the states five times at most, four of them from the first-level cache, and is bound by memory.
 //!
 //! # Safety
-//! The views have the lengths that `RssmLoss::check` states. Members, rows and states are not zero, there are fewer than 2^31 rows of
-//! all members, and fewer than 2^31 products of a state's index with one of the second part.
+//! The views have the lengths that `RssmLoss::check` states. Members, rows and states are not zero,
+//! there are fewer than 2^31 rows of all members, and fewer than 2^31 products of a state's index
+//! with one of the second part.
 
 use core::hint::assert_unchecked;
 

@@ -1,15 +1,17 @@
 //! Rollouts by blocks that keep weights in shared memory for all steps.
 //!
-//! A block holds the weights of 32 states of a member, and takes 16 rows. It reads the results of the member's other
-//! blocks for these rows from global memory once all of them have arrived, so all blocks of a launch have to run at
-//! once. Sums have the order of [`rollout`](super::rollout), and results its bits.
+//! A block holds the weights of 32 states of a member, and takes 16 rows. It reads the results of
+//! the member's other blocks for these rows from global memory once all of them have arrived, so
+//! all blocks of a launch have to run at once. Sums have the order of [`rollout`](super::rollout),
+//! and results its bits.
 //!
 //! # Safety
-//! As for [`rollout`](super::rollout), and losses are fed back. The launch is cooperative, with a block for each 32
-//! states of each 16 rows of each member: blocks that share rows of a member are neighbours, and so are the rows of a
-//! member. There are more than 32 states, and at least one step; three times the product of steps and blocks is below
-//! 2^31. `exchanged` holds three times `members x batch` rows of one element per state, rounded up to a multiple of
-//! four; `arrived` holds a zero for each 16 rows of each member, and after those one for each 16 rows.
+//! As for [`rollout`](super::rollout), and losses are fed back. The launch is cooperative, with a
+//! block for each 32 states of each 16 rows of each member: blocks that share rows of a member are
+//! neighbours, and so are the rows of a member. There are more than 32 states, and at least one
+//! step; three times the product of steps and blocks is below 2^31. `exchanged` holds three times
+//! `members x batch` rows of one element per state, rounded up to a multiple of four; `arrived`
+//! holds a zero for each 16 rows of each member, and after those one for each 16 rows.
 
 use core::{hint::assert_unchecked, ptr::null};
 
@@ -109,7 +111,8 @@ impl Part {
         SharedSlice::at(self.fed().addr(ROWS))
     }
 
-    /// Puts the weights of the block's states and the states of its rows into shared memory, without a barrier.
+    /// Puts the weights of the block's states and the states of its rows into shared memory,
+    /// without a barrier.
     #[inline(always)]
     unsafe fn begin<T: Real>(&self, u: *const T, h0: *const f32, column: u32) {
         let mut k = idx::warp();

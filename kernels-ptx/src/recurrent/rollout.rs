@@ -1,10 +1,12 @@
-//! Rollouts: gated recurrent units that feed back what they predict, in the blocks of [`forward`](super::forward). A launch takes the steps from
-//! `from` to `to`: all of them, unless the mean over the members is fed back, which a step has from the launch before.
+//! Rollouts: gated recurrent units that feed back what they predict, in the blocks of
+//! [`forward`](super::forward). A launch takes the steps from `from` to `to`: all of them, unless
+//! the mean over the members is fed back, which a step has from the launch before.
 //!
 //! # Safety
-//! The views have the lengths that `RssmRollout::check` states. Members, batch and states are not zero, and there are fewer than
-//! 2^31 products of a state's index with one of the second part. `projected` holds `members x batch x 3 hidden` elements, which
-//! the launch from step 0 writes. If states are fed back, `features` holds `members x batch x input` elements.
+//! The views have the lengths that `RssmRollout::check` states. Members, batch and states are not
+//! zero, and there are fewer than 2^31 products of a state's index with one of the second part.
+//! `projected` holds `members x batch x 3 hidden` elements, which the launch from step 0 writes. If
+//! states are fed back, `features` holds `members x batch x input` elements.
 
 use core_types::params::recurrent::{Feedback, RolloutParams};
 

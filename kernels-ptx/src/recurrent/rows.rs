@@ -1,9 +1,10 @@
-//! Four rows of a member, on one block: a thread has a column of states, and sums it for all rows, so that it uses each weight
-//! four times.
+//! Four rows of a member, on one block: a thread has a column of states, and sums it for all rows,
+//! so that it uses each weight four times.
 //!
 //! # Safety
-//! All threads of the block call each function, in uniform control flow. The launch gives the block room for three states of each
-//! row, and for an element of each thread after them; no member, row or state is missing.
+//! All threads of the block call each function, in uniform control flow. The launch gives the block
+//! room for three states of each row, and for an element of each thread after them; no member, row
+//! or state is missing.
 
 use core::hint::assert_unchecked;
 
@@ -72,8 +73,10 @@ impl Rows {
         ((self.member * p.batch + self.first) * p.hidden) as usize
     }
 
-    /// The columns of this thread: the place of each, and whether it exists. All threads get equally many, so that they meet at
-    /// barriers; a column that does not exist repeats the last.
+    /// The columns of this thread: the place of each, and whether it exists.
+    ///
+    /// All threads get equally many, so that they meet at barriers; a column that does not exist
+    /// repeats the last.
     #[inline(always)]
     pub fn columns(&self) -> impl Iterator<Item = (u32, bool)> {
         let hidden = self.hidden;
@@ -87,8 +90,9 @@ impl Rows {
     }
 }
 
-/// Adds to `first` the products of rows of `v`, `stride` apart, with a column of weights, whose elements are `pitch` apart, and to
-/// `second` those with the column `gate` further, if there are a `PAIR` of them.
+/// Adds to `first` the products of rows of `v`, `stride` apart, with a column of weights, whose
+/// elements are `pitch` apart, and to `second` those with the column `gate` further, if there are a
+/// `PAIR` of them.
 #[inline(always)]
 pub unsafe fn add<const PAIR: bool, T: Real>(
     v: SharedSlice<f32>,

@@ -1,8 +1,10 @@
-//! Steps of a gated recurrent unit for the rows of a block. States lie in shared memory, weights come from the cache.
+//! Steps of a gated recurrent unit for the rows of a block.
+//!
+//! States lie in shared memory, weights come from the cache.
 //!
 //! # Safety
-//! As for [`rows`](super::rows). Weights, inputs and states have the sizes given by the parameters; only steps and
-//! inputs may be zero.
+//! As for [`rows`](super::rows). Weights, inputs and states have the sizes given by the parameters;
+//! only steps and inputs may be zero.
 
 use core::ptr::null_mut;
 
@@ -82,7 +84,9 @@ impl<T: Real> Unit<T> {
         }
     }
 
-    /// Reads the states of the block's rows from `h0`, or makes them zeros without. A barrier stands before the first step.
+    /// Reads the states of the block's rows from `h0`, or makes them zeros without.
+    ///
+    /// A barrier stands before the first step.
     #[inline(always)]
     pub unsafe fn begin(&self, h0: *const f32) {
         for (column, exists) in self.rows.columns() {
@@ -114,7 +118,8 @@ impl<T: Real> Unit<T> {
         [3 * self.rows.hidden as usize, self.rows.hidden as usize]
     }
 
-    /// Adds the products of the inputs from feature `skipped` on; `x` is the first of the block's rows.
+    /// Adds the products of the inputs from feature `skipped` on; `x` is the first of the block's
+    /// rows.
     #[inline(always)]
     unsafe fn add_inputs<const PAIR: bool>(
         &self,
@@ -197,7 +202,9 @@ impl<T: Real> Unit<T> {
         SharedSlice::at(self.z.addr(row * self.rows.stride))
     }
 
-    /// Zeros for the spare rows: sums read those that stand for no row of the batch, too. A barrier stands before the first step.
+    /// Zeros for the spare rows: sums read those that stand for no row of the batch, too.
+    ///
+    /// A barrier stands before the first step.
     #[inline(always)]
     pub unsafe fn clear_spare(&self) {
         let mut at = idx::tid_x();
@@ -207,7 +214,8 @@ impl<T: Real> Unit<T> {
         }
     }
 
-    /// Features of each row, which the weights and biases, of all members, make of its row in `v`; `into` is the first row's.
+    /// Features of each row, which the weights and biases, of all members, make of its row in `v`;
+    /// `into` is the first row's.
     #[inline(always)]
     pub unsafe fn map(&self, v: SharedSlice<f32>, weights: *const f32, biases: *const f32, into: *mut f32) {
         let (mut feature, none) = (idx::tid_x(), &mut [0.0; ROWS as usize]);
@@ -325,7 +333,9 @@ impl<T: Real> Unit<T> {
         }
     }
 
-    /// A step that resets the states after their product with U. The new states are in `other` after it.
+    /// A step that resets the states after their product with U.
+    ///
+    /// The new states are in `other` after it.
     #[inline(always)]
     unsafe fn step_after(&self, inputs: Added, outputs: &Outputs) {
         for (column, exists) in self.rows.columns() {

@@ -1,7 +1,8 @@
 //! The view of states when they are read: a layer norm and a dropout.
 //!
 //! # Safety
-//! All threads of the block call each function, in uniform control flow. `gamma` and `beta` hold a state's elements, or are both null.
+//! All threads of the block call each function, in uniform control flow. `gamma` and `beta` hold a
+//! state's elements, or are both null.
 
 use core_types::params::recurrent::StateMask;
 
@@ -29,7 +30,8 @@ impl View {
         !self.gamma.is_null() || self.mask.threshold > 0
     }
 
-    /// The state `h` of a row as it is read, whose first element has the index `first`; the warp of the row `writes` it into `into`.
+    /// The state `h` of a row as it is read, whose first element has the index `first`; the warp of
+    /// the row `writes` it into `into`.
     #[inline(always)]
     pub unsafe fn apply(
         &self,

@@ -1,4 +1,6 @@
-//! Conversions between element types. One-dimensional grids of 256 threads that stride by the grid; one pass.
+//! Conversions between element types.
+//!
+//! One-dimensional grids of 256 threads that stride by the grid; one pass.
 //!
 //! # Safety
 //! Views hold `len` elements; `found` is null or holds two words.
@@ -24,8 +26,10 @@ unsafe fn widen<T: Real>(len: u64, x: *const T, y: *mut f32) {
     );
 }
 
-/// `y = x` held within `greatest` and rounded. Values of a magnitude of `beyond` or more are counted in the first word of
-/// `found`, and the index of the first of them is put into the second.
+/// `y = x` held within `greatest` and rounded.
+///
+/// Values of a magnitude of `beyond` or more are counted in the first word of `found`, and the
+/// index of the first of them is put into the second.
 #[inline(always)]
 unsafe fn narrow<T: Real>(len: u64, beyond: f32, greatest: f32, x: *const f32, y: *mut T, found: *mut u64) {
     let look = |i: usize, x: f32| {

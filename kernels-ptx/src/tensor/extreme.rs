@@ -1,10 +1,12 @@
 //! Maximum, minimum and argmax along an axis in one pass, and the last step of means.
 //!
-//! Each element becomes a word, and words are ordered like the elements. Long axes are cut into parts (`blockIdx.y`).
+//! Each element becomes a word, and words are ordered like the elements. Long axes are cut into
+//! parts (`blockIdx.y`).
 //!
 //! # Safety
-//! `x` holds `outer x len x inner` elements, `keys` or `sums` a word for each part and each of `outer x inner` outputs, y the
-//! outputs; no axis is empty, and parts have `part_len` elements of the axis, the last the rest.
+//! `x` holds `outer x len x inner` elements, `keys` or `sums` a word for each part and each of
+//! `outer x inner` outputs, y the outputs; no axis is empty, and parts have `part_len` elements of
+//! the axis, the last the rest.
 
 use crate::{
     dev::{
@@ -32,8 +34,10 @@ pub const COLUMN_BYTES: u32 = KEYS.end().bytes();
 const LEAST: u32 = 1;
 const PLACE: u32 = 2;
 
-/// A word that is greater for a greater x, and among equal ones for a lower index. NaN is above all. For the least element x
-/// is negated; for a place, zeros of both signs are equal.
+/// A word that is greater for a greater x, and among equal ones for a lower index.
+///
+/// NaN is above all. For the least element x is negated; for a place, zeros of both signs are
+/// equal.
 #[inline(always)]
 fn key(asked: u32, x: f32, index: u32) -> u64 {
     let x = if asked == LEAST { -x } else { x };

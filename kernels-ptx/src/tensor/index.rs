@@ -1,8 +1,8 @@
 //! Rows of a table by index, a thread to an element: neighbours of a row are neighbours in memory.
 //!
 //! # Safety
-//! The table holds `rows x width` elements, `indices` and `order` `count` words each, y and g `count x width` elements; `width`
-//! is not zero.
+//! The table holds `rows x width` elements, `indices` and `order` `count` words each, y and g
+//! `count x width` elements; `width` is not zero.
 
 use core_types::params::tensor::TableParams;
 
@@ -25,7 +25,9 @@ unsafe fn gather<T: Real>(p: &TableParams, table: *const T, indices: *const u32,
     }
 }
 
-/// Adds rows of g to the table. The threads of the first place of each index add up the rows of all its places, in order.
+/// Adds rows of g to the table.
+///
+/// The threads of the first place of each index add up the rows of all its places, in order.
 #[inline(always)]
 unsafe fn scatter_add<T: Real>(p: &TableParams, indices: *const u32, order: *const u32, g: *const T, table: *mut T) {
     let index_at = |i: u64| {

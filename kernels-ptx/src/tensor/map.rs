@@ -1,4 +1,6 @@
-//! Functions of single elements, and choices between two. One-dimensional grids of 256 threads that stride by the grid.
+//! Functions of single elements, and choices between two.
+//!
+//! One-dimensional grids of 256 threads that stride by the grid.
 //!
 //! # Safety
 //! Views hold `len` elements. The output of a map may be its input.

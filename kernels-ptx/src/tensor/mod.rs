@@ -1,5 +1,5 @@
-//! Kernels of the tensor op set: maps, copies between layouts, conversions, extremes and rows by index, for f32, binary16 and
-//! bfloat16. Results have the same bits on every device.
+//! Kernels of the tensor op set: maps, copies between layouts, conversions, extremes and rows by
+//! index, for f32, binary16 and bfloat16. Results have the same bits on every device.
 
 mod cast;
 mod copy;

@@ -1,4 +1,5 @@
-//! Assembling every module for every architecture, and holding what each kernel takes to its budget.
+//! Assembling every module for every architecture, and holding what each kernel takes to its
+//! budget.
 
 use std::{ops::AddAssign, path::Path};
 
@@ -32,8 +33,9 @@ impl AddAssign for Assembled {
     }
 }
 
-/// Assembles every module and holds the kernels to their budgets. Unless it is only to `check`, kernels without a budget are
-/// given one.
+/// Assembles every module and holds the kernels to their budgets.
+///
+/// Unless it is only to `check`, kernels without a budget are given one.
 pub(super) fn run(root: &Path, kernels: &[Kernel], check: bool) -> Result<Tally> {
     let Some(ptxas) = ptxas::find(root, "ptxas") else {
         return Ok(skip("ptxas", ptxas::NONE_FOUND));

@@ -23,8 +23,8 @@ pub(super) struct Compiler {
 pub(super) const NONE_FOUND: &str = "no compiler for nvptx64: set TREFOIL_PTX_CARGO and TREFOIL_PTX_RUSTC, or install rustup's nightly \
      with rust-src, or run ci/install-kernel-compiler";
 
-/// The flags without which today's compilers break barriers and shuffles, or lose the address space of shared memory;
-/// `kernels-ptx/README.md` documents the effect of each.
+/// The flags without which today's compilers break barriers and shuffles, or lose the address space
+/// of shared memory; `kernels-ptx/README.md` documents the effect of each.
 pub(super) const FLAGS: [&str; 3] = [
     "-Zmir-enable-passes=-JumpThreading",
     "-Cllvm-args=-simplifycfg-max-small-block-size=0",
@@ -32,8 +32,8 @@ pub(super) const FLAGS: [&str; 3] = [
 ];
 
 impl Compiler {
-    /// The compilers of this machine, in order of preference: the one the environment names, alone; rustup's nightly; the
-    /// distribution's.
+    /// The compilers of this machine, in order of preference: the one the environment names, alone;
+    /// rustup's nightly; the distribution's.
     pub(super) fn candidates() -> Result<Vec<Self>> {
         let named = |variable| env::var_os(variable).map(PathBuf::from);
         match (named("TREFOIL_PTX_CARGO"), named("TREFOIL_PTX_RUSTC")) {
@@ -69,8 +69,8 @@ impl Compiler {
         Ok(Self { cargo, rustc, version })
     }
 
-    /// The PTX of the module that a cargo feature stands for, as the compiler prints it under `flags`. `settings` are variables
-    /// that override the profile.
+    /// The PTX of the module that a cargo feature stands for, as the compiler prints it under
+    /// `flags`. `settings` are variables that override the profile.
     pub(super) fn build(
         &self,
         root: &Path,

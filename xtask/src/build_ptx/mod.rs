@@ -1,5 +1,5 @@
-//! `cargo xtask build-ptx`: compiles `kernels-ptx`, writes or checks `kernels-ptx/ptx/`, and runs the lints and budget
-//! checks on it.
+//! `cargo xtask build-ptx`: compiles `kernels-ptx`, writes or checks `kernels-ptx/ptx/`, and runs
+//! the lints and budget checks on it.
 
 mod assemble;
 mod budgets;
@@ -42,7 +42,8 @@ pub(crate) fn run(sh: &Shell, check: bool) -> Result<Tally> {
     Ok(tally)
 }
 
-/// As [`run`] with `check`, but builds nothing if the sources are those that the files were made of.
+/// As [`run`] with `check`, but builds nothing if the sources are those that the files were made
+/// of.
 pub(crate) fn check_what_changed(sh: &Shell) -> Result<Tally> {
     let root = sh.current_dir();
     if !sources::are_as_built(&root)? {
@@ -133,7 +134,8 @@ fn keep(root: &Path, file: &str, built: &str, check: bool) -> Result<Tally> {
     Ok(Tally::of(&format!("{file} equals a fresh build"), equal))
 }
 
-/// Holds the files as they are to their manifests, the lints and the budgets; lists the kernels in the documents.
+/// Holds the files as they are to their manifests, the lints and the budgets; lists the kernels in
+/// the documents.
 fn verify(root: &Path, check: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut kernels = Vec::new();

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-/// A PTX module: the kernels of an op set that a device compiles together, when the first of them is launched, and two files
-/// in `ptx/`. What fails to compile, or takes long, fails and takes long for these alone.
+/// A PTX module: the kernels of an op set that a device compiles together, when the first of them
+/// is launched, and two files in `ptx/`. What fails to compile, or takes long, fails and takes long
+/// for these alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Module {
     name: &'static str,
@@ -82,7 +83,9 @@ impl Module {
         }
     }
 
-    /// Whether its products of words are of a field, made for each element. Elsewhere they are addresses, made once for each thread.
+    /// Whether its products of words are of a field, made for each element.
+    ///
+    /// Elsewhere they are addresses, made once for each thread.
     pub(super) fn computes_in_m31(self) -> bool {
         matches!(self.op_set, "air" | "channel" | "circle" | "deep" | "merkle" | "open")
     }

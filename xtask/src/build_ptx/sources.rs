@@ -1,4 +1,5 @@
-//! The sources of the committed PTX: a digest that shows without a build whether another one would print the same.
+//! The sources of the committed PTX: a digest that shows without a build whether another one would
+//! print the same.
 
 use std::{
     fs,
@@ -14,7 +15,8 @@ use walkdir::WalkDir;
 /// The file with the digest.
 pub(super) const FILE: &str = "kernels-ptx/ptx/sources.txt";
 
-/// What decides over the text: the kernels, the formulas they share with the host, and what builds and rewrites them.
+/// What decides over the text: the kernels, the formulas they share with the host, and what builds
+/// and rewrites them.
 const SOURCES: [&str; 8] = [
     ".cargo/config.toml",
     "crates/core-types/Cargo.toml",
@@ -32,8 +34,9 @@ pub(super) fn are_as_built(root: &Path) -> Result<bool> {
     Ok(committed == digest(root)?)
 }
 
-/// SHA-256 of the paths and contents of all sources as a line of hexadecimal digits. Of Rust files the tokens count, so that
-/// comments and layout do not.
+/// SHA-256 of the paths and contents of all sources as a line of hexadecimal digits.
+///
+/// Of Rust files the tokens count, so that comments and layout do not.
 pub(super) fn digest(root: &Path) -> Result<String> {
     let mut hash = Sha256::new();
     let mut add = |part: &[u8]| {
@@ -56,7 +59,8 @@ pub(super) fn digest(root: &Path) -> Result<String> {
     Ok(digits + "\n")
 }
 
-/// What `core-types` takes over from the manifest of the workspace: the edition, and how it depends on others.
+/// What `core-types` takes over from the manifest of the workspace: the edition, and how it depends
+/// on others.
 fn inherited(root: &Path) -> Result<String> {
     let read = |path: &str| -> Result<Table> {
         let text = fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))?;

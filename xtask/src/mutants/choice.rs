@@ -1,4 +1,5 @@
-//! The choice of sites and libraries to try: an order that the seed determines, and a share for each library.
+//! The choice of sites and libraries to try: an order that the seed determines, and a share for
+//! each library.
 
 use sha2::{Digest as _, Sha256};
 
@@ -15,7 +16,8 @@ pub(super) struct Candidate {
 
 /// For each library its candidates in the order in which they are tried.
 ///
-/// Sites are sorted by a hash of the seed and their place: changes in one file leave the order of sites in others alone.
+/// Sites are sorted by a hash of the seed and their place: changes in one file leave the order of
+/// sites in others alone.
 pub(super) fn candidates(libraries: &[Library], seed: u64) -> Vec<Vec<Candidate>> {
     let of = |(number, library): (usize, &Library)| {
         let files = library.sources.iter().enumerate();
@@ -37,7 +39,8 @@ fn key(seed: u64, path: &str, site: &Site) -> [u8; 32] {
     Sha256::digest(place).into()
 }
 
-/// How many mutants each library gets of `count`: as its share of all sites, and at least one if it has any.
+/// How many mutants each library gets of `count`: as its share of all sites, and at least one if it
+/// has any.
 pub(super) fn shares(sites: &[usize], count: usize) -> Vec<usize> {
     let all: usize = sites.iter().sum();
     let share = |&own: &usize| (own * count).checked_div(all).unwrap_or(0).max(1).min(own);

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::tidy::source::{File, read};
 
-/// Libraries without mutants: the suite that tests others, its comparison program, fuzz targets, generated code, and
-/// MPI, which few machines have.
+/// Libraries without mutants: the suite that tests others, its comparison program, fuzz targets,
+/// generated code, and MPI, which few machines have.
 const EXCLUDED: [&str; 7] =
     ["conformance", "yardstick", "device-trials", "trefoil-fuzz", "cuda-loader", "collective-mpi", "trefoil"];
 
@@ -84,7 +84,8 @@ fn dependents(metadata: &Metadata, name: &str) -> BTreeSet<String> {
     metadata.packages.iter().filter(depends).map(|package| package.name.to_string()).collect()
 }
 
-/// Paths without extension of the modules in other files that `file` declares for other platforms or features.
+/// Paths without extension of the modules in other files that `file` declares for other platforms
+/// or features.
 fn foreign_modules(file: &File) -> Vec<String> {
     let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
     let folder = match name {

@@ -1,7 +1,8 @@
 //! The sites of a parsed file.
 //!
-//! A mutant is chosen at run time, so a site has to be an expression that runs: constants, types, patterns and `const fn` are
-//! counted and left out. The arguments of macros are tokens, not expressions, and are not looked at.
+//! A mutant is chosen at run time, so a site has to be an expression that runs: constants, types,
+//! patterns and `const fn` are counted and left out. The arguments of macros are tokens, not
+//! expressions, and are not looked at.
 
 use std::ops::Range;
 
@@ -19,7 +20,8 @@ use super::site::{Change, Site};
 const HOLD: [&str; 5] =
     ["feature = \"cuda\"", "feature = \"serde\"", "target_arch = \"x86_64\"", "target_os = \"linux\"", "unix"];
 
-/// The sites of a file, in the order of its text, and how many others cannot carry a choice at run time.
+/// The sites of a file, in the order of its text, and how many others cannot carry a choice at run
+/// time.
 pub(super) fn sites(file: &syn::File) -> (Vec<Site>, usize) {
     let mut finder = Finder::default();
     finder.visit_file(file);

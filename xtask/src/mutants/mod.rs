@@ -1,7 +1,8 @@
 //! `cargo xtask mutants`: small faults put into the libraries, which tests have to notice.
 //!
-//! All mutants of a run are compiled into one copy of the workspace, each behind a choice at run time, so that no crate is
-//! compiled for each mutant. A run without mutants records which test programs reach which mutants; only those are tried.
+//! All mutants of a run are compiled into one copy of the workspace, each behind a choice at run
+//! time, so that no crate is compiled for each mutant. A run without mutants records which test
+//! programs reach which mutants; only those are tried.
 
 mod build;
 mod choice;
@@ -99,7 +100,8 @@ impl<T> AddAssign for All<T> {
     }
 }
 
-/// Tries the mutants; one check for the share that is killed, one for the list of equivalent mutants.
+/// Tries the mutants; one check for the share that is killed, one for the list of equivalent
+/// mutants.
 pub(crate) fn run(sh: &Shell, options: &Options) -> Result<Tally> {
     let root = sh.current_dir();
     let Options { seed, count, package, own } = options;
@@ -126,7 +128,8 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Tries all mutants on the tests of their own crates, then, unless `own`, the survivors on the tests of direct dependents.
+/// Tries all mutants on the tests of their own crates, then, unless `own`, the survivors on the
+/// tests of direct dependents.
 fn try_all(plan: &mut Plan, tree: &Tree, known: &Known, own: bool) -> Result<Vec<report::Result>> {
     let programs = compile(plan, tree)?;
     println!("{} mutants did not compile and were replaced", plan.dropped);
@@ -155,7 +158,8 @@ fn try_all(plan: &mut Plan, tree: &Tree, known: &Known, own: bool) -> Result<Vec
     Ok(trials.into_iter().map(|(id, verdict)| conclude(plan, known, id, verdict)).collect())
 }
 
-/// Compiles the test programs of all libraries with mutants, with other mutants in place of those that do not compile.
+/// Compiles the test programs of all libraries with mutants, with other mutants in place of those
+/// that do not compile.
 fn compile(plan: &mut Plan, tree: &Tree) -> Result<Vec<Program>> {
     for round in 1..=ROUNDS {
         let files = plan.write(tree)?;
@@ -168,7 +172,9 @@ fn compile(plan: &mut Plan, tree: &Tree) -> Result<Vec<Program>> {
     bail!("the mutants do not compile after {ROUNDS} builds")
 }
 
-/// Runs every program without mutants. One that does not pass is left out: it would kill every mutant.
+/// Runs every program without mutants.
+///
+/// One that does not pass is left out: it would kill every mutant.
 fn baseline(programs: Vec<Program>) -> Result<Vec<Tester>> {
     let scratch = tempfile::tempdir()?;
     let testers = on_every_core(programs, |program| {

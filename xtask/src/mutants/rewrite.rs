@@ -24,8 +24,8 @@ pub(super) struct Rewritten {
 
 /// Rewrites `text` with the mutants `chosen`.
 ///
-/// A mutated operator stands in a separate branch, next to a branch with the original: both have the same type,
-/// evaluate their operands once, and may move them.
+/// A mutated operator stands in a separate branch, next to a branch with the original: both have
+/// the same type, evaluate their operands once, and may move them.
 pub(super) fn rewrite(text: &str, chosen: &[Chosen]) -> Rewritten {
     let mut sorted: Vec<&Chosen> = chosen.iter().collect();
     sorted.sort_by_key(|chosen| (chosen.site.whole.start, Reverse(chosen.site.whole.end), chosen.site.rank()));
@@ -35,7 +35,8 @@ pub(super) fn rewrite(text: &str, chosen: &[Chosen]) -> Rewritten {
 }
 
 impl Rewritten {
-    /// Appends a range of the original with the mutants in it, which are sorted from the outside to the inside.
+    /// Appends a range of the original with the mutants in it, which are sorted from the outside to
+    /// the inside.
     fn region(&mut self, text: &str, range: Range<usize>, mut chosen: &[&Chosen]) {
         let mut at = range.start;
         while let Some((outer, rest)) = chosen.split_first() {
@@ -69,10 +70,13 @@ impl Rewritten {
     }
 }
 
-/// The module that [`IS_ON`] is in, for numbers below `count`. It is appended to the root of each crate with mutants.
+/// The module that [`IS_ON`] is in, for numbers below `count`.
 ///
-/// The variable `MUTANT` has the active number. With `MUTANT_SEEN` none is active, and the numbers that run are appended to the
-/// file of that name, so that a mutant is only tried on programs that reach it.
+/// It is appended to the root of each crate with mutants.
+///
+/// The variable `MUTANT` has the active number. With `MUTANT_SEEN` none is active, and the numbers
+/// that run are appended to the file of that name, so that a mutant is only tried on programs that
+/// reach it.
 pub(super) fn selector(count: u32) -> String {
     format!(
         r#"

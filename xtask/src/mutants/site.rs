@@ -28,7 +28,8 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// Where sites of the same expression nest: what wraps the expression comes outside of what rewrites it.
+    /// Where sites of the same expression nest: what wraps the expression comes outside of what
+    /// rewrites it.
     pub(super) fn rank(&self) -> u8 {
         match self.change {
             Change::Negate => 0,

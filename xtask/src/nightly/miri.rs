@@ -9,8 +9,8 @@ use crate::{
 
 const TITLE: &str = "Miri";
 
-/// Packages whose memory accesses Miri can interpret, filters of their unit tests (all tests if empty), and skipped tests, which
-/// loop over much data.
+/// Packages whose memory accesses Miri can interpret, filters of their unit tests (all tests if
+/// empty), and skipped tests, which loop over much data.
 const PACKAGES: [(&str, &[&str], &[&str]); 3] = [
     ("backend-api", &[], &["random", "results_that_overlap"]),
     ("cuda-sim", &[], &[]),

@@ -1,4 +1,5 @@
-//! `cargo xtask nightly`: checks too slow for continuous integration of every change, each part runnable by hand.
+//! `cargo xtask nightly`: checks too slow for continuous integration of every change, each part
+//! runnable by hand.
 
 mod advisories;
 mod miri;
@@ -21,7 +22,9 @@ pub(crate) struct Part {
 /// Seconds for each fuzz target.
 const FUZZ_SECONDS: u32 = 180;
 
-/// The parts in the order in which they run, the quickest first. The help of the program lists them.
+/// The parts in the order in which they run, the quickest first.
+///
+/// The help of the program lists them.
 pub(crate) const PARTS: [Part; 8] = [
     Part { name: "advisories", run: |sh| Ok(advisories::run(sh)) },
     Part { name: "sweeps", run: |sh| test::sweeps(sh, &[]) },
@@ -68,7 +71,8 @@ pub(crate) fn run(sh: &Shell, part: Option<Part>) -> Result<Tally> {
     Ok(sum)
 }
 
-/// A thousand proofs and a thousand training steps without growth, from the programs that the tier `host` builds.
+/// A thousand proofs and a thousand training steps without growth, from the programs that the tier
+/// `host` builds.
 fn soaks(sh: &Shell) -> Result<Tally> {
     let run = ["--workspace", "--test", "main"];
     cargo_test(sh, "soaks", &[&run, mpi::features(sh), &["--", "soak::"]].concat())

@@ -1,5 +1,5 @@
-//! Tests under the address and the thread sanitizer, with the pinned compiler: `RUSTC_BOOTSTRAP=1` makes it accept the flags, as
-//! for fuzzing.
+//! Tests under the address and the thread sanitizer, with the pinned compiler: `RUSTC_BOOTSTRAP=1`
+//! makes it accept the flags, as for fuzzing.
 
 use std::{env, fs, os::unix::fs::PermissionsExt as _, path::Path};
 
@@ -49,7 +49,8 @@ pub(super) fn address(sh: &Shell) -> Result<Tally> {
 
 /// The thread sanitizer over what threads share.
 ///
-/// The standard library has to be compiled with it: otherwise it misses that a mutex orders two threads, and reports every one.
+/// The standard library has to be compiled with it: otherwise it misses that a mutex orders two
+/// threads, and reports every one.
 pub(super) fn thread(sh: &Shell) -> Result<Tally> {
     const SOURCES: &str = "lib/rustlib/src/rust/library/std/Cargo.toml";
     let root = cmd!(sh, "rustc --print sysroot").quiet().read()?;
@@ -60,7 +61,9 @@ pub(super) fn thread(sh: &Shell) -> Result<Tally> {
     run(sh, "thread", &host(sh)?, &["-Zbuild-std"], &THREAD)
 }
 
-/// Runs each of `tests`; one check each. The target is named, so that build scripts and macros are compiled without.
+/// Runs each of `tests`; one check each.
+///
+/// The target is named, so that build scripts and macros are compiled without.
 fn run(sh: &Shell, sanitizer: &str, host: &str, flags: &[&str], tests: &[Tests]) -> Result<Tally> {
     let mut tally = Tally::default();
     // A standard library without the sanitizer counts as another ABI, which is so for threads and not for addresses.

@@ -1,5 +1,5 @@
-//! Self-contained runs of the `trefoil` program on the processor and the simulated device: the conformance suite, and
-//! the bundle for GPU machines.
+//! Self-contained runs of the `trefoil` program on the processor and the simulated device: the
+//! conformance suite, and the bundle for GPU machines.
 
 use std::{collections::BTreeSet, time::Instant};
 
@@ -41,8 +41,10 @@ const ON_SIM: [Job; 4] = [
 
 /// Jobs of the full tier:
 /// - recorded, and under the other conditions;
-/// - under every checker in one more order, with shuffled streams (jobs without checkers use the natural order);
-/// - with late streams on the largest supported machine, whose multiprocessors determine the size of launches.
+/// - under every checker in one more order, with shuffled streams (jobs without checkers use the
+///   natural order);
+/// - with late streams on the largest supported machine, whose multiprocessors determine the size
+///   of launches.
 const MORE: [Job; 6] = [
     sim("conformance on sim, recorded", "", &["--condition", "recorded"]),
     cpu("conformance on cpu, forked and starved", &["--condition", "forked", "--condition", "starved"]),

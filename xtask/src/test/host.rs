@@ -1,4 +1,5 @@
-//! The workspace's tests: one test program per core at a time, then the examples of the documentation.
+//! The workspace's tests: one test program per core at a time, then the examples of the
+//! documentation.
 
 use std::{collections::BTreeSet, time::Instant};
 
@@ -30,11 +31,12 @@ pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The test programs and examples of the packages in `folders`, without the tests that only `--all` runs, and those with MPI only
-/// `with_ranks`.
+/// The test programs and examples of the packages in `folders`, without the tests that only `--all`
+/// runs, and those with MPI only `with_ranks`.
 ///
-/// Everything is built: a build of some packages would unify other features and compile dependencies again, while
-/// unaffected packages are fresh in a folder that built the workspace before.
+/// Everything is built: a build of some packages would unify other features and compile
+/// dependencies again, while unaffected packages are fresh in a folder that built the workspace
+/// before.
 pub(super) fn run_folders(sh: &Shell, folders: &BTreeSet<&str>, with_ranks: bool) -> Result<Tally> {
     const TITLE: &str = "tests of what depends on the change";
     eprintln!("== {TITLE}");
@@ -56,8 +58,8 @@ pub(super) fn run_folders(sh: &Shell, folders: &BTreeSet<&str>, with_ranks: bool
     Ok(tally)
 }
 
-/// Compiles all test programs and runs those that are wanted, the first of them while others compile: the last crates of a build
-/// keep one core busy. `None` if a program does not compile.
+/// Compiles all test programs and runs those that are wanted, the first of them while others
+/// compile: the last crates of a build keep one core busy. `None` if a program does not compile.
 fn build_and_run(sh: &Shell, extent: Extent, is_wanted: impl Fn(&Program) -> bool) -> Result<Option<Tally>> {
     const TITLE: &str = "test programs, build";
     let mut built = 0;

@@ -58,7 +58,9 @@ struct Tier {
     run: fn(&Shell, Extent) -> Result<Tally>,
     /// The parts that the usual extent leaves out for time.
     left_out: Option<&'static str>,
-    /// Whether it runs concurrently with the main lane. It must not build into `target/debug`, which cargo locks.
+    /// Whether it runs concurrently with the main lane.
+    ///
+    /// It must not build into `target/debug`, which cargo locks.
     concurrent: bool,
 }
 
@@ -139,7 +141,8 @@ const TIERS: [Tier; 12] = [
     whole("gpu", |sh, _| test_gpu::run(sh, PROGRAM, false, true)),
 ];
 
-/// The sweep over inverses, which takes ten times as long as the others: the nightly tier runs it, the host tier a part of it.
+/// The sweep over inverses, which takes ten times as long as the others: the nightly tier runs it,
+/// the host tier a part of it.
 const INVERSES: &str = "every_element_but_zero_has_its_inverse";
 
 /// Laws of the field on all its elements, of a release build.
@@ -156,7 +159,8 @@ pub(crate) fn tier_names() -> impl Iterator<Item = &'static str> {
 
 /// Runs every tier and prints a table of tests run, unavailable and left out.
 ///
-/// Two lanes run concurrently: tiers that use the workspace's test programs, and tiers that build elsewhere.
+/// Two lanes run concurrently: tiers that use the workspace's test programs, and tiers that build
+/// elsewhere.
 pub(crate) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     let start = Instant::now();
     let (concurrent, mut outcomes) = thread::scope(|scope| {

@@ -17,8 +17,9 @@ use xshell::Shell;
 use super::Extent;
 use crate::{clock, mpi, progress, tally::Tally};
 
-/// Tests of tens of seconds to minutes, by program and by a part of their names. Each runs in a separate process, and none unless
-/// everything is run.
+/// Tests of tens of seconds to minutes, by program and by a part of their names.
+///
+/// Each runs in a separate process, and none unless everything is run.
 const APART: [(&str, &[&str]); 5] = [
     ("cli main", &["every_op_of_the_suite_is_in_its_profile"]),
     (
@@ -70,7 +71,8 @@ enum Tests {
     Named(Vec<String>),
 }
 
-/// Compiles all test programs and passes each to `take` as it is done; otherwise shows why they do not compile and returns `false`.
+/// Compiles all test programs and passes each to `take` as it is done; otherwise shows why they do
+/// not compile and returns `false`.
 pub(super) fn build(sh: &Shell, mut take: impl FnMut(Program) -> Result<()>) -> Result<bool> {
     let mut child = Command::new("cargo")
         .args(["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"])
@@ -108,8 +110,9 @@ pub(super) fn build(sh: &Shell, mut take: impl FnMut(Program) -> Result<()>) -> 
     Ok(child.wait().context("cannot wait for cargo test")?.success())
 }
 
-/// Runs the programs of the wanted targets, one after the other. Other tiers have built them: every build of the workspace's tests
-/// has the same features.
+/// Runs the programs of the wanted targets, one after the other.
+///
+/// Other tiers have built them: every build of the workspace's tests has the same features.
 pub(super) fn run_alone(sh: &Shell, title: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Tally> {
     eprintln!("== {title}");
     let (start, mut programs) = (Instant::now(), Vec::new());
@@ -132,8 +135,10 @@ pub(super) fn run_alone(sh: &Shell, title: &str, is_wanted: impl Fn(&str) -> boo
 pub(super) type Weight = (bool, u64);
 
 impl Program {
-    /// The program in processes. The tests of a program take turns at its one simulated device, so each module of a crate's program
-    /// `main` runs in a separate process.
+    /// The program in processes.
+    ///
+    /// The tests of a program take turns at its one simulated device, so each module of a crate's
+    /// program `main` runs in a separate process.
     pub(super) fn processes(self, extent: Extent) -> Result<Vec<(Weight, Self)>> {
         let bytes = fs::metadata(&self.executable).map_or(0, |file| file.len());
         if self.target != "main" {
@@ -184,7 +189,9 @@ impl Program {
             .with_context(|| format!("cannot start {}", self.executable.display()))
     }
 
-    /// Runs the program and prints its output. A program that dies counts as one failure under its title.
+    /// Runs the program and prints its output.
+    ///
+    /// A program that dies counts as one failure under its title.
     pub(super) fn run(&self) -> Result<Tally> {
         let start = Instant::now();
         let arguments: Vec<&str> = match &self.tests {

@@ -73,8 +73,10 @@ const READERS: &[&str] = &[
     "inference",
 ];
 
-/// The arrows. Domains never name a backend, backends never see a domain, a verifier sees neither, and nothing depends on a
-/// program.
+/// The arrows.
+///
+/// Domains never name a backend, backends never see a domain, a verifier sees neither, and nothing
+/// depends on a program.
 const ARROWS: &[Arrow] = &[
     Arrow { package: "core-types", normal: &[], dev: &[] },
     Arrow { package: "backend-api", normal: &["core-types"], dev: &[] },

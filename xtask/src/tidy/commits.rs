@@ -16,7 +16,9 @@ const MOST: usize = 72;
 /// Verbs of people: code does none of these.
 const VAGUE: [&str; 6] = ["Give", "Hold", "Keep", "Let", "Say", "Tell"];
 
-/// Checks the latest commits of the repository at `root`, without merges. An archive of the sources has no commits.
+/// Checks the latest commits of the repository at `root`, without merges.
+///
+/// An archive of the sources has no commits.
 pub(super) fn check(root: &Path, findings: &mut Vec<Finding>) -> Result<()> {
     if !root.join(".git").exists() {
         return Ok(());

@@ -11,7 +11,9 @@ pub(super) struct Fact {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum What {
-    /// A path is named; imports are resolved: `env::var` after `use std::env` is `std::env::var`. A glob ends in `*`.
+    /// A path is named; imports are resolved: `env::var` after `use std::env` is `std::env::var`.
+    ///
+    /// A glob ends in `*`.
     Path(String),
     /// A method of this name is called.
     Method(String),

@@ -1,4 +1,6 @@
-//! Repository rules that no compiler lint states. `docs/architecture.md` gives the reason for each.
+//! Repository rules that no compiler lint states.
+//!
+//! `docs/architecture.md` gives the reason for each.
 
 mod arrows;
 mod circles;
@@ -8,6 +10,7 @@ mod ops;
 mod packages;
 mod phrases;
 mod rules;
+mod rustdoc;
 pub(crate) mod source;
 mod text;
 mod visit;
@@ -48,6 +51,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>> {
     let files = source::read(root, "")?;
     findings.extend(check_files(root, &files));
     phrases::check(root, &files, &mut findings)?;
+    rustdoc::check(&files, &mut findings);
     commits::check(root, &mut findings)?;
     findings.sort();
     Ok(findings)

@@ -1,4 +1,6 @@
-//! Phrases that make sentences hard to read. Their counts in comments and documents may only fall.
+//! Phrases that make sentences hard to read.
+//!
+//! Their counts in comments and documents may only fall.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
@@ -14,7 +16,8 @@ const HEAD: &str = "\
 # lowers it here when it falls.
 ";
 
-/// The phrases, in lower case: chains of pronouns, quantities without a noun, verbs of people, and literal translations.
+/// The phrases, in lower case: chains of pronouns, quantities without a noun, verbs of people, and
+/// literal translations.
 const PHRASES: [&str; 17] = [
     "as many",
     "asked for",
@@ -84,7 +87,8 @@ fn count<'f>(files: impl Iterator<Item = &'f File>) -> BTreeMap<&'static str, us
     counts
 }
 
-/// The words of the comments of Rust source, or of a whole document, in lower case between single spaces.
+/// The words of the comments of Rust source, or of a whole document, in lower case between single
+/// spaces.
 fn prose(text: &str, is_rust: bool) -> String {
     let mut words = String::from(" ");
     let lines =

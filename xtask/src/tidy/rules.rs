@@ -50,9 +50,10 @@ const DOMAINS: &[&str] = &[
     "crates/nn-ops/",
 ];
 
-/// Where `unsafe` may stand: bit-pattern implementations of the shared types, the vectors, transforms and products
-/// of the CPU backend, what calls the CUDA driver or stands in for it, the C interface, the requests to valgrind, the call of a peer that has no safe one,
-/// a function of a trait of stwo, and tests that watch the memory that the allocator hands out and takes back.
+/// Where `unsafe` may stand: bit-pattern implementations of the shared types, the vectors,
+/// transforms and products of the CPU backend, what calls the CUDA driver or stands in for it, the
+/// C interface, the requests to valgrind, the call of a peer that has no safe one, a function of a
+/// trait of stwo, and tests that watch the memory that the allocator hands out and takes back.
 const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/core-types/src/", &[UnsafeKind::Impl]),
     ("crates/core-types/src/field/wide.rs", &[UnsafeKind::Block]),
@@ -83,10 +84,12 @@ const ALLOCATOR: &[UnsafeKind] = SIMD;
 const FOREIGN: &[UnsafeKind] = SIMD;
 const KERNELS: &[UnsafeKind] = &[UnsafeKind::Block, UnsafeKind::Fn, UnsafeKind::Extern];
 
-/// Crates that may read the environment: the one that selects backends, and the workspace's own tasks.
+/// Crates that may read the environment: the one that selects backends, and the workspace's own
+/// tasks.
 const ENVIRONMENT_HOMES: &[&str] = &["crates/runtime/", "xtask/"];
 
-/// What reads or changes the environment; the rest of `std::env` names the program and its arguments.
+/// What reads or changes the environment; the rest of `std::env` names the program and its
+/// arguments.
 const ENVIRONMENT: &[&str] = &[
     "std::env::var",
     "std::env::var_os",
@@ -108,7 +111,9 @@ const IMPURE_PATHS: &[(&str, &str)] = &[
     ("std::io::stderr", "prints"),
 ];
 
-/// Where a domain allocates memory that has to begin as zeros. Elsewhere an op overwrites its memory, and `alloc` does.
+/// Where a domain allocates memory that has to begin as zeros.
+///
+/// Elsewhere an op overwrites its memory, and `alloc` does.
 const ZEROS_HOMES: &[&str] =
     &["crates/nn-ops/src/optim/arena.rs", "crates/stark-prover/src/answers.rs", "crates/stark-prover/src/memory.rs"];
 

@@ -94,7 +94,8 @@ struct Visitor<'text> {
     lines: Vec<&'text str>,
     imports: HashMap<String, String>,
     test_depth: usize,
-    /// Whether the file, the trait, or the trait of the implementation around it states what `unsafe fn`s require.
+    /// Whether the file, the trait, or the trait of the implementation around it states what
+    /// `unsafe fn`s require.
     contract_above: bool,
     /// First lines of the enclosing items, statements and match arms, innermost last.
     starts: Vec<usize>,
@@ -136,7 +137,8 @@ impl Visitor<'_> {
         self.starts.pop();
     }
 
-    /// Runs `visit` inside an item that, if `states`, documents the requirements of its `unsafe fn`s.
+    /// Runs `visit` inside an item that, if `states`, documents the requirements of its
+    /// `unsafe fn`s.
     fn under_contract(&mut self, states: bool, visit: impl FnOnce(&mut Self)) {
         let outer = self.contract_above;
         self.contract_above |= states;

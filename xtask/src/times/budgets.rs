@@ -27,7 +27,9 @@ impl Budgets {
         Ok(Self(toml::from_str(text)?))
     }
 
-    /// Lines for the measured times above their budget by more than [`TOLERANCE`]. Names without a budget pass.
+    /// Lines for the measured times above their budget by more than [`TOLERANCE`].
+    ///
+    /// Names without a budget pass.
     pub(super) fn exceeded(&self, section: &str, measured: &[(String, f64)]) -> Vec<String> {
         let Some(budgets) = self.0.get(section) else { return Vec::new() };
         let mut lines = Vec::new();
@@ -41,7 +43,8 @@ impl Budgets {
 
     /// Compares `measured` with a section, as one check.
     ///
-    /// Only machines of continuous integration have a known speed, so elsewhere a line is printed and nothing fails.
+    /// Only machines of continuous integration have a known speed, so elsewhere a line is printed
+    /// and nothing fails.
     pub(super) fn check(&self, section: &str, measured: &[(String, f64)]) -> Tally {
         if !self.0.contains_key(section) {
             return Tally::default();

@@ -56,7 +56,8 @@ fn op_groups(events: &str) -> Result<BTreeMap<String, f64>> {
     Ok(groups)
 }
 
-/// Runs `task`, keeps its times under `name`, prints the largest of them if `shown`, and compares them with the budgets.
+/// Runs `task`, keeps its times under `name`, prints the largest of them if `shown`, and compares
+/// them with the budgets.
 pub(crate) fn recorded(
     sh: &Shell,
     name: &str,

@@ -1,5 +1,6 @@
-//! The mode of this program in which cargo runs it in place of rustc (`RUSTC_WRAPPER`): it runs the real rustc and logs the
-//! time. Not a task, so the help does not list it; the variable [`LOG`] selects it.
+//! The mode of this program in which cargo runs it in place of rustc (`RUSTC_WRAPPER`): it runs the
+//! real rustc and logs the time. Not a task, so the help does not list it; the variable [`LOG`]
+//! selects it.
 
 use std::{
     env,

@@ -4,7 +4,8 @@ use core_types::params::columns::ColumnAt;
 
 use crate::BackendError;
 
-/// Refuses columns that do not lie in a view of `words` words, or that are longer than `2^log_most`.
+/// Refuses columns that do not lie in a view of `words` words, or that are longer than
+/// `2^log_most`.
 pub(super) fn check_columns(
     op: &'static str,
     columns: &[ColumnAt],
@@ -33,8 +34,8 @@ pub(super) fn check_log(op: &'static str, log_size: u32) -> Result<(), BackendEr
     Err(BackendError::Unsupported { op, why: "expected a log size of at most 30" })
 }
 
-/// Words of `count` columns of the secure field, four planes each, of `2^log_len` words; the greatest number if that is no
-/// view's length.
+/// Words of `count` columns of the secure field, four planes each, of `2^log_len` words; the
+/// greatest number if that is no view's length.
 pub(super) fn planes(count: usize, log_len: u32) -> usize {
     count.saturating_mul(4).saturating_mul(1usize.checked_shl(log_len).unwrap_or(usize::MAX))
 }

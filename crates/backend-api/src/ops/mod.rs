@@ -1,8 +1,11 @@
-//! Op sets: coarse, fused device steps. Each op is a record of parameters and views that documents its maths and layout
-//! and checks itself; each set is a trait with a method for each of its ops.
+//! Op sets: coarse, fused device steps.
 //!
-//! A backend calls a record's `check` first; callers need not. Buffers arrive as borrowed views ([`Ref`](crate::Ref),
-//! [`Mut`](crate::Mut)), so shards, batches and scratch are slices, not copies.
+//! Each op is a record of parameters and views that documents its maths and layout and checks
+//! itself; each set is a trait with a method for each of its ops.
+//!
+//! A backend calls a record's `check` first; callers need not. Buffers arrive as borrowed views
+//! ([`Ref`](crate::Ref), [`Mut`](crate::Mut)), so shards, batches and scratch are slices, not
+//! copies.
 
 pub mod air;
 pub mod channel;

@@ -11,7 +11,9 @@ pub struct View {
     pub len: Option<usize>,
 }
 
-/// An op as a value: parameters and views as named fields. A queue runs it with the method of the same name.
+/// An op as a value: parameters and views as named fields.
+///
+/// A queue runs it with the method of the same name.
 pub trait Op {
     /// Its name.
     const NAME: &'static str;
@@ -19,7 +21,8 @@ pub trait Op {
     /// Shows every view to `see`, in the order of the fields.
     fn each_view(&self, see: &mut impl FnMut(View));
 
-    /// Shows the sizes and kinds among the parameters to `see`, in the order of the fields: see [`Sizes`](super::Sizes).
+    /// Shows the sizes and kinds among the parameters to `see`, in the order of the fields: see
+    /// [`Sizes`](super::Sizes).
     fn each_size(&self, see: &mut impl FnMut(&'static str, &dyn core::fmt::Debug));
 
     /// Compares the lengths of the views, in the order of the fields, with what they should be.
@@ -35,7 +38,9 @@ pub trait Op {
     }
 }
 
-/// The comparison of an op's views with their expected lengths. It is compiled once, and not for each op.
+/// The comparison of an op's views with their expected lengths.
+///
+/// It is compiled once, and not for each op.
 struct Lengths<'e> {
     op: &'static str,
     expected: &'e [usize],
@@ -149,8 +154,8 @@ macro_rules! show_size {
 
 /// Defines the record of an op.
 ///
-/// A field is `plain` (parameters), `read` or `write` (a view of elements of the type), `read_if` or `write_if` (one that may
-/// be left out), or `views` (a record of views, see [`views!`]).
+/// A field is `plain` (parameters), `read` or `write` (a view of elements of the type), `read_if`
+/// or `write_if` (one that may be left out), or `views` (a record of views, see [`views!`]).
 macro_rules! op {
     (
         $(#[$doc:meta])*

@@ -2,17 +2,17 @@
 
 use crate::{BackendError, Queue, Real};
 
-/// Hands the op sets, one by one, to a macro of the caller: each with its trait, its supertrait, and the methods with
-/// their records. Whoever wraps queues implements all the sets this way.
+/// Hands the op sets, one by one, to a macro of the caller: each with its trait, its supertrait,
+/// and the methods with their records. Whoever wraps queues implements all the sets this way.
 #[macro_export]
 macro_rules! op_sets {
     ($with:ident) => {
         $with! {
             /// Device steps of the circle transforms.
             ///
-            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
-            /// [`BackendError::Unsupported`] for a log size that no domain has, or a domain smaller than the polynomial.
-            /// Nothing is written then.
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its
+            /// parameters state, and [`BackendError::Unsupported`] for a log size that no domain
+            /// has, or a domain smaller than the polynomial. Nothing is written then.
             circle::CircleOps: Queue {
                 circle_twiddles(CircleTwiddles),
                 circle_interpolate(CircleInterpolate),
@@ -30,9 +30,9 @@ macro_rules! op_sets {
         $with! {
             /// Device steps of Merkle trees.
             ///
-            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
-            /// [`BackendError::Unsupported`] for sizes out of range and for columns that are not in their buffer. Nothing is written
-            /// then.
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its
+            /// parameters state, and [`BackendError::Unsupported`] for sizes out of range and for
+            /// columns that are not in their buffer. Nothing is written then.
             merkle::MerkleOps: Queue {
                 merkle_leaves(MerkleLeaves),
                 merkle_secure_leaves(MerkleSecureLeaves),
@@ -43,8 +43,9 @@ macro_rules! op_sets {
         $with! {
             /// Device steps of transcripts.
             ///
-            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
-            /// [`BackendError::Unsupported`] for parameters out of range. Nothing is written then.
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its
+            /// parameters state, and [`BackendError::Unsupported`] for parameters out of range.
+            /// Nothing is written then.
             channel::ChannelOps: Queue {
                 channel_mix_digests(ChannelMixDigests),
                 channel_mix_felts(ChannelMixFelts),
@@ -57,9 +58,9 @@ macro_rules! op_sets {
         $with! {
             /// Device steps of sampling outside the domain and of DEEP quotients.
             ///
-            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
-            /// [`BackendError::Unsupported`] for sizes out of range and for lists that refer to missing entries.
-            /// Nothing is written then.
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its
+            /// parameters state, and [`BackendError::Unsupported`] for sizes out of range and for
+            /// lists that refer to missing entries. Nothing is written then.
             deep::DeepOps: Queue {
                 deep_points(DeepPoints),
                 deep_lines(DeepLines),
@@ -70,9 +71,9 @@ macro_rules! op_sets {
         $with! {
             /// Device steps of FRI and of openings.
             ///
-            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
-            /// [`BackendError::Unsupported`] for sizes out of range and for columns that are not in their buffer. Nothing is written
-            /// then.
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its
+            /// parameters state, and [`BackendError::Unsupported`] for sizes out of range and for
+            /// columns that are not in their buffer. Nothing is written then.
             fri::FriOps: Queue {
                 fri_fold(FriFold),
                 fri_last_layer(FriLastLayer),
@@ -83,9 +84,9 @@ macro_rules! op_sets {
         $with! {
             /// Device steps of traces, constraints and look-ups.
             ///
-            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
-            /// [`BackendError::Unsupported`] for sizes out of range and for programs that refer to missing operands.
-            /// Nothing is written then.
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its
+            /// parameters state, and [`BackendError::Unsupported`] for sizes out of range and for
+            /// programs that refer to missing operands. Nothing is written then.
             air::AirOps: Queue {
                 air_columns(AirColumns),
                 air_evaluate(AirEvaluate),
@@ -101,9 +102,10 @@ macro_rules! op_sets {
         $with! {
             /// Device steps on shares.
             ///
-            /// Both ops return [`BackendError::Length`] if a view does not have the length that parameters and terms state,
-            /// and [`BackendError::Unsupported`] for widths, parties, powers or rows out of range and for lists that do not
-            /// end in a last term. Nothing is written then. Results are the same bit for bit on every backend.
+            /// Both ops return [`BackendError::Length`] if a view does not have the length that
+            /// parameters and terms state, and [`BackendError::Unsupported`] for widths, parties,
+            /// powers or rows out of range and for lists that do not end in a last term. Nothing is
+            /// written then. Results are the same bit for bit on every backend.
             share::ShareOps: Queue {
                 combine_bits(CombineBits),
                 combine_words(CombineWords),
@@ -112,9 +114,10 @@ macro_rules! op_sets {
         $with! {
             /// Device steps of function secret sharing; what follows them is arithmetic on shares.
             ///
-            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
-            /// [`BackendError::Unsupported`] for an invalid width, window, party, number of payload words or range of
-            /// keys, or if the device may not run AES. Nothing is written then.
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its
+            /// parameters state, and [`BackendError::Unsupported`] for an invalid width, window,
+            /// party, number of payload words or range of keys, or if the device may not run AES.
+            /// Nothing is written then.
             fss::FssOps: ShareOps {
                 cmp_eval_window(CmpEvalWindow),
                 cmp_eval_all(CmpEvalAll),
@@ -126,10 +129,12 @@ macro_rules! op_sets {
             }
         }
         $with! {
-            /// Device steps of corrections: features of trainings and their codes, rings of states, and what residuals come to.
+            /// Device steps of corrections: features of trainings and their codes, rings of states,
+            /// and what residuals come to.
             ///
-            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
-            /// [`BackendError::Unsupported`] for sizes out of range. Nothing is written then. No op waits.
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its
+            /// parameters state, and [`BackendError::Unsupported`] for sizes out of range. Nothing
+            /// is written then. No op waits.
             correction::CorrectionOps: Queue {
                 apply_correction(ApplyCorrection),
                 apply_correction_in_place(ApplyCorrectionInPlace),
@@ -143,8 +148,9 @@ macro_rules! op_sets {
         $with! {
             /// Device steps of truncated singular value decompositions.
             ///
-            /// Every op returns [`BackendError::Length`] if a view does not have the length its parameters state, and
-            /// [`BackendError::Unsupported`] for sizes out of range. Nothing is written then. No op waits.
+            /// Every op returns [`BackendError::Length`] if a view does not have the length its
+            /// parameters state, and [`BackendError::Unsupported`] for sizes out of range. Nothing
+            /// is written then. No op waits.
             factor::FactorOps: Queue {
                 chol_inverse(CholInverse),
                 complete_columns(CompleteColumns),
@@ -169,8 +175,8 @@ macro_rules! real_op_sets {
             $([$queue])?
             /// Maps over elements and sums over an axis.
             ///
-            /// Every op returns [`BackendError::Length`] if a view does not have the length that the shape and the
-            /// other views imply.
+            /// Every op returns [`BackendError::Length`] if a view does not have the length that
+            /// the shape and the other views imply.
             linalg::ElementwiseOps: Queue {
                 activate<T>(Activate),
                 activate_backward<T>(ActivateBackward),
@@ -184,8 +190,9 @@ macro_rules! real_op_sets {
             $([$queue])?
             /// Matrix products.
             ///
-            /// Every op returns [`BackendError::Length`] if strides would leave a view, and [`BackendError::OutOfMemory`] or
-            /// [`BackendError::BudgetExceeded`] for scratch memory.
+            /// Every op returns [`BackendError::Length`] if strides would leave a view, and
+            /// [`BackendError::OutOfMemory`] or [`BackendError::BudgetExceeded`] for scratch
+            /// memory.
             linalg::GemmOps: Queue {
                 gemm<T>(Gemm),
             }
@@ -194,9 +201,10 @@ macro_rules! real_op_sets {
             $([$queue])?
             /// Ops along one axis: softmax and the normalisations, forward and backward.
             ///
-            /// Statistics and exponentials are computed in f32 for every `T`. The order of each sum depends only on the
-            /// shape, and a row's result does not depend on the other rows. Every op returns [`BackendError::Length`]
-            /// if a view does not have the size of its shape.
+            /// Statistics and exponentials are computed in f32 for every `T`. The order of each sum
+            /// depends only on the shape, and a row's result does not depend on the other rows.
+            /// Every op returns [`BackendError::Length`] if a view does not have the size of its
+            /// shape.
             linalg::RowOps: Queue {
                 softmax<T>(Softmax),
                 log_softmax<T>(LogSoftmax),
@@ -223,9 +231,11 @@ macro_rules! real_op_sets {
             $([$queue])?
             /// Device steps of optimisers, for all the tensors of a model at once.
             ///
-            /// Every op returns [`BackendError::Length`] if a view does not have the length that the others imply, and
-            /// [`BackendError::Unsupported`] for views that do not go together. Nothing is written then. No op waits. Weights and moments
-            /// have the same bits on every backend for the same record; sums of squares have an order of their own on each.
+            /// Every op returns [`BackendError::Length`] if a view does not have the length that
+            /// the others imply, and [`BackendError::Unsupported`] for views that do not go
+            /// together. Nothing is written then. No op waits. Weights and moments have the same
+            /// bits on every backend for the same record; sums of squares have an order of their
+            /// own on each.
             optim::OptimOps: Queue {
                 adam_step<T>(AdamStep),
                 advance_step(AdvanceStep),
@@ -236,12 +246,14 @@ macro_rules! real_op_sets {
         }
         $with! {
             $([$queue])?
-            /// Device steps of recurrent networks, in f32; the weights of passes forward and of roll-outs may be of 16 bits.
+            /// Device steps of recurrent networks, in f32; the weights of passes forward and of
+            /// roll-outs may be of 16 bits.
             ///
-            /// A row's result does not depend on the other rows, down to its bits, nor on how steps are dealt to calls. Every op
-            /// returns [`BackendError::Length`] if a view does not have the length its parameters state, and
-            /// [`BackendError::Unsupported`] for parameters that no op has. Nothing is written then. A GPU supports states of up
-            /// to 2024 elements, and refuses sizes that its kernels cannot count.
+            /// A row's result does not depend on the other rows, down to its bits, nor on how steps
+            /// are dealt to calls. Every op returns [`BackendError::Length`] if a view does not
+            /// have the length its parameters state, and [`BackendError::Unsupported`] for
+            /// parameters that no op has. Nothing is written then. A GPU supports states of up to
+            /// 2024 elements, and refuses sizes that its kernels cannot count.
             recurrent::RecurrentOps: Queue {
                 gru_backward(GruBackward),
                 gru_forward<T>(GruForward),
@@ -251,10 +263,12 @@ macro_rules! real_op_sets {
         }
         $with! {
             $([$queue])?
-            /// Maps, forms in place, copies between layouts, conversions, reductions and rows by index.
+            /// Maps, forms in place, copies between layouts, conversions, reductions and rows by
+            /// index.
             ///
-            /// Every op returns [`BackendError::Length`] if a view does not have the length that the shape and the other views
-            /// imply, and [`BackendError::Unsupported`] for parameters that no result is defined for. Nothing is written then.
+            /// Every op returns [`BackendError::Length`] if a view does not have the length that
+            /// the shape and the other views imply, and [`BackendError::Unsupported`] for
+            /// parameters that no result is defined for. Nothing is written then.
             tensor::TensorOps: Queue {
                 activate_in_place<T>(ActivateInPlace),
                 arg_max<T>(ArgMax),
@@ -274,9 +288,9 @@ macro_rules! real_op_sets {
     };
 }
 
-/// Implements the op sets on floating-point elements for a queue, from traits of the same names that it defines: each op is
-/// compiled for each type in the crate of the queue ([`RealOp`](crate::RealOp)). Expands
-/// `real_op_sets!(compiled_by_type CpuQueue)`.
+/// Implements the op sets on floating-point elements for a queue, from traits of the same names
+/// that it defines: each op is compiled for each type in the crate of the queue
+/// ([`RealOp`](crate::RealOp)). Expands `real_op_sets!(compiled_by_type CpuQueue)`.
 #[macro_export]
 macro_rules! compiled_by_type {
     ([$queue:ident] $(#[$doc:meta])* $module:ident::$set:ident: $super:ident {

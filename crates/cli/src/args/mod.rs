@@ -20,10 +20,11 @@ Exit codes:
   4  keys were refused: used before, of the other party, for another model, or damaged
   5  the other party failed: absent, silent, gone, not the one expected, or out of step";
 
-/// Function secret sharing, circle-STARK transforms and neural-network operators on one device boundary.
+/// Function secret sharing, circle-STARK transforms and neural-network operators on one device
+/// boundary.
 ///
-/// Everything runs on the CPU unless you ask for a backend, with `--backend` or with the environment variables that
-/// `trefoil doctor` lists. Nothing falls back silently.
+/// Everything runs on the CPU unless you ask for a backend, with `--backend` or with the
+/// environment variables that `trefoil doctor` lists. Nothing falls back silently.
 #[derive(Debug, Parser)]
 #[command(name = "trefoil", version, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
@@ -47,7 +48,9 @@ pub(crate) enum Command {
 }
 
 impl Cli {
-    /// The command line of this process. A negative number is a value, for the option before it to refuse.
+    /// The command line of this process.
+    ///
+    /// A negative number is a value, for the option before it to refuse.
     pub(crate) fn of_process() -> Self {
         let matches = with_negative_numbers(Self::command()).get_matches();
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
@@ -114,9 +117,11 @@ fn events(path: Option<&Path>) -> impl Iterator<Item = Named<'_>> {
 
 /// Run three workloads on real input, verify each, and write a report.
 ///
-/// (1) Prove a computation: a circle-STARK proof of a wide-Fibonacci trace, which is verified, and refused with a value changed. (2) Train a small network on handwritten digits in f32 and export it. (3) Classify the test digits privately:
-/// a client with the images and a server with the weights, two processes that hold secret shares, get exactly the
-/// results of the plaintext fixed-point model.
+/// (1) Prove a computation: a circle-STARK proof of a wide-Fibonacci trace, which is verified, and
+/// refused with a value changed. (2) Train a small network on handwritten digits in f32 and export
+/// it. (3) Classify the test digits privately: a client with the images and a server with the
+/// weights, two processes that hold secret shares, get exactly the results of the plaintext
+/// fixed-point model.
 #[derive(Args, Debug)]
 pub(crate) struct DemoArgs {
     /// Where to write the HTML report.
@@ -135,27 +140,28 @@ pub(crate) struct DemoArgs {
 
 /// Show what this machine offers and what Trefoil would use.
 ///
-/// Lists processor features, the vector and AES paths chosen, threads, every backend and why it is or is not available,
-/// and every environment variable with its value.
+/// Lists processor features, the vector and AES paths chosen, threads, every backend and why it is
+/// or is not available, and every environment variable with its value.
 #[derive(Args, Debug)]
 pub(crate) struct DoctorArgs {
     /// Print one JSON object instead of text.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Compile every kernel on the device of TREFOIL_BACKEND and show how long that takes, registers, local and shared
-    /// bytes, and how many blocks a multiprocessor runs at once. Fails if a module cannot be used, or a kernel spills
-    /// or takes more registers than its budget.
+    /// Compile every kernel on the device of TREFOIL_BACKEND and show how long that takes,
+    /// registers, local and shared bytes, and how many blocks a multiprocessor runs at once. Fails
+    /// if a module cannot be used, or a kernel spills or takes more registers than its budget.
     #[arg(long)]
     pub(crate) kernels: bool,
 }
 
 /// Check a backend against the models and golden outputs of the conformance suite.
 ///
-/// Every case runs under every condition: plain, on a forked queue, with guard words around its buffers, again after
-/// being refused memory, and, on a device that can record, recorded and replayed.
+/// Every case runs under every condition: plain, on a forked queue, with guard words around its
+/// buffers, again after being refused memory, and, on a device that can record, recorded and
+/// replayed.
 ///
-/// With `--isolate` every op runs in a separate process. After a case that ends its process or the device, the suite
-/// continues in a new one: a fault, a hang or a crash costs one case.
+/// With `--isolate` every op runs in a separate process. After a case that ends its process or the
+/// device, the suite continues in a new one: a fault, a hang or a crash costs one case.
 #[derive(Args, Debug)]
 pub(crate) struct ConformanceArgs {
     /// Run only the ops whose name contains TEXT, such as `circle.` or `softmax`.
@@ -167,13 +173,16 @@ pub(crate) struct ConformanceArgs {
     /// Run every N-th case from the K-th on, for K of 1..=N: each of N processes runs a part.
     #[arg(long, value_name = "K/N", default_value = "1/1", value_parser = part, conflicts_with = "isolate")]
     pub(crate) part: [usize; 2],
-    /// Leave out cases on more than N elements; the default is 65536 on the simulated device and no limit elsewhere.
+    /// Leave out cases on more than N elements; the default is 65536 on the simulated device and no
+    /// limit elsewhere.
     #[arg(long, value_name = "N")]
     pub(crate) max_elements: Option<u64>,
     /// Backend to test: cpu, gpu (= cuda), auto or sim.
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<Choice>,
-    /// Run under this condition: plain, forked, guarded, starved or recorded. More than one may be given.
+    /// Run under this condition: plain, forked, guarded, starved or recorded.
+    ///
+    /// More than one may be given.
     #[arg(long, value_name = "NAME", value_parser = conditions())]
     pub(crate) condition: Vec<String>,
     /// Begin with run N, if the runs before it are done; events number runs from 0.
@@ -182,7 +191,8 @@ pub(crate) struct ConformanceArgs {
     /// Print every case, with its name before it runs, and not only the failing ones.
     #[arg(long)]
     pub(crate) verbose: bool,
-    /// Write every event to FILE as it happens, a line of JSON each; `-` for standard output, which then holds nothing else.
+    /// Write every event to FILE as it happens, a line of JSON each; `-` for standard output, which
+    /// then holds nothing else.
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
     /// Run every op in a separate process.
@@ -198,10 +208,10 @@ pub(crate) struct ConformanceArgs {
 
 /// Test a device and its driver's compiler on kernels whose results are known.
 ///
-/// Random programs over all widths of integers and floats, with loops, tables, arrays and calls, are compiled into this
-/// program for the host and for the device, and have to give the same results, bit for bit. Canaries are small kernels
-/// with barriers, exchanges between lanes, shared memory and fences, which compilers easily break. A kernel's name is
-/// printed before it runs.
+/// Random programs over all widths of integers and floats, with loops, tables, arrays and calls,
+/// are compiled into this program for the host and for the device, and have to give the same
+/// results, bit for bit. Canaries are small kernels with barriers, exchanges between lanes, shared
+/// memory and fences, which compilers easily break. A kernel's name is printed before it runs.
 #[derive(Args, Debug)]
 pub(crate) struct TrialsArgs {
     /// Run only the kernels whose name contains TEXT, such as `single` or `canary`.
@@ -210,7 +220,8 @@ pub(crate) struct TrialsArgs {
     /// Device to test: gpu (= cuda) or sim.
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<Choice>,
-    /// Write every event to FILE as it happens, a line of JSON each; `-` for standard output, which then holds nothing else.
+    /// Write every event to FILE as it happens, a line of JSON each; `-` for standard output, which
+    /// then holds nothing else.
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
 }
@@ -222,11 +233,12 @@ fn conditions() -> PossibleValuesParser {
 
 /// Measure the CPU ops against the best public peers, or the main ops of one backend.
 ///
-/// Without `--backend`, contenders run interleaved in one process, on one CPU thread, and medians and ratios are
-/// printed. With it, the backend's main ops run at sizes that fill a device, with inputs resident, next to the device's
-/// own copy; if `nvidia-smi` is installed, clocks are sampled while they run. Files hold all finished lines, even if
-/// others fail. Absolute times depend on the machine and its load, so compare ratios. Times of the simulated device do
-/// not predict a real device.
+/// Without `--backend`, contenders run interleaved in one process, on one CPU thread, and medians
+/// and ratios are printed. With it, the backend's main ops run at sizes that fill a device, with
+/// inputs resident, next to the device's own copy; if `nvidia-smi` is installed, clocks are sampled
+/// while they run. Files hold all finished lines, even if others fail. Absolute times depend on the
+/// machine and its load, so compare ratios. Times of the simulated device do not predict a real
+/// device.
 #[derive(Args, Debug)]
 pub(crate) struct BenchArgs {
     /// Measure only the lines whose name contains TEXT, such as `pfss.` or `matmul`.
@@ -250,13 +262,15 @@ pub(crate) struct BenchArgs {
     /// Measure the ops of one backend: cpu, gpu (= cuda), auto or sim.
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<Choice>,
-    /// Times of another program for lines of the same name, to compare with ours: `{"name": .., "lines": {id: seconds}}`.
+    /// Times of another program for lines of the same name, to compare with ours:
+    /// `{"name": .., "lines": {id: seconds}}`.
     #[arg(long, value_name = "FILE", requires = "backend")]
     pub(crate) peer: Option<PathBuf>,
     /// Text to keep with the results, such as the clocks of the device.
     #[arg(long, value_name = "TEXT", requires = "backend")]
     pub(crate) note: Option<String>,
-    /// Write every event to FILE as it happens, a line of JSON each; `-` for standard output, which then holds nothing else.
+    /// Write every event to FILE as it happens, a line of JSON each; `-` for standard output, which
+    /// then holds nothing else.
     #[arg(long, value_name = "FILE", requires = "backend")]
     pub(crate) events: Option<PathBuf>,
     /// Measure every line in a separate process.

@@ -1,4 +1,5 @@
-//! The page `docs/program.md`: every command, option and variable of the program, from their own descriptions.
+//! The page `docs/program.md`: every command, option and variable of the program, from their own
+//! descriptions.
 
 use std::{fs, path::Path};
 

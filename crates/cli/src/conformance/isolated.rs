@@ -14,7 +14,8 @@ use crate::{
     isolate::{Child, Heard, Limits},
 };
 
-/// How many cases of an op may bring down the process or the device before the rest of the op is skipped.
+/// How many cases of an op may bring down the process or the device before the rest of the op is
+/// skipped.
 const MAX_FAULTS: usize = 8;
 
 /// How many of them may hang, which takes long.
@@ -69,7 +70,8 @@ pub(super) fn run(
 
 /// Runs one op in one or more processes. Returns the reason if the backend did not open.
 ///
-/// `opened` is whether any process of the suite opened the backend: if the first one cannot, this program reports it.
+/// `opened` is whether any process of the suite opened the backend: if the first one cannot, this
+/// program reports it.
 fn one(
     args: &ConformanceArgs,
     op: &str,

@@ -76,7 +76,9 @@ impl Child {
         Ok(Self { process, lines, errors })
     }
 
-    /// Waits for the next event. A line that is not an event is an error of the child, and ends it.
+    /// Waits for the next event.
+    ///
+    /// A line that is not an event is an error of the child, and ends it.
     pub(crate) fn hear<E: DeserializeOwned>(&mut self, wait: Duration) -> Heard<E> {
         match self.lines.recv_timeout(wait) {
             Ok(line) => match serde_json::from_str(&line) {

@@ -20,8 +20,9 @@ pub(super) struct HeldOut {
 impl HeldOut {
     /// Compares predictions from held-out rows with the actual losses.
     ///
-    /// `means[i]` is predicted from row `starts[i]`, and its first element is that row's own loss; `losses` has the
-    /// losses of all rows up to the last one that was held out. Returns `None` without a loss to compare with.
+    /// `means[i]` is predicted from row `starts[i]`, and its first element is that row's own loss;
+    /// `losses` has the losses of all rows up to the last one that was held out. Returns `None`
+    /// without a loss to compare with.
     pub(super) fn compare(starts: &[usize], means: &[Vec<f64>], losses: &[f64]) -> Option<Self> {
         let steps = means.iter().map(|mean| mean.len().saturating_sub(1)).max()?;
         let (mut widths, mut known) = (vec![0.0f64; steps], 0);
@@ -51,8 +52,9 @@ impl HeldOut {
         })
     }
 
-    /// The lower and upper bound of the loss at each step of a prediction: the prediction divided and multiplied by the greatest ratio
-    /// between a held-out loss and its prediction at the same step.
+    /// The lower and upper bound of the loss at each step of a prediction: the prediction divided
+    /// and multiplied by the greatest ratio between a held-out loss and its prediction at the same
+    /// step.
     pub(super) fn bounds(&self, mean: &[f64]) -> Vec<[f64; 2]> {
         let widths = [0.0].into_iter().chain(self.widths.iter().copied());
         mean.iter().zip(widths).map(|(mean, width)| [mean * (-width).exp(), mean * width.exp()]).collect()

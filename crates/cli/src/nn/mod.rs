@@ -17,8 +17,8 @@ use crate::files::Named;
 
 /// Networks on the handwritten digits that ship or on arrays of your own.
 ///
-/// `train` fits a perceptron to labelled rows and writes it as safetensors. `predict` classifies rows. `rollout` forecasts a
-/// training loss.
+/// `train` fits a perceptron to labelled rows and writes it as safetensors. `predict` classifies
+/// rows. `rollout` forecasts a training loss.
 #[derive(Args, Debug)]
 pub(crate) struct NnArgs {
     #[command(subcommand)]

@@ -27,8 +27,10 @@ pub(super) enum WeightLayout {
     OutIn,
 }
 
-/// The network in a file, of the layers that are named or else those that [`names`] gives. If `layout` is
-/// `None`, the shapes of the biases decide; if they fit both layouts, a file that this program wrote is [`WeightLayout::InOut`].
+/// The network in a file, of the layers that are named or else those that [`names`] gives.
+///
+/// If `layout` is `None`, the shapes of the biases decide; if they fit both layouts, a file that
+/// this program wrote is [`WeightLayout::InOut`].
 pub(super) fn read(
     q: &AnyQueue,
     path: &Path,
@@ -61,7 +63,9 @@ pub(super) fn read(
     network.map_err(|error| safe(error.into())).with_context(said)
 }
 
-/// The layout that the shapes of biases imply; none if all weights are square. Shapes that fit neither are for the import to name.
+/// The layout that the shapes of biases imply; none if all weights are square.
+///
+/// Shapes that fit neither are for the import to name.
 fn layout_of(layers: &[String], tensors: &Tensors) -> Option<WeightLayout> {
     let shape = |layer: &String, part: &str| Some(&tensors.get(&format!("{layer}.{part}"))?.shape[..]);
     let fits = |outputs_at: usize| {

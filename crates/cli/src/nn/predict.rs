@@ -19,8 +19,8 @@ use crate::{
 
 /// Classify rows with a trained network.
 ///
-/// Without files, the rows are the digits to test with. With labels, the accuracy and the confusion matrix are printed
-/// too.
+/// Without files, the rows are the digits to test with. With labels, the accuracy and the confusion
+/// matrix are printed too.
 #[derive(Args, Debug)]
 pub(crate) struct PredictArgs {
     /// The network: safetensors with `NAME.weight` and `NAME.bias` for each layer.
@@ -29,15 +29,16 @@ pub(crate) struct PredictArgs {
     /// The names of its layers, from the first [default: layers.0,layers.1,...].
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     layers: Vec<String>,
-    /// Whether weights are [inputs, outputs] or [outputs, inputs] [default: implied by the shapes of the biases, or in-out in files
-    /// that Trefoil wrote].
+    /// Whether weights are [inputs, outputs] or [outputs, inputs] [default: implied by the shapes
+    /// of the biases, or in-out in files that Trefoil wrote].
     #[arg(long, value_name = "LAYOUT")]
     layout: Option<model::WeightLayout>,
-    /// Features, [rows, features] of any numbers: a NumPy file, or an archive of NumPy or safetensors with `inputs`.
-    /// [default: the handwritten digits to test with]
+    /// Features, [rows, features] of any numbers: a NumPy file, or an archive of NumPy or
+    /// safetensors with `inputs`. [default: the handwritten digits to test with]
     #[arg(long, value_name = "FILE")]
     inputs: Option<PathBuf>,
-    /// The class of each row, from 0: a NumPy file of integers or booleans, or an archive of NumPy with `labels`.
+    /// The class of each row, from 0: a NumPy file of integers or booleans, or an archive of NumPy
+    /// with `labels`.
     #[arg(long, value_name = "FILE", requires = "inputs")]
     labels: Option<PathBuf>,
     /// Write the classes to FILE, a NumPy file of 32-bit integers.
@@ -113,7 +114,8 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
     html.finish(page.to_html().as_bytes())
 }
 
-/// How many rows of each label, a row of the table, were said to be of each class, unless there are too many to be read.
+/// How many rows of each label, a row of the table, were said to be of each class, unless there are
+/// too many to be read.
 fn confusion(predicted: &[u32], labels: &[u32]) -> Option<report::Table> {
     const MOST: u32 = 20;
     let classes = predicted.iter().chain(labels).max()?.checked_add(1).filter(|&classes| classes <= MOST)?;

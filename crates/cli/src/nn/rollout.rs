@@ -33,20 +33,23 @@ const STOCHASTIC: usize = 8;
 
 /// Forecast a training loss with an ensemble fitted to its history.
 ///
-/// Each member is a gated recurrent unit with separate weights, trained on windows of the history before the row to
-/// predict from. The predicted loss of a step is an input of the next step, and the other features stay. The members'
-/// mean is the prediction. The last rows before it are held out and predicted too: the largest of their errors is the
-/// distance of the bounds. Later rows of the history are compared with the prediction.
+/// Each member is a gated recurrent unit with separate weights, trained on windows of the history
+/// before the row to predict from. The predicted loss of a step is an input of the next step, and
+/// the other features stay. The members' mean is the prediction. The last rows before it are held
+/// out and predicted too: the largest of their errors is the distance of the bounds. Later rows of
+/// the history are compared with the prediction.
 #[derive(Args, Debug)]
 pub(crate) struct RolloutArgs {
-    /// The history: a NumPy file of rows, or an archive of NumPy or safetensors with `history`, whose first column is the loss, above 0, and
-    /// whose others are features such as the rate. `trefoil nn train --history` writes one.
+    /// The history: a NumPy file of rows, or an archive of NumPy or safetensors with `history`,
+    /// whose first column is the loss, above 0, and whose others are features such as the rate.
+    /// `trefoil nn train --history` writes one.
     #[arg(long, value_name = "FILE")]
     history: PathBuf,
     /// Rows to predict.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     steps: u32,
-    /// The row to predict from; the ensemble is fitted to the rows before it [default: `--steps` rows before the last].
+    /// The row to predict from; the ensemble is fitted to the rows before it [default: `--steps`
+    /// rows before the last].
     #[arg(long, value_name = "ROW")]
     from: Option<usize>,
     /// Members of the ensemble.
@@ -170,7 +173,8 @@ impl<'a> Ensemble<'a> {
         Ok(Self { q, args, history, from, learned, trainer })
     }
 
-    /// Learns the windows up to the last row to learn; gives the mean squared error of the losses' logarithms in each step.
+    /// Learns the windows up to the last row to learn; gives the mean squared error of the losses'
+    /// logarithms in each step.
     fn train(&mut self, bar: &ProgressBar) -> Result<Vec<f64>> {
         let window = self.args.window as usize;
         let mut random = ChaCha8Rng::seed_from_u64(self.args.seed);
@@ -194,7 +198,8 @@ impl<'a> Ensemble<'a> {
 
     /// Predicts losses from each of these rows.
     ///
-    /// Returns the losses of each member, `[members, rows, steps + 1]`, and the summaries over the members.
+    /// Returns the losses of each member, `[members, rows, steps + 1]`, and the summaries over the
+    /// members.
     fn predict(&self, from: &[usize]) -> Result<(Vec<f32>, Vec<RssmSummary>)> {
         let (q, weights, features) = (self.q, self.trainer.weights(), self.history.features);
         let (members, hidden, batch) = (weights.count(), weights.hidden(), from.len());

@@ -36,9 +36,10 @@ const MOST_CLASSES: usize = 1 << 16;
 
 /// Fit a perceptron to labelled rows, test it, and write it as safetensors.
 ///
-/// The layers have ReLU between them; the loss is the cross-entropy of the softmax. The rate falls to zero in a straight line over the
-/// epochs. The same arguments give the same network on every run of one backend, also if the training is interrupted: with
-/// `--checkpoint` its state is saved after every epoch, and the same command resumes it.
+/// The layers have ReLU between them; the loss is the cross-entropy of the softmax. The rate falls
+/// to zero in a straight line over the epochs. The same arguments give the same network on every
+/// run of one backend, also if the training is interrupted: with `--checkpoint` its state is saved
+/// after every epoch, and the same command resumes it.
 #[derive(Args, Debug)]
 pub(crate) struct TrainArgs {
     #[command(flatten)]
@@ -70,14 +71,15 @@ pub(crate) struct TrainArgs {
     /// Seed of the initial weights and of the order of the rows.
     #[arg(long, value_name = "N", default_value_t = 7)]
     seed: u64,
-    /// Write the network to FILE: `layers.N.weight`, `[inputs, outputs]`, and `layers.N.bias` of each layer, f32.
+    /// Write the network to FILE: `layers.N.weight`, `[inputs, outputs]`, and `layers.N.bias` of
+    /// each layer, f32.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// Save the training to FILE after every epoch, and resume from FILE if it exists.
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
-    /// Write the loss history to FILE, for `trefoil nn rollout`: a NumPy file with a row of mean loss and rate for every ten
-    /// steps.
+    /// Write the loss history to FILE, for `trefoil nn rollout`: a NumPy file with a row of mean
+    /// loss and rate for every ten steps.
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
     /// Write a report with the curves of loss and accuracy to FILE.

@@ -30,8 +30,8 @@ use crate::{
 
 /// Run the client: hold the images, learn their classes.
 ///
-/// Without `--images` it takes the first of the test digits that ship with the program, and prints the accuracy.
-/// Nothing is written unless the whole run succeeds.
+/// Without `--images` it takes the first of the test digits that ship with the program, and prints
+/// the accuracy. Nothing is written unless the whole run succeeds.
 #[derive(Args, Debug)]
 pub(crate) struct InferArgs {
     /// The folder `party0` of a deal; used up by the run.
@@ -40,7 +40,8 @@ pub(crate) struct InferArgs {
     /// Address of the server.
     #[arg(long, value_name = "ADDRESS", value_parser = super::address)]
     connect: String,
-    /// Images, `.npy` of bytes in 0..=16, 64 for each image; the number of images must match the keys.
+    /// Images, `.npy` of bytes in 0..=16, 64 for each image; the number of images must match the
+    /// keys.
     #[arg(long, value_name = "FILE")]
     images: Option<PathBuf>,
     /// Their digits, `.npy` of bytes, to print the accuracy.

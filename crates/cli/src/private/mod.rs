@@ -33,10 +33,11 @@ use crate::{
 
 /// Function secret sharing: private inference between two processes, and keys of single gates.
 ///
-/// A dealer runs `deal` and gives `party0` to the client, `party1` to the server. The server runs `serve` with its
-/// weights, the client runs `infer` with its images. The client learns the classes, the server learns nothing, and
-/// only the server has the weights. `gen` makes keys for one gate or function, `eval` uses them. `inspect` shows the
-/// purpose of keys, `verify` reads them all without using any.
+/// A dealer runs `deal` and gives `party0` to the client, `party1` to the server. The server runs
+/// `serve` with its weights, the client runs `infer` with its images. The client learns the
+/// classes, the server learns nothing, and only the server has the weights. `gen` makes keys for
+/// one gate or function, `eval` uses them. `inspect` shows the purpose of keys, `verify` reads them
+/// all without using any.
 #[derive(Args, Debug)]
 pub(crate) struct PfssArgs {
     #[command(subcommand)]
@@ -79,7 +80,8 @@ const TICK: Duration = Duration::from_millis(200);
 /// How long to wait for the other party.
 #[derive(Args, Debug)]
 pub(crate) struct LimitArgs {
-    /// Give up when nothing has moved for this many seconds; must be longer than the slower party's longest step.
+    /// Give up when nothing has moved for this many seconds; must be longer than the slower party's
+    /// longest step.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     idle: u32,
     /// Give up when the whole run has taken this many seconds.
@@ -107,7 +109,8 @@ pub(crate) fn run(command: &PfssCommand) -> Result<()> {
     }
 }
 
-/// Prepares for secrets in the folder `out`: handles signals, and removes unfinished folders of killed programs next to it.
+/// Prepares for secrets in the folder `out`: handles signals, and removes unfinished folders of
+/// killed programs next to it.
 fn before_dealing(out: &Path) -> Result<()> {
     interrupt::watch()?;
     // A folder that cannot be read is an error when the keys are written.
@@ -123,8 +126,8 @@ fn before_dealing(out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reports on standard error who was refused: each of the first ten, and then the last one each time their number
-/// doubles.
+/// Reports on standard error who was refused: each of the first ten, and then the last one each
+/// time their number doubles.
 fn refusals() -> impl FnMut(&TlsError) {
     let mut count = 0u64;
     move |error| {

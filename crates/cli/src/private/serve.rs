@@ -24,8 +24,9 @@ use crate::{
 
 /// Run the server: hold the weights, learn nothing.
 ///
-/// Prints its address once it listens, refuses anyone who is not the client of the same deal, serves one run and ends.
-/// It shakes hands with many at once, so that strangers do not keep the client out.
+/// Prints its address once it listens, refuses anyone who is not the client of the same deal,
+/// serves one run and ends. It shakes hands with many at once, so that strangers do not keep the
+/// client out.
 #[derive(Args, Debug)]
 pub(crate) struct ServeArgs {
     /// The folder `party1` of a deal; used up by the run.

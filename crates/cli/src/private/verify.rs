@@ -20,15 +20,18 @@ use crate::exit::Usage;
 
 /// Read all of the keys and check them as a run would, without using any.
 ///
-/// Every file of a party's folder is checked against its digest and its declared purpose; in a folder for both parties,
-/// the two must also belong together. Exit code 0: sound and unused. 4: damaged, used, of the other
-/// party, of two deals, or with a digest other than --digest. 2: no keys at all. 1: a file cannot be read.
+/// Every file of a party's folder is checked against its digest and its declared purpose; in a
+/// folder for both parties, the two must also belong together. Exit code 0: sound and unused. 4:
+/// damaged, used, of the other party, of two deals, or with a digest other than --digest. 2: no
+/// keys at all. 1: a file cannot be read.
 ///
-/// The digests in a folder are not a signature: whoever can write to the folder can replace all of it. The digest for
-/// --digest has to come by a different route, from `deal` or `gen`, which print it.
+/// The digests in a folder are not a signature: whoever can write to the folder can replace all of
+/// it. The digest for --digest has to come by a different route, from `deal` or `gen`, which print
+/// it.
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
-    /// A folder that `deal` or `gen` made, the folder `party0` or `party1` in it, or a bundle such as `keys.pfk`.
+    /// A folder that `deal` or `gen` made, the folder `party0` or `party1` in it, or a bundle such
+    /// as `keys.pfk`.
     #[arg(value_name = "PATH")]
     path: PathBuf,
     /// The digest that a party's folder must have.

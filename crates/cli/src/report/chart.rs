@@ -11,7 +11,9 @@ use super::escape;
 const COLOURS: [RGBColor; 4] =
     [RGBColor(66, 133, 205), RGBColor(217, 119, 32), RGBColor(58, 150, 92), RGBColor(170, 86, 165)];
 
-/// Widths and heights of a curve on wide and on narrow screens. The style sheet shows one of them.
+/// Widths and heights of a curve on wide and on narrow screens.
+///
+/// The style sheet shows one of them.
 const SIZES: [(&str, (u32, u32)); 2] = [("room", (760, 320)), ("narrow", (310, 260))];
 
 /// The least ratio of the greatest to the least value for a logarithmic axis.
@@ -49,7 +51,8 @@ fn drawn_bars(title: &str, unit: &str, values: &[(String, f64)], ours: usize) ->
     html
 }
 
-/// Lines through points, each with its name; the vertical axis is logarithmic where values span decades.
+/// Lines through points, each with its name; the vertical axis is logarithmic where values span
+/// decades.
 pub(crate) fn lines(title: &str, x: &str, y: &str, series: &[Series]) -> Result<String> {
     let points = series.iter().flat_map(|one| one.points.iter().copied());
     let coloured: Vec<_> = series.iter().zip(COLOURS.into_iter().cycle()).collect();
@@ -67,7 +70,8 @@ pub(crate) struct Fan {
     pub(crate) bounds: Vec<[f64; 3]>,
 }
 
-/// A prediction that fans out: its bounds as an area, its members thin, its mean and what came on top.
+/// A prediction that fans out: its bounds as an area, its members thin, its mean and what came on
+/// top.
 pub(crate) fn fan(title: &str, x: &str, y: &str, fan: &Fan) -> Result<String> {
     let lines = fan.members.iter().chain([&fan.actual.points, &fan.mean.points]).flatten().copied();
     let points = lines.chain(fan.bounds.iter().flat_map(|&[x, low, high]| [(x, low), (x, high)]));

@@ -1,4 +1,5 @@
-//! Self-contained HTML pages: no script, no network, pictures as inline SVG and HTML; for wide and narrow screens, light and dark.
+//! Self-contained HTML pages: no script, no network, pictures as inline SVG and HTML; for wide and
+//! narrow screens, light and dark.
 
 mod chart;
 
@@ -99,7 +100,9 @@ pub(crate) fn machine() -> String {
     }
 }
 
-/// A table. On narrow screens the cells of a row stand below each other, each after the head of its column.
+/// A table.
+///
+/// On narrow screens the cells of a row stand below each other, each after the head of its column.
 fn table(head: &[String], rows: &[Vec<String>]) -> String {
     let mut html = "<table>\n".to_owned();
     if !head.is_empty() {

@@ -35,7 +35,9 @@ impl Format {
         }
     }
 
-    /// A lower bound of the bytes of an opened value in a file. Most values have ten digits, or five bytes.
+    /// A lower bound of the bytes of an opened value in a file.
+    ///
+    /// Most values have ten digits, or five bytes.
     pub(crate) const fn bytes_of_value(self) -> u64 {
         match self {
             Self::Json => 9,
@@ -44,9 +46,10 @@ impl Format {
     }
 }
 
-/// A warning for a proof that is valid, and that stwo's verifier refuses or may refuse (docs/adr/0020-the-verifier-stands-alone.md):
-/// with a lifting size it expects openings of the tree of preprocessed columns where that is empty; where it is lower than the others,
-/// their positions may be out of order.
+/// A warning for a proof that is valid, and that stwo's verifier refuses or may refuse
+/// (docs/adr/0020-the-verifier-stands-alone.md): with a lifting size it expects openings of the
+/// tree of preprocessed columns where that is empty; where it is lower than the others, their
+/// positions may be out of order.
 pub(crate) fn refused_by_stwo(file: &ProofFile) -> Option<&'static str> {
     let proof = &file.proof.proof;
     let is_empty = proof.sampled_values.first().is_some_and(Vec::is_empty);

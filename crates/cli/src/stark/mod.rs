@@ -26,10 +26,10 @@ use crate::files::Named;
 
 /// Circle-STARK proofs over Mersenne-31, byte for byte equal to stwo 2.3.
 ///
-/// `prove` proves one of the computations that ship: of a given trace, or of one that it generates, on the device if
-/// the computation allows it. `verify` checks the file and its statement. `inspect` shows the contents of a file
-/// without checking it. `plan` computes the memory of a proof. `bench` times every stage. `scale` models the time on
-/// several devices.
+/// `prove` proves one of the computations that ship: of a given trace, or of one that it generates,
+/// on the device if the computation allows it. `verify` checks the file and its statement.
+/// `inspect` shows the contents of a file without checking it. `plan` computes the memory of a
+/// proof. `bench` times every stage. `scale` models the time on several devices.
 #[derive(Args, Debug)]
 pub(crate) struct StarkArgs {
     #[command(subcommand)]

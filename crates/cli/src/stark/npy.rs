@@ -30,7 +30,8 @@ impl FromNpy for Word {
     }
 }
 
-/// Reads the columns of a trace of `2^log_rows` rows from an array `[rows][columns]` of integers below 2^31 - 1, each in row order.
+/// Reads the columns of a trace of `2^log_rows` rows from an array `[rows][columns]` of integers
+/// below 2^31 - 1, each in row order.
 pub(crate) fn read(path: &Path, log_rows: u32, columns: usize) -> Result<Columns> {
     let said = || format!("reading {}", shown(&path.to_string_lossy()));
     let bytes = files::read(path).with_context(said)?;

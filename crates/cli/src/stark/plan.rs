@@ -19,8 +19,8 @@ use crate::{exit::Usage, output::print};
 
 /// Compute the memory of a proof on each device, without making it.
 ///
-/// Runs on the host alone: no variable of the environment is read. Single ops need some more: a few kilobytes on a GPU, and up to
-/// some hundred for each thread of a processor.
+/// Runs on the host alone: no variable of the environment is read. Single ops need some more: a few
+/// kilobytes on a GPU, and up to some hundred for each thread of a processor.
 #[derive(Args, Debug)]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
@@ -50,8 +50,8 @@ impl UseStatement for Planning {
 
 /// Refuses a proof that does not fit the budget of one of the `queues`.
 ///
-/// The queues are on some of `devices`. `made_there` is whether the trace is generated on the device too, which takes
-/// more where coefficients are not kept there.
+/// The queues are on some of `devices`. `made_there` is whether the trace is generated on the
+/// device too, which takes more where coefficients are not kept there.
 pub(super) fn expect_room(
     statement: &KnownStatement,
     config: PcsConfig,

@@ -44,14 +44,15 @@ use crate::{
 
 /// Prove a computation, verify the proof, and write it to a file.
 ///
-/// A file is written as a whole and replaces an existing one; a pipe or a device is written to directly. With `--out
-/// /dev/stdout` the facts go to standard error. TREFOIL_MEM_LIMIT bounds the memory of the device, and separately the
-/// trace on the host. Without `--blocks`, all committed values are kept if they fit; otherwise they are cut into the
-/// fewest blocks that fit. On a GPU that no number of blocks fits, coefficients are kept in host memory too.
+/// A file is written as a whole and replaces an existing one; a pipe or a device is written to
+/// directly. With `--out /dev/stdout` the facts go to standard error. TREFOIL_MEM_LIMIT bounds the
+/// memory of the device, and separately the trace on the host. Without `--blocks`, all committed
+/// values are kept if they fit; otherwise they are cut into the fewest blocks that fit. On a GPU
+/// that no number of blocks fits, coefficients are kept in host memory too.
 ///
-/// Processes started by `mpirun` or another launcher of MPI make one proof together, each its share on a separate device: on
-/// GPUs, the device with the process's number on its machine, counted from TREFOIL_CUDA_DEVICE. The first process writes the
-/// files; the others report failures.
+/// Processes started by `mpirun` or another launcher of MPI make one proof together, each its share
+/// on a separate device: on GPUs, the device with the process's number on its machine, counted from
+/// TREFOIL_CUDA_DEVICE. The first process writes the files; the others report failures.
 #[derive(Args, Debug)]
 pub(crate) struct ProveArgs {
     #[command(flatten)]
@@ -64,7 +65,8 @@ pub(crate) struct ProveArgs {
     devices: DevicesArgs,
     #[command(flatten)]
     ranks: RanksArgs,
-    /// Take the trace of wide-fibonacci from a NumPy file, an array `[rows][columns]` of integers in 0..=2147483646.
+    /// Take the trace of wide-fibonacci from a NumPy file, an array `[rows][columns]` of integers
+    /// in 0..=2147483646.
     #[arg(long, value_name = "FILE", conflicts_with = "seed")]
     trace_npy: Option<PathBuf>,
     /// Write the proof to FILE.

@@ -15,11 +15,12 @@ use crate::{files::Named, output::print, text::shown};
 
 /// Check a proof in a file, and show its statement.
 ///
-/// Everything in the file is public. The proof is checked against the statement in the file, so look at the statement that
-/// is shown. The preprocessed columns of that statement are computed, which takes up to 2 s and 1.5 GiB; a file that would take more is refused.
+/// Everything in the file is public. The proof is checked against the statement in the file, so
+/// look at the statement that is shown. The preprocessed columns of that statement are computed,
+/// which takes up to 2 s and 1.5 GiB; a file that would take more is refused.
 ///
-/// Runs on the host alone, with all its threads: no variable of the environment is read, not even TREFOIL_BACKEND or
-/// TREFOIL_MEM_LIMIT.
+/// Runs on the host alone, with all its threads: no variable of the environment is read, not even
+/// TREFOIL_BACKEND or TREFOIL_MEM_LIMIT.
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
     /// The file.

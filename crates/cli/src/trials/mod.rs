@@ -1,5 +1,5 @@
-//! `trefoil trials`: kernels with known results on a device, to test it, its driver's compiler, and the simulator's
-//! rules.
+//! `trefoil trials`: kernels with known results on a device, to test it, its driver's compiler, and
+//! the simulator's rules.
 
 mod trial;
 

@@ -1,7 +1,8 @@
 //! Specifications of the `air` op set.
 //!
-//! The oracle of programs is an interpreter of one position at a time, on rows found by their definition. AIRs that are
-//! recorded, run and made into columns of look-ups satisfy their own constraints.
+//! The oracle of programs is an interpreter of one position at a time, on rows found by their
+//! definition. AIRs that are recorded, run and made into columns of look-ups satisfy their own
+//! constraints.
 
 mod columns;
 mod generated;

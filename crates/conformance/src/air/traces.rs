@@ -1,5 +1,5 @@
-//! `air_columns` on random programs, against an interpreter of one position at a time, and `row_numbers`,
-//! `counter_columns` and `gather_column` by their definitions.
+//! `air_columns` on random programs, against an interpreter of one position at a time, and
+//! `row_numbers`, `counter_columns` and `gather_column` by their definitions.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,

@@ -13,8 +13,9 @@ use core_types::{
 use super::model::{Model, random_words};
 use crate::{Buf, Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
-/// Counts around the words of a block, and large ones. The first block has room for eight.
-/// They complement `BATCHES`.
+/// Counts around the words of a block, and large ones.
+///
+/// The first block has room for eight. They complement `BATCHES`.
 const COUNTS: [usize; 14] = [2, 3, 4, 6, 7, 8, 9, 23, 24, 25, 40, 41, 70, 1000];
 
 /// Numbers of challenges: none, halves of draws and whole ones.
@@ -152,7 +153,8 @@ pub(super) fn words() -> OpSpec {
     OpSpec { op, cases: cases::<u32>() }.refusing_short("channel_mix_words", short_channel_mix_words)
 }
 
-/// Any number of digests may be absorbed and of challenges may be drawn, so only the transcript can be short.
+/// Any number of digests may be absorbed and of challenges may be drawn, so only the transcript can
+/// be short.
 fn short_channel_mix_digests(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (absorbed, mut channel, mut challenges) = (q.zeros(0)?, q.zeros(1)?, q.zeros(0)?);
     let (absorbed, channel, challenges) = (absorbed.view(), channel.view_mut(), challenges.view_mut());

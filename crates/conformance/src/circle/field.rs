@@ -1,4 +1,5 @@
-//! Evaluation at a point, checked against the sum over the basis, and batch inversion, checked by products being one.
+//! Evaluation at a point, checked against the sum over the basis, and batch inversion, checked by
+//! products being one.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,

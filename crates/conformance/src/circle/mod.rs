@@ -1,7 +1,7 @@
 //! Specifications of the `circle` op set.
 //!
-//! The oracle is the definition: a polynomial is the sum of its coefficients times the basis, point by point, with
-//! points computed from their indices. There are also published vectors of stwo 2.3.
+//! The oracle is the definition: a polynomial is the sum of its coefficients times the basis, point
+//! by point, with points computed from their indices. There are also published vectors of stwo 2.3.
 
 mod field;
 pub(crate) mod model;

@@ -30,6 +30,7 @@ fn interpolated_part(q: &Conditioned, params: CirclePartParams, values: &[M31]) 
 }
 
 /// Checks that the interpolants of random values reproduce them on the part.
+///
 /// Compares at every point of a small part; otherwise at the first, the last and random points.
 fn hold(q: &Conditioned, params: CirclePartParams) -> Result<(), Failure> {
     let CirclePartParams { log_size, log_domain, columns } = params;

@@ -1,4 +1,5 @@
-//! Evaluation of columns of several sizes at several points, checked against the sum over the basis.
+//! Evaluation of columns of several sizes at several points, checked against the sum over the
+//! basis.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,

@@ -34,8 +34,8 @@ fn restricted(q: &Conditioned, params: CircleRestrictParams, coefficients: &[M31
     q.download(&values)
 }
 
-/// Evaluates random polynomials, and compares all values of a small block with the definition, and of a big one the first, the last and
-/// some others.
+/// Evaluates random polynomials, and compares all values of a small block with the definition, and
+/// of a big one the first, the last and some others.
 fn hold(q: &Conditioned, params: CircleRestrictParams) -> Result<(), Failure> {
     let CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns } = params;
     let mut stream = Stream::new(u64::from(log_coefficients << 16 | log_domain << 8 | log_block));
@@ -70,8 +70,8 @@ fn some_blocks(log_domain: u32, log_block: u32) -> Vec<u32> {
 
 /// Coefficients, domain and block sizes that cover all launches.
 ///
-/// They reach every first and every later launch: copies in a block;
-/// parts summed in tiles, in strips and in wide strips; the maximum number of parts in one run, and several runs.
+/// They reach every first and every later launch: copies in a block; parts summed in tiles, in
+/// strips and in wide strips; the maximum number of parts in one run, and several runs.
 const LARGE: [(u32, u32, u32); 12] = [
     (9, 14, 11),
     (10, 15, 13),

@@ -8,11 +8,14 @@ use runtime::{AnyBuf, AnyMut, AnyRef};
 
 use super::Conditioned;
 
-/// Guard elements on either side of a buffer. Odd, so that a buffer is aligned for its elements and for nothing wider, as a
-/// view that starts at any element is.
+/// Guard elements on either side of a buffer.
+///
+/// Odd, so that a buffer is aligned for its elements and for nothing wider, as a view that starts
+/// at any element is.
 pub(super) const GUARD: usize = 33;
 
-/// Bytes to fill guards with; the first that make a valid element are taken, so that the guard can be read back.
+/// Bytes to fill guards with; the first that make a valid element are taken, so that the guard can
+/// be read back.
 const FILLS: [u8; 2] = [0x5a, 0x01];
 
 /// A buffer of a [`Conditioned`] queue.

@@ -1,4 +1,5 @@
-//! The queue that cases run on: another one as it is, with guard words around its buffers, or with every op recorded.
+//! The queue that cases run on: another one as it is, with guard words around its buffers, or with
+//! every op recorded.
 
 mod buffer;
 mod ops;
@@ -21,7 +22,8 @@ enum How {
 
 /// A queue that the suite runs cases on: another one, used in one of three ways.
 ///
-/// One type serves every backend in all three ways, so that the cases are compiled once. Results do not depend on the way.
+/// One type serves every backend in all three ways, so that the cases are compiled once. Results do
+/// not depend on the way.
 #[derive(Clone, Debug)]
 pub struct Conditioned {
     queue: AnyQueue,
@@ -39,14 +41,17 @@ impl Conditioned {
         Self::new(queue, How::AsItIs)
     }
 
-    /// `queue` with guard words before and after every buffer, which are looked at when the buffer is dropped.
+    /// `queue` with guard words before and after every buffer, which are looked at when the buffer
+    /// is dropped.
     ///
-    /// An op that writes outside its views shows in [`damage`](Self::damage), on any device and without a sanitizer.
+    /// An op that writes outside its views shows in [`damage`](Self::damage), on any device and
+    /// without a sanitizer.
     pub fn guarded(queue: AnyQueue) -> Self {
         Self::new(queue, How::Guarded)
     }
 
-    /// `queue` with every op run as a recording of that one op, on a device that records; on another, ops run as they are.
+    /// `queue` with every op run as a recording of that one op, on a device that records; on
+    /// another, ops run as they are.
     ///
     /// An op that waits for the device cannot be recorded, and is refused.
     pub fn recorded(queue: AnyQueue) -> Self {
@@ -70,8 +75,10 @@ impl Conditioned {
         self.submit_recorded(&mut |queue| op.take().map_or(Ok(()), |op| op(queue)))
     }
 
-    /// Records one op and replays it; runs it as it is on a device that does not record. Apart from [`submit`](Self::submit), so
-    /// that recording is compiled once and not for every op.
+    /// Records one op and replays it; runs it as it is on a device that does not record.
+    ///
+    /// Apart from [`submit`](Self::submit), so that recording is compiled once and not for every
+    /// op.
     fn submit_recorded(&self, op: &mut dyn FnMut(&AnyQueue) -> Result<(), BackendError>) -> Result<(), BackendError> {
         let mut called = false;
         let graph = self.queue.record(|queue| {
@@ -107,7 +114,8 @@ impl Queue for Conditioned {
         self.queue.buffer_bytes(len.saturating_add(guards), element_bytes)
     }
 
-    /// Guarded memory comes filled as the guards are, so that an op that relies on zeros is noticed.
+    /// Guarded memory comes filled as the guards are, so that an op that relies on zeros is
+    /// noticed.
     fn alloc<T: Element>(&self, len: usize) -> Result<ConditionedBuf<T>, BackendError> {
         let owner = self.clone();
         if self.how != How::Guarded {

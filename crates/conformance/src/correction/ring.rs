@@ -164,7 +164,8 @@ fn stored(q: &Conditioned, capacity: usize, width: usize, counts: &[usize]) -> R
     Err(Failure::Broken(format!("{untouched} of {norms:?} should be as they were")))
 }
 
-/// The states that are found are as similar as it is said, no other is more so, and they come in their order.
+/// The states that are found are as similar as it is said, no other is more so, and they come in
+/// their order.
 fn searched(q: &Conditioned, [capacity, width, count, queries, k]: [usize; 5]) -> Result<(), Failure> {
     const BOUND: f64 = 1e-6;
     let (mut ring, mut random) = (Ring::new(q, capacity, width.max(1))?, Random::new(capacity as u64));
@@ -222,7 +223,8 @@ fn empty(q: &Conditioned, ring: &Ring, queries: usize, k: usize) -> Result<(), F
     Failure::unless_equal(&vec![0.0; expected.len()], &q.download(&similarities)?)
 }
 
-/// Among equal states, the oldest come first, wherever they lie; those without a length are like no other.
+/// Among equal states, the oldest come first, wherever they lie; those without a length are like no
+/// other.
 fn equal_states(q: &Conditioned) -> Result<(), Failure> {
     let mut ring = Ring::new(q, 600, 3)?;
     let rows: Vec<f32> = (0..900).flat_map(|i| if i % 90 == 5 { [0.0, 1.0, 1.0] } else { [0.0, 0.0, 1.0] }).collect();

@@ -54,7 +54,8 @@ impl Claims {
         Ok([q.download(&factors)?, q.download(&lines)?])
     }
 
-    /// At the point's y and at its conjugate, each line has the claimed value and its conjugate, times factor and power.
+    /// At the point's y and at its conjugate, each line has the claimed value and its conjugate,
+    /// times factor and power.
     fn hold(&self, q: &Conditioned) -> Result<(), Failure> {
         let [factors, lines] = self.lines(q)?;
         let (mut expected_factors, mut expected, mut got) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,7 +1,8 @@
 //! Specifications of the `deep` op set.
 //!
-//! The oracle is the definition, position by position, with divisions in the secure field. Further cases check the
-//! purpose of quotients: a true claim has a quotient of low degree, and a false claim does not.
+//! The oracle is the definition, position by position, with divisions in the secure field. Further
+//! cases check the purpose of quotients: a true claim has a quotient of low degree, and a false
+//! claim does not.
 
 mod lines;
 mod numerators;

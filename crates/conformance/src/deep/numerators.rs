@@ -27,7 +27,8 @@ struct Columns {
 impl Columns {
     /// Random columns of `2^log_size` words or more, out of order and with gaps between them.
     ///
-    /// Terms are drawn for every entry of `counts`; every second batch is omitted, so its terms are unused.
+    /// Terms are drawn for every entry of `counts`; every second batch is omitted, so its terms are
+    /// unused.
     fn random(log_size: u32, columns: u32, counts: &[u32]) -> Self {
         let mut stream = Stream::new(u64::from(columns) << 8 | u64::from(log_size));
         let mut places = Vec::new();

@@ -96,7 +96,8 @@ impl Input {
 
 /// Coefficients of a quotient, times the size of its domain.
 ///
-/// The polynomial has `2^log_size` coefficients, its domain twice the points. The claimed value is wrong by `error`.
+/// The polynomial has `2^log_size` coefficients, its domain twice the points. The claimed value is
+/// wrong by `error`.
 fn quotient_polynomial(q: &Conditioned, log_size: u32, error: QM31) -> Result<Vec<QM31>, BackendError> {
     let log_domain = log_size + 1;
     let mut stream = Stream::new(u64::from(log_size));
@@ -141,7 +142,8 @@ fn quotient_polynomial(q: &Conditioned, log_size: u32, error: QM31) -> Result<Ve
     Ok(interpolated(secure::elements(&q.download(&quotients)?), log_domain))
 }
 
-/// The coefficients of a polynomial with these values on a canonic domain, times the size of the domain.
+/// The coefficients of a polynomial with these values on a canonic domain, times the size of the
+/// domain.
 fn interpolated(mut values: Vec<QM31>, log_domain: u32) -> Vec<QM31> {
     for layer in 0..log_domain {
         let distance = 1 << layer;

@@ -1,7 +1,8 @@
 //! Specifications of the `factor` op set, and of decompositions and residuals of `nn-ops`.
 //!
-//! The oracles are sums in f64, one-sided Jacobi rotations in f64, and the theoretical bound of the truncation error.
-//! Singular vectors are never compared entry by entry: they must be orthonormal, and their product must be the matrix.
+//! The oracles are sums in f64, one-sided Jacobi rotations in f64, and the theoretical bound of the
+//! truncation error. Singular vectors are never compared entry by entry: they must be orthonormal,
+//! and their product must be the matrix.
 
 mod columns;
 mod model;

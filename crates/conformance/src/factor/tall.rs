@@ -1,4 +1,5 @@
-//! Ops on tall matrices: peaks, sketches, Gram matrices and products, all exact on the inputs of these cases.
+//! Ops on tall matrices: peaks, sketches, Gram matrices and products, all exact on the inputs of
+//! these cases.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,

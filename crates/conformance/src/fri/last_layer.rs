@@ -32,8 +32,8 @@ fn interpolated(
     Ok((q.download(&coefficients)?, q.download(&excess)?[0]))
 }
 
-/// Values on the line of `2^log_size` points of the polynomial whose coefficient `k` multiplies the factors `x, pi(x), ..` of the
-/// bits of `k`.
+/// Values on the line of `2^log_size` points of the polynomial whose coefficient `k` multiplies the
+/// factors `x, pi(x), ..` of the bits of `k`.
 fn evaluated(coefficients: &[QM31], log_size: u32) -> Vec<QM31> {
     let at = |x: M31| {
         let (mut basis, mut factor) = (vec![M31::ONE], x);

@@ -1,7 +1,7 @@
 //! Specifications of the `fri` op set.
 //!
-//! The oracle is the definition, with points computed from their indices and divided by. There are also published vectors of stwo
-//! 2.3.
+//! The oracle is the definition, with points computed from their indices and divided by. There are
+//! also published vectors of stwo 2.3.
 
 mod fold;
 mod last_layer;

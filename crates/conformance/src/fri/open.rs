@@ -23,7 +23,9 @@ fn values(len: usize) -> Vec<M31> {
     (0..len).map(|index| M31::from_u32(word(index))).collect()
 }
 
-/// Words of any size: positions count modulo the size of their domain. The first ones are the ends of its first pairs.
+/// Words of any size: positions count modulo the size of their domain.
+///
+/// The first ones are the ends of its first pairs.
 fn positions(queries: u32) -> Vec<u32> {
     let ends = [u32::MAX, 0, 1, 2, u32::MAX - 1];
     (0..queries as usize).map(|query| ends.get(query).copied().unwrap_or_else(|| word(!query))).collect()
@@ -31,14 +33,16 @@ fn positions(queries: u32) -> Vec<u32> {
 
 /// Maps `position` from a domain of `2^from` to `2^to` points by doublings or their inverse.
 ///
-/// Pairs of conjugate positions become positions of half the size, or two positions of twice the size.
+/// Pairs of conjugate positions become positions of half the size, or two positions of twice the
+/// size.
 fn by_doubling(position: usize, from: u32, to: u32) -> usize {
     let (pair, odd) = (position / 2, position % 2);
     let pair = if from > to { pair >> (from - to) } else { pair << (to - from) };
     2 * pair + odd
 }
 
-/// Gathers from columns of these sizes, which lie in the buffer in reverse, each with a word of nobody's after it.
+/// Gathers from columns of these sizes, which lie in the buffer in reverse, each with a word of
+/// nobody's after it.
 fn expect_columns(q: &Conditioned, log_from: u32, log_leaves: u32, logs: &[u32], queries: u32) -> Result<(), Failure> {
     let mut len = 0;
     let mut columns: Vec<ColumnAt> = Vec::new();

@@ -37,7 +37,8 @@ fn expect_every_alpha(q: &Conditioned, bits: u32) -> Result<(), Failure> {
     Failure::unless_equal(&unit_vectors(bits, &all), &xor(&first, &second))
 }
 
-/// Each party's shares of the keys in `range` of `count` are the model's, bit for bit, and reconstruct.
+/// Each party's shares of the keys in `range` of `count` are the model's, bit for bit, and
+/// reconstruct.
 fn expect_model(q: &Conditioned, bits: u32, count: u32, range: Range<u32>) -> Result<(), Failure> {
     let alphas: Vec<u64> = words(u64::from(count) + 50, count as usize).into_iter().map(|a| a % (1 << bits)).collect();
     let batch = CmpBatch::random(q, bits, &alphas)?;

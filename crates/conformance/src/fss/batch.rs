@@ -47,10 +47,12 @@ pub(super) fn every_point(points: u64) -> Vec<u64> {
     (0..points).map(u64::wrapping_neg).collect()
 }
 
-/// `kinds` of points of each key, from its secret and a random word, in rows of one point for each key.
+/// `kinds` of points of each key, from its secret and a random word, in rows of one point for each
+/// key.
 ///
-/// Few keys have one row for each kind. Many share one row, in which neighbouring keys have different kinds: every kind is seen
-/// next to every other in a warp, for a fraction of the evaluations.
+/// Few keys have one row for each kind. Many share one row, in which neighbouring keys have
+/// different kinds: every kind is seen next to every other in a warp, for a fraction of the
+/// evaluations.
 pub(super) fn mixed_rows<const N: usize>(kinds: [fn(u64, u64) -> u64; N], alphas: &[u64], seed: u64) -> Vec<u64> {
     const MANY: usize = 31;
     let others = words(seed, alphas.len());
@@ -114,7 +116,8 @@ impl CmpBatch {
         Ok(shares.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// The packed shares of `party` at `x_hat` less each of `offsets`, `[m][count]`, by windows of 2^`window` points.
+    /// The packed shares of `party` at `x_hat` less each of `offsets`, `[m][count]`, by windows of
+    /// 2^`window` points.
     pub(super) fn evaluate_window(
         &self,
         q: &Conditioned,
@@ -190,7 +193,8 @@ pub(super) struct DcfSections {
 }
 
 impl DcfBatch {
-    /// Keys of `bits` bits for `alphas` and `betas`, `[len][count]`, modulo 2^width, under the keys of [`NONCE`].
+    /// Keys of `bits` bits for `alphas` and `betas`, `[len][count]`, modulo 2^width, under the keys
+    /// of [`NONCE`].
     pub(super) fn random(
         q: &Conditioned,
         (bits, width): (u32, u32),
@@ -233,7 +237,8 @@ impl DcfBatch {
         Ok(shares.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// The shares of `party` at `x_hat` less each of `offsets`, `[m][len][count]`, by windows of 2^`window` points.
+    /// The shares of `party` at `x_hat` less each of `offsets`, `[m][len][count]`, by windows of
+    /// 2^`window` points.
     pub(super) fn evaluate_window(
         &self,
         q: &Conditioned,

@@ -101,8 +101,10 @@ fn expect_reconstruction(q: &Conditioned, bits: u32, count: u32) -> Result<(), F
     Failure::unless_equal(&expected, &got)
 }
 
-/// A key of 10 bits with α = 0x155, AES key 00 01 .. 0f and roots 10 11 .. 1f and 20 21 .. 2f, once for each lane of a warp: each
-/// evaluates it at other points.
+/// A key of 10 bits with α = 0x155, AES key 00 01 ..
+///
+/// 0f and roots 10 11 .. 1f and 20 21 .. 2f, once for each lane of a warp: each evaluates it at
+/// other points.
 fn expect_known_key(q: &Conditioned) -> Result<(), Failure> {
     const LANES: u32 = 32;
     let run = |from: u8| core::array::from_fn(|i| from + i as u8);

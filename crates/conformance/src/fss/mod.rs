@@ -1,7 +1,7 @@
 //! Specifications of the `fss` op set.
 //!
-//! Oracles: the functions themselves, exhaustively on small rings; a model written from the papers, word for word; and
-//! published vectors.
+//! Oracles: the functions themselves, exhaustively on small rings; a model written from the papers,
+//! word for word; and published vectors.
 
 mod all;
 mod batch;

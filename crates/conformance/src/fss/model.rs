@@ -1,5 +1,5 @@
-//! Function secret sharing from the papers' figures, one key at a time, on byte seeds and boolean control bits, with
-//! the `aes` crate as cipher.
+//! Function secret sharing from the papers' figures, one key at a time, on byte seeds and boolean
+//! control bits, with the `aes` crate as cipher.
 
 use aes::{
     Aes128,
@@ -169,7 +169,8 @@ impl CmpKey {
         counted.fold(share, |share, leaf| share ^ (block >> leaf & 1 == 1))
     }
 
-    /// The shares of `party` of the unit vector of α at the points 128 `index` and the 127 after it, by a walk of their own.
+    /// The shares of `party` of the unit vector of α at the points 128 `index` and the 127 after
+    /// it, by a walk of their own.
     pub(super) fn units(&self, prg: &Prg, bits: u32, party: usize, seed: Block, index: u64) -> u128 {
         let mut state = roots([seed; 2])[party];
         for (i, &word) in self.corrections.iter().enumerate() {

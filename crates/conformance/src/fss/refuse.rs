@@ -39,7 +39,8 @@ fn cmp_gen(q: &Conditioned, bits: u32, count: u32) -> Result<(), BackendError> {
     q.cmp_gen(CmpGen { params: &params, alphas: alphas.view(), roots: roots.view(), corrections, leaves })
 }
 
-/// Makes keys in buffers of the lengths for 33 keys of 3 bits with 3 words: alphas, betas, roots, corrections, values, last.
+/// Makes keys in buffers of the lengths for 33 keys of 3 bits with 3 words: alphas, betas, roots,
+/// corrections, values, last.
 fn dcf_gen(q: &Conditioned, [bits, count, words, width]: [u32; 4]) -> Result<(), BackendError> {
     let (alphas, betas, roots) = (q.zeros(33)?, q.zeros(99)?, q.zeros::<Label>(128)?);
     let (mut corrections, mut values, mut last) = (q.zeros(192)?, q.zeros(576)?, q.zeros(192)?);
@@ -69,7 +70,8 @@ fn cmp_all_params() -> CmpAllParams {
     CmpAllParams { key, bits, party, count, first: 32, keys: 1, reserved: [0; 3] }
 }
 
-/// Evaluates zero keys at every point in buffers of these lengths: roots, corrections, leaves, units.
+/// Evaluates zero keys at every point in buffers of these lengths: roots, corrections, leaves,
+/// units.
 fn cmp_eval_all(q: &Conditioned, params: CmpAllParams, lens: [usize; 4]) -> Result<(), BackendError> {
     let (roots, mut units) = (q.zeros::<Label>(lens[0])?, q.zeros(lens[3])?);
     let (corrections, leaves) = (q.zeros(lens[1])?, q.zeros(lens[2])?);

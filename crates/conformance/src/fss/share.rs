@@ -1,4 +1,5 @@
-//! `combine_bits` and `combine_words`, against sums formed one element and one term after the other in wide integers.
+//! `combine_bits` and `combine_words`, against sums formed one element and one term after the other
+//! in wide integers.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,

@@ -13,7 +13,8 @@ use super::{
 };
 use crate::{Case, Conditioned, Failure, OpSpec, short::Short};
 
-/// The points of one case: `count` keys of `bits` bits at `points` points in a window of 2^`window`.
+/// The points of one case: `count` keys of `bits` bits at `points` points in a window of
+/// 2^`window`.
 #[derive(Clone, Copy)]
 struct Size {
     bits: u32,
@@ -68,8 +69,8 @@ impl Cluster {
     }
 }
 
-/// Each party's shares are the model's at the same points, where keys have trees, and those at the same points one by one;
-/// they reconstruct.
+/// Each party's shares are the model's at the same points, where keys have trees, and those at the
+/// same points one by one; they reconstruct.
 fn expect_comparisons(q: &Conditioned, size: Size) -> Result<(), Failure> {
     let Size { bits, window, count, .. } = size;
     let cluster = Cluster::new(size);

@@ -1,4 +1,5 @@
-//! Activations, broadcasting maps, sums over an axis, dropout and cross-entropy, each checked against its formula.
+//! Activations, broadcasting maps, sums over an axis, dropout and cross-entropy, each checked
+//! against its formula.
 
 use backend_api::{
     BackendError, Buffer, Queue, Real,

@@ -111,8 +111,8 @@ fn mark(transposed: bool) -> &'static str {
     if transposed { "T" } else { "" }
 }
 
-/// Products whose lines are all aligned to 16 bytes in every element type, by `(batch, m, n, k)`: one tile of a GPU's
-/// kernels and a part of a second, many tiles, odd rows, and k in parts.
+/// Products whose lines are all aligned to 16 bytes in every element type, by `(batch, m, n, k)`:
+/// one tile of a GPU's kernels and a part of a second, many tiles, odd rows, and k in parts.
 fn aligned(ta: bool, tb: bool, sizes: &[(usize, usize, usize, usize)]) -> Vec<Case> {
     let of_size = |&(batch, m, n, k)| {
         let name = format!("A{} B{}, aligned, {batch} of {m}x{n}x{k}", mark(ta), mark(tb));
@@ -268,8 +268,9 @@ fn batched(q: &Conditioned, a_shape: &[usize], b_shape: &[usize], c_shape: &[usi
     Failure::unless_close(&model(&a, &la, &b, &lb, c_shape)?, &q.download(&dc)?, 1e-6, 1e-5)
 }
 
-/// Compares both gradients with central differences of `L = sum(G * (A B))` in the f64 model. L is linear in each
-/// operand, so the differences are exact except for rounding.
+/// Compares both gradients with central differences of `L = sum(G * (A B))` in the f64 model.
+///
+/// L is linear in each operand, so the differences are exact except for rounding.
 fn gradients(q: &Conditioned, a_shape: &[usize], b_shape: &[usize], c_shape: &[usize]) -> Result<(), Failure> {
     let mut random = Random::new(11);
     let contiguous = |shape: &[usize]| Layout::contiguous(shape).map_err(Failure::from);

@@ -22,8 +22,8 @@ impl Random {
     }
 }
 
-/// Relative error of rounding to a narrow `T`; 0 for f32, since the bounds on f32 arithmetic already include its
-/// rounding.
+/// Relative error of rounding to a narrow `T`; 0 for f32, since the bounds on f32 arithmetic
+/// already include its rounding.
 pub(crate) fn rounding<T: Real>() -> f64 {
     match T::DTYPE {
         DType::F16 => 2f64.powi(-11),
@@ -55,7 +55,8 @@ pub(super) fn activation(f: Activation, x: f64) -> f64 {
     }
 }
 
-/// The normal distribution function: the Taylor series of the integral near 0, the continued fraction of the tail beyond.
+/// The normal distribution function: the Taylor series of the integral near 0, the continued
+/// fraction of the tail beyond.
 fn normal_cdf(x: f64) -> f64 {
     let density = (-0.5 * x * x).exp() / (2.0 * core::f64::consts::PI).sqrt();
     if x.abs() < 3.0 {

@@ -1,6 +1,7 @@
 //! Specifications of the `merkle` op set.
 //!
-//! The oracle hashes one leaf and one node at a time with crate `blake2`. There are also published roots of stwo 2.3.
+//! The oracle hashes one leaf and one node at a time with crate `blake2`. There are also published
+//! roots of stwo 2.3.
 
 mod leaves;
 mod model;

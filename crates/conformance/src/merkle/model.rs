@@ -52,7 +52,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Columns of these log sizes, each `gap` words after the one before; the last ends where the buffer does.
+    /// Columns of these log sizes, each `gap` words after the one before; the last ends where the
+    /// buffer does.
     pub(super) fn new(log_sizes: &[u32], gap: u64) -> Self {
         let mut end = 0;
         let column = |&log_size: &u32| {

@@ -16,7 +16,8 @@ impl Weight {
         Self { w: w.into(), m: 0.0, v: 0.0, decays }
     }
 
-    /// Step `t`, from 1 on, along g: as PyTorch's documentation of `SGD`, `Adam` and `AdamW` states it.
+    /// Step `t`, from 1 on, along g: as PyTorch's documentation of `SGD`, `Adam` and `AdamW` states
+    /// it.
     pub(super) fn step(&mut self, rule: Rule, decay: WeightDecay, rate: f64, t: i32, g: f64) {
         let mut g = g;
         match decay {

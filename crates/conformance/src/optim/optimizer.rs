@@ -54,8 +54,10 @@ fn tensors() -> [ParameterSpec; 3] {
     [bias, ParameterSpec::new("weight", &[5, 7]), ParameterSpec::new("other", &[33])]
 }
 
-/// Weights and gradients against the recurrences in f64. The bound is relative to the greatest weight, since a weight near zero
-/// is the difference of greater numbers.
+/// Weights and gradients against the recurrences in f64.
+///
+/// The bound is relative to the greatest weight, since a weight near zero is the difference of
+/// greater numbers.
 fn hundred_steps(q: &Conditioned, config: OptimizerConfig) -> Result<(), Failure> {
     let table = ParameterTable::new(&tensors())?;
     let (mut values, mut gradients) = (ParameterArena::zeros(q, &table)?, ParameterArena::zeros(q, &table)?);
@@ -91,7 +93,8 @@ fn hundred_steps(q: &Conditioned, config: OptimizerConfig) -> Result<(), Failure
     Failure::unless_equal(&[100, 0], &[state.step, state.skipped])
 }
 
-/// Gradients are the loss scale times one; when it is too great for f16, or a gradient is no number, the step is left out.
+/// Gradients are the loss scale times one; when it is too great for f16, or a gradient is no
+/// number, the step is left out.
 fn scaled<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     let scale = LossScale { initial: 65_536.0, growth: 2.0, backoff: 0.5, interval: 3 };
     let config = OptimizerConfig { loss_scale: Some(scale), ..OptimizerConfig::sgd(0.5, 0.0) };

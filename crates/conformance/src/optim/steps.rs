@@ -95,7 +95,8 @@ impl<T: Real> Data<T> {
     }
 }
 
-/// Checks that elements before `skip` are as they were, and that the copy is rounded from the weights.
+/// Checks that elements before `skip` are as they were, and that the copy is rounded from the
+/// weights.
 fn unless_copied<T: Real>(skip: usize, start: &[f32], w: &[f32], copy: Option<Vec<T>>) -> Result<(), Failure> {
     Failure::unless_equal(&start[..skip], &w[..skip])?;
     let Some(copy) = copy else { return Ok(()) };

@@ -1,4 +1,5 @@
-//! The gradients of weights, biases and inputs: against products and sums in f64, and against central differences of the model.
+//! The gradients of weights, biases and inputs: against products and sums in f64, and against
+//! central differences of the model.
 
 use backend_api::Queue;
 use core_types::params::recurrent::{GruInputs, GruVariant};

@@ -1,5 +1,5 @@
-//! Errors of predicted losses against their definition, and the gradients of the states against the chain rule and central
-//! differences.
+//! Errors of predicted losses against their definition, and the gradients of the states against the
+//! chain rule and central differences.
 
 use backend_api::{
     BackendError, Buffer, Queue,
@@ -42,7 +42,8 @@ const MODES: [(Stochastic, LossHead, LossError); 5] = [
     (Stochastic::Zeros, LossHead::ExpClamped, LossError::OfLogarithms),
 ];
 
-/// Members, rows, states and elements of the second part: around vectors and the lanes of a warp, more elements than states, none.
+/// Members, rows, states and elements of the second part: around vectors and the lanes of a warp,
+/// more elements than states, none.
 const SIZES: [[usize; 4]; 9] = [
     [1, 1, 1, 1],
     [2, 3, 8, 4],

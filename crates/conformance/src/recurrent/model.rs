@@ -45,7 +45,8 @@ pub(super) struct Results<R> {
 }
 
 impl Inputs {
-    /// Weights as they are initialised, uniform in `+-sqrt(2 / (input + hidden))`, and values of order 1 for the rest.
+    /// Weights as they are initialised, uniform in `+-sqrt(2 / (input + hidden))`, and values of
+    /// order 1 for the rest.
     pub(super) fn new(sizes: Sizes, variant: GruVariant, inputs: GruInputs) -> Self {
         let Sizes { members, batch, steps, input, hidden } = sizes;
         let params = GruParams {
@@ -73,7 +74,8 @@ impl Inputs {
 
     /// Runs one step of row `row` of `member` from the state `h` on the input `x`.
     ///
-    /// Returns z, r, c and the reset state: r * h with reset before the product, the product with bias otherwise.
+    /// Returns z, r, c and the reset state: r * h with reset before the product, the product with
+    /// bias otherwise.
     pub(super) fn step(&self, member: usize, x: &[f64], h: &[f64]) -> [Vec<f64>; 4] {
         let n = h.len();
         // `values` times the columns of a gate.

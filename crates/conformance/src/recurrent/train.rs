@@ -1,5 +1,6 @@
-//! Whole steps of training against f64: the gradients and the weights after a step of a plain ensemble; with states that are
-//! normalised and dropped, the gradients against central differences; windows that carry states; and errors that fall.
+//! Whole steps of training against f64: the gradients and the weights after a step of a plain
+//! ensemble; with states that are normalised and dropped, the gradients against central
+//! differences; windows that carry states; and errors that fall.
 
 use backend_api::Queue;
 use core_types::params::recurrent::{GruInputs, GruVariant, LossError, LossHead, StateMask, Stochastic};
@@ -105,7 +106,8 @@ fn flat(units: &[GruMember]) -> Vec<f32> {
     of(GruMember::w).chain(of(GruMember::u)).chain(of(GruMember::b)).chain(of(|u| u.bu().unwrap_or_default())).collect()
 }
 
-/// Gradients, their norm, and the weights after a step of gradient descent along gradients that are held to a limit.
+/// Gradients, their norm, and the weights after a step of gradient descent along gradients that are
+/// held to a limit.
 fn whole_step(q: &Conditioned, training: &Training) -> Result<(), Failure> {
     let (rate, clip) = (0.5, 0.05);
     let optimizer = OptimizerConfig { clip: Some(clip), ..OptimizerConfig::sgd(rate, 0.0) };

@@ -4,8 +4,8 @@ use super::BaseValue;
 
 /// A row of a trace during trace generation: its inputs are read, its columns are written.
 ///
-/// Inputs and columns come in order, once each: the `k`-th call of [`mask`](Self::mask) reads input `k`, the `k`-th call of
-/// [`write`](Self::write) writes column `k` of the component in the trace.
+/// Inputs and columns come in order, once each: the `k`-th call of [`mask`](Self::mask) reads input
+/// `k`, the `k`-th call of [`write`](Self::write) writes column `k` of the component in the trace.
 pub trait NewRow {
     /// Values of inputs and columns.
     type F: BaseValue;
@@ -27,7 +27,8 @@ pub trait NewRow {
 
     /// Adds one to counter `key`, if that counter exists.
     ///
-    /// Counters are the columns of tables: each counted component in order, column by column and row by row.
+    /// Counters are the columns of tables: each counted component in order, column by column and
+    /// row by row.
     fn count(&mut self, key: Self::F);
 
     /// The next input, at the row at hand.
@@ -38,8 +39,8 @@ pub trait NewRow {
     }
 }
 
-/// A column of a trace that is gathered: on each row the word of a table whose number, from zero, is the key there.
-/// Without such a word it is zero.
+/// A column of a trace that is gathered: on each row the word of a table whose number, from zero,
+/// is the key there. Without such a word it is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gather {
     /// Which of the tables that a trace is gathered from.
@@ -52,8 +53,8 @@ pub struct Gather {
 ///
 /// The counterpart of an [`Air`](super::Air).
 ///
-/// The same steps generate every row, so that they can run wherever the trace is needed. A value that a row takes
-/// from the row before is an input.
+/// The same steps generate every row, so that they can run wherever the trace is needed. A value
+/// that a row takes from the row before is an input.
 pub trait Generator {
     /// Log of the number of rows, at least 1.
     fn log_rows(&self) -> u32;

@@ -1,15 +1,15 @@
-//! Lookups by sums of fractions (LogUp): values are used and yielded; a value used as often as it is yielded sums to
-//! zero.
+//! Lookups by sums of fractions (LogUp): values are used and yielded; a value used as often as it
+//! is yielded sums to zero.
 //!
-//! The constraints match stwo's constraint framework, and are defined only here: a prover computes the columns and a
-//! verifier checks them through the same [`LogUp`].
+//! The constraints match stwo's constraint framework, and are defined only here: a prover computes
+//! the columns and a verifier checks them through the same [`LogUp`].
 
 use super::{ExtensionValue, Fraction, Row};
 
 /// A relation between up to `size` values: where its challenges stand.
 ///
-/// Slot `first` holds `z`, slot `first + j` holds `alpha^j` for `1 <= j < size`. Values `v_j` combine to
-/// `v_0 + alpha v_1 + alpha^2 v_2 + .. - z`.
+/// Slot `first` holds `z`, slot `first + j` holds `alpha^j` for `1 <= j < size`. Values `v_j`
+/// combine to `v_0 + alpha v_1 + alpha^2 v_2 + .. - z`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relation {
     first: u32,
@@ -46,15 +46,17 @@ impl Relation {
     }
 }
 
-/// The fractions of a row, in the order in which they are added; several share an interaction column.
+/// The fractions of a row, in the order in which they are added; several share an interaction
+/// column.
 ///
-/// A column more is a commitment more, a fraction more in a column is a degree more of its constraint: with two in each, and
-/// numerators and values that are columns, the degree is three.
+/// A column more is a commitment more, a fraction more in a column is a degree more of its
+/// constraint: with two in each, and numerators and values that are columns, the degree is three.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "the last column is constrained by `finish`"]
 pub struct LogUp<E> {
     per_column: u32,
-    /// Fractions in the column that is being filled; its constraint waits until it is known whether it is the last.
+    /// Fractions in the column that is being filled; its constraint waits until it is known whether
+    /// it is the last.
     count: u32,
     sum: Option<Fraction<E>>,
     previous: Option<E>,

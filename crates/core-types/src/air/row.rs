@@ -7,33 +7,42 @@ use super::{BaseValue, ExtensionValue, Fraction};
 pub struct Tree(pub u32);
 
 impl Tree {
-    /// Columns that belong to the AIR and not to a trace. Rows read them by [`Row::preprocessed`].
+    /// Columns that belong to the AIR and not to a trace.
+    ///
+    /// Rows read them by [`Row::preprocessed`].
     pub const PREPROCESSED: Self = Self(0);
     /// The trace.
     pub const TRACE: Self = Self(1);
-    /// Columns that depend on challenges drawn after the trace was committed, such as lookup columns.
+    /// Columns that depend on challenges drawn after the trace was committed, such as lookup
+    /// columns.
     pub const INTERACTION: Self = Self(2);
 }
 
 /// A row of a trace, as an AIR sees it.
 ///
-/// Columns are handed out in order, once each: the `k`-th call of [`mask`](Self::mask) for a tree reads column `k` of the
-/// component in that tree. The required methods are what an evaluator supplies; the others write on top of them what every
-/// evaluator must agree on.
+/// Columns are handed out in order, once each: the `k`-th call of [`mask`](Self::mask) for a tree
+/// reads column `k` of the component in that tree. The required methods are what an evaluator
+/// supplies; the others write on top of them what every evaluator must agree on.
 pub trait Row {
     /// Values of columns.
     type F: BaseValue;
     /// Values of challenges, and values computed from them.
     type E: ExtensionValue<Self::F>;
 
-    /// The next column of `tree`, at the rows with these offsets from the one at hand. Rows wrap around.
+    /// The next column of `tree`, at the rows with these offsets from the one at hand.
+    ///
+    /// Rows wrap around.
     fn mask<const K: usize>(&mut self, tree: Tree, offsets: [i32; K]) -> [Self::F; K];
 
-    /// The preprocessed column in `slot`. Slots number the preprocessed columns that the AIR reads; which columns of the tree
-    /// they are is said where the AIR is put into a proof, so that components can share them.
+    /// The preprocessed column in `slot`.
+    ///
+    /// Slots number the preprocessed columns that the AIR reads; which columns of the tree they are
+    /// is said where the AIR is put into a proof, so that components can share them.
     fn preprocessed(&mut self, slot: u32) -> Self::F;
 
-    /// The challenge in `slot`. Challenges stand in memory, not in the AIR, so that what was compiled or recorded for one
+    /// The challenge in `slot`.
+    ///
+    /// Challenges stand in memory, not in the AIR, so that what was compiled or recorded for one
     /// proof serves the next.
     fn challenge(&mut self, slot: u32) -> Self::E;
 
@@ -60,8 +69,8 @@ pub trait Row {
         core::array::from_fn(|k| Self::E::from_coordinates(columns.map(|column| column[k])))
     }
 
-    /// The next interaction column holds the sum of this row's fractions so far: what `previous` holds and `fraction`.
-    /// Evaluators that make the columns take the fraction here.
+    /// The next interaction column holds the sum of this row's fractions so far: what `previous`
+    /// holds and `fraction`. Evaluators that make the columns take the fraction here.
     #[inline]
     fn partial_sum(&mut self, previous: Option<Self::E>, fraction: Fraction<Self::E>) -> Self::E {
         let [current] = self.mask_ext(Tree::INTERACTION, [0]);
@@ -70,8 +79,8 @@ pub trait Row {
         current
     }
 
-    /// The next interaction column holds the sum over all rows up to this one, less the mean for each: so it returns to
-    /// where it began, and one constraint serves every row.
+    /// The next interaction column holds the sum over all rows up to this one, less the mean for
+    /// each: so it returns to where it began, and one constraint serves every row.
     #[inline]
     fn running_sum(&mut self, previous: Option<Self::E>, fraction: Fraction<Self::E>) {
         let [row_before, current] = self.mask_ext(Tree::INTERACTION, [-1, 0]);
@@ -86,13 +95,16 @@ pub trait Air {
     /// Log of the number of rows, at least 1.
     fn log_rows(&self) -> u32;
 
-    /// Log of a bound on the degree of the constraints divided by the vanishing polynomial of the rows: one more than
-    /// [`log_rows`](Self::log_rows) for products of up to three columns, which is all that stwo 2.3 can prove.
+    /// Log of a bound on the degree of the constraints divided by the vanishing polynomial of the
+    /// rows: one more than [`log_rows`](Self::log_rows) for products of up to three columns, which
+    /// is all that stwo 2.3 can prove.
     #[inline]
     fn log_degree_bound(&self) -> u32 {
         self.log_rows().saturating_add(1)
     }
 
-    /// Reads a row and states the constraints. Which columns, offsets and constraints there are depends on `self` alone.
+    /// Reads a row and states the constraints.
+    ///
+    /// Which columns, offsets and constraints there are depends on `self` alone.
     fn eval<R: Row>(&self, row: &mut R);
 }

@@ -1,13 +1,15 @@
-//! What constraints compute with: values of the base field and of the secure field, in whatever form a row has them.
+//! What constraints compute with: values of the base field and of the secure field, in whatever
+//! form a row has them.
 
 use core::ops::{Add, Mul, Neg, Sub};
 
 use crate::field::{M31, QM31};
 
-/// A value in the place of an element of the base field: the element of a row, lanes of several rows, the secure field
-/// outside the domain, a node of a recorded program.
+/// A value in the place of an element of the base field: the element of a row, lanes of several
+/// rows, the secure field outside the domain, a node of a recorded program.
 ///
-/// Values cannot be compared or inverted: constraints are polynomials, and a program that is recorded has no branches.
+/// Values cannot be compared or inverted: constraints are polynomials, and a program that is
+/// recorded has no branches.
 pub trait BaseValue:
     Copy
     + Add<Output = Self>

@@ -4,10 +4,11 @@ use super::Plane;
 
 /// SubBytes in each place: 32 ands, 81 exclusive ors and 4 negations.
 ///
-/// The circuit of 113 gates after Boyar, Matthews and Peralta, "Logic Minimization Techniques with Applications to
-/// Cryptology", 2013: inversion in the field of 256 elements reduces to inversion in its subfield of 16 elements,
-/// between two linear layers. The first layer writes the byte in the basis of the tower of fields, with the sums that
-/// both multiplications by it need; the last returns to the basis of AES and applies its affine map.
+/// The circuit of 113 gates after Boyar, Matthews and Peralta, "Logic Minimization Techniques with
+/// Applications to Cryptology", 2013: inversion in the field of 256 elements reduces to inversion
+/// in its subfield of 16 elements, between two linear layers. The first layer writes the byte in
+/// the basis of the tower of fields, with the sums that both multiplications by it need; the last
+/// returns to the basis of AES and applies its affine map.
 #[inline]
 pub fn sub_bytes<P: Plane>([x7, x6, x5, x4, x3, x2, x1, x0]: [P; 8]) -> [P; 8] {
     // the first linear layer

@@ -1,4 +1,5 @@
-//! Every byte through the circuit against the table, and blocks through all rounds against another implementation.
+//! Every byte through the circuit against the table, and blocks through all rounds against another
+//! implementation.
 
 use core::{
     array,

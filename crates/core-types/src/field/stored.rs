@@ -1,4 +1,6 @@
-//! Serde form of field elements, as in stwo: canonical words in nested pairs. Other words are rejected.
+//! Serde form of field elements, as in stwo: canonical words in nested pairs.
+//!
+//! Other words are rejected.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 

@@ -9,10 +9,12 @@ use super::{
     wide::{widening_mul, widening_mul_add},
 };
 
-/// A factor used in many products, stored as the doubled word `2 t`. Invariant: the word is even and below `2 P`.
+/// A factor used in many products, stored as the doubled word `2 t`.
 ///
-/// Doubling moves a product's quotient by 2^31 into its high 32 bits ([`M31::times_twiddle`]). A separate type keeps
-/// doubled words out of code that expects plain ones.
+/// Invariant: the word is even and below `2 P`.
+///
+/// Doubling moves a product's quotient by 2^31 into its high 32 bits ([`M31::times_twiddle`]). A
+/// separate type keeps doubled words out of code that expects plain ones.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Twiddle(u32);
@@ -48,7 +50,8 @@ impl Twiddle {
 }
 
 impl M31 {
-    /// `self * t`, without a 64-bit shift or mask: the doubled factor puts the quotient by 2^31 in the high word.
+    /// `self * t`, without a 64-bit shift or mask: the doubled factor puts the quotient by 2^31 in
+    /// the high word.
     #[inline]
     #[must_use]
     pub const fn times_twiddle(self, t: Twiddle) -> Self {
@@ -65,7 +68,8 @@ impl M31 {
         Self::reduced_once((wide >> 32) as u32 + (wide as u32 >> 1))
     }
 
-    /// `(self + rhs * t, self - rhs * t)`, of one product: a GPU multiplies words at half the rate at which it adds.
+    /// `(self + rhs * t, self - rhs * t)`, of one product: a GPU multiplies words at half the rate
+    /// at which it adds.
     #[inline]
     #[must_use]
     pub const fn butterfly(self, rhs: Self, t: Twiddle) -> (Self, Self) {
@@ -73,7 +77,8 @@ impl M31 {
         (self.plus(product), self.minus(product))
     }
 
-    /// `(self + rhs, (self - rhs) * t)`, which undoes twice a [`butterfly`](Self::butterfly) by `1 / t`.
+    /// `(self + rhs, (self - rhs) * t)`, which undoes twice a [`butterfly`](Self::butterfly) by
+    /// `1 / t`.
     #[inline]
     #[must_use]
     pub const fn inverse_butterfly(self, rhs: Self, t: Twiddle) -> (Self, Self) {

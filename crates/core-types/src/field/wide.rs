@@ -1,8 +1,8 @@
 //! Products of two words in 64 bits.
 //!
-//! On the device each is written as its instruction. LLVM widens a word where it is loaded; the block that multiplies
-//! it no longer sees that the high half is zero, and multiplies 64 by 64 bits, which takes two to four instructions
-//! more.
+//! On the device each is written as its instruction. LLVM widens a word where it is loaded; the
+//! block that multiplies it no longer sees that the high half is zero, and multiplies 64 by 64
+//! bits, which takes two to four instructions more.
 
 /// `a * b` as halves, lowest first.
 #[inline(always)]

@@ -29,7 +29,8 @@ list_sizes!(M31);
 pub struct Instruction {
     /// The operation, one of [`Opcode`].
     pub opcode: u16,
-    /// The register, or the first of four, that the result goes to; for outputs the number of the output.
+    /// The register, or the first of four, that the result goes to; for outputs the number of the
+    /// output.
     pub target: u16,
     /// The first operand: a register, or the number of a mask, constant or challenge.
     pub left: u16,
@@ -57,7 +58,8 @@ impl Instruction {
 
 /// Operation of a step. `b` stands for a value of the base field, `e` for one of the secure field.
 ///
-/// The last two take values as integers below P. They serve trace generation only: constraints are polynomials.
+/// The last two take values as integers below P. They serve trace generation only: constraints are
+/// polynomials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Opcode {
@@ -163,8 +165,10 @@ pub struct LogUpColumnsParams {
     pub columns: u32,
 }
 
-/// How the rows are cut to be added up. Rows come in pairs `2 i` and `2 i + 1`. They are cut into runs whose pairs `i`
-/// agree but for their highest bits, so that pairs that are stored side by side belong to different runs.
+/// How the rows are cut to be added up. Rows come in pairs `2 i` and `2 i + 1`.
+///
+/// They are cut into runs whose pairs `i` agree but for their highest bits, so that pairs that are
+/// stored side by side belong to different runs.
 impl LogUpColumnsParams {
     /// Log of the most runs.
     const LOG_RUNS: u32 = 3;

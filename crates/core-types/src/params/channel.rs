@@ -31,7 +31,8 @@ sizes!(ChannelQueriesParams { log_size, queries });
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct ChannelGrindParams {
-    /// Zero bits that the nonce has to give, at most 40: more are not found in a time that anybody waits.
+    /// Zero bits that the nonce has to give, at most 40: more are not found in a time that anybody
+    /// waits.
     pub bits: u32,
 }
 

@@ -1,4 +1,6 @@
-//! Parameters of the circle op set. All buffers are column-major: column `c` starts at `c * 2^log_size`.
+//! Parameters of the circle op set.
+//!
+//! All buffers are column-major: column `c` starts at `c * 2^log_size`.
 
 use bytemuck::{NoUninit, Pod, Zeroable};
 
@@ -31,7 +33,8 @@ pub struct CircleExtendParams {
 
 sizes!(CircleExtendParams { log_coefficients, log_size, columns });
 
-/// A batch of extensions to one block of a domain, of the blocks of equal size that its stored positions make.
+/// A batch of extensions to one block of a domain, of the blocks of equal size that its stored
+/// positions make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CircleRestrictParams {
@@ -50,7 +53,8 @@ pub struct CircleRestrictParams {
 sizes!(CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns });
 
 impl CircleRestrictParams {
-    /// Log of the number of parts of `2^log_block` coefficients that a column has; one that is smaller counts as a part.
+    /// Log of the number of parts of `2^log_block` coefficients that a column has; one that is
+    /// smaller counts as a part.
     #[inline]
     #[must_use]
     pub const fn log_parts(&self) -> u32 {
@@ -106,9 +110,11 @@ pub struct CircleTwiddleParams {
 
 sizes!(CircleTwiddleParams { log_size });
 
-/// One launch over contiguous tiles of `2^12` words, or pairs of them: the lowest layers of whole columns.
+/// One launch over contiguous tiles of `2^12` words, or pairs of them: the lowest layers of whole
+/// columns.
 ///
-/// Columns smaller than a tile are taken as one column of `words` words, whose positions count modulo `2^log_size`.
+/// Columns smaller than a tile are taken as one column of `words` words, whose positions count
+/// modulo `2^log_size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CircleTileParams {
@@ -118,8 +124,8 @@ pub struct CircleTileParams {
     pub log_domain: u32,
     /// Log of the words of a column; at least 3.
     pub log_size: u32,
-    /// Log of the words of a source column: `log_size` in place, less where copies read the same one, and more where its parts of
-    /// `2^log_size` words are added up.
+    /// Log of the words of a source column: `log_size` in place, less where copies read the same
+    /// one, and more where its parts of `2^log_size` words are added up.
     pub log_source: u32,
     /// Layers to run, from layer 0 on: at most 12 in tiles, 13 in pairs.
     pub layers: u32,
@@ -138,7 +144,8 @@ impl CircleTileParams {
     pub const LOG_TILE: u32 = 12;
 }
 
-/// One launch over strips: `2^log_rows` rows at distance `2^layer`, `2^log_width` consecutive words of each.
+/// One launch over strips: `2^log_rows` rows at distance `2^layer`, `2^log_width` consecutive words
+/// of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CircleStripParams {
@@ -146,8 +153,9 @@ pub struct CircleStripParams {
     pub log_domain: u32,
     /// Log of the words of a target column.
     pub log_size: u32,
-    /// Log of the words of a source column: `log_size` in place, `log_region` where every copy reads the same one, and more than
-    /// `log_size` where its parts of `2^log_region` words are added up.
+    /// Log of the words of a source column: `log_size` in place, `log_region` where every copy
+    /// reads the same one, and more than `log_size` where its parts of `2^log_region` words are
+    /// added up.
     pub log_source: u32,
     /// Log of the words of one copy of the polynomial in a target column.
     pub log_region: u32,
@@ -178,8 +186,10 @@ pub struct CircleSmallParams {
     pub log_domain: u32,
     /// Log of the words of a column; 1 or 2.
     pub log_size: u32,
-    /// Log of the words of a source column. Missing words are zero. If it is more than `log_size`, the source's parts
-    /// of `2^log_size` words are added up.
+    /// Log of the words of a source column.
+    ///
+    /// Missing words are zero. If it is more than `log_size`, the source's parts of `2^log_size`
+    /// words are added up.
     pub log_source: u32,
     /// Number of columns.
     pub columns: u32,
@@ -199,7 +209,8 @@ pub struct CircleSampleAt {
     pub value: u32,
 }
 
-/// One launch over ranges of `2^log_range` coefficients of columns of one size: each block evaluates one at a point.
+/// One launch over ranges of `2^log_range` coefficients of columns of one size: each block
+/// evaluates one at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CirclePointRangeParams {
@@ -210,6 +221,8 @@ pub struct CirclePointRangeParams {
 }
 
 impl CirclePointRangeParams {
-    /// Bits of the index of a coefficient. Each has a factor at a point: `y, x, pi(x), pi(pi(x)), ...`
+    /// Bits of the index of a coefficient.
+    ///
+    /// Each has a factor at a point: `y, x, pi(x), pi(pi(x)), ...`
     pub const FACTORS: usize = 30;
 }

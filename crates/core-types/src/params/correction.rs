@@ -1,4 +1,5 @@
-//! Parameters of corrections: features of trainings, a ring of states that are remembered, and what their residuals come to.
+//! Parameters of corrections: features of trainings, a ring of states that are remembered, and what
+//! their residuals come to.
 
 use core::fmt::Debug;
 
@@ -48,7 +49,8 @@ pub enum Scalar {
     PhaseStep,
 }
 
-/// Most states that are looked up at once, and most numbers of them: the lanes of a warp hold one each.
+/// Most states that are looked up at once, and most numbers of them: the lanes of a warp hold one
+/// each.
 pub const MOST_SIMILAR: u64 = 32;
 
 /// What stands for the place of a state where there is none.
@@ -132,7 +134,8 @@ impl Sizes for EstimateParams {
     }
 }
 
-/// Factors of a correction of p by a and b: `p + c`, where c is `history a + model b`, held within `limit |p|` of zero.
+/// Factors of a correction of p by a and b: `p + c`, where c is `history a + model b`, held within
+/// `limit |p|` of zero.
 #[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
 #[repr(C)]
 pub struct CorrectionParams {
@@ -174,7 +177,8 @@ impl Sizes for CorrectionParams {
     fn each_size(&self, _: &'static str, _: &mut impl FnMut(&'static str, &dyn Debug)) {}
 }
 
-/// The states of a ring that has taken in `stored` of them: those that it still holds, from the oldest on.
+/// The states of a ring that has taken in `stored` of them: those that it still holds, from the
+/// oldest on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ring {
     /// How many there are.
@@ -213,8 +217,9 @@ pub const fn place(capacity: u64, number: u64) -> u64 {
     }
 }
 
-/// A word that is greater for a greater similarity and, among equal ones, for a lower order. NaN is below all numbers, and above
-/// zero, which stands for no state. Orders are below 2^32 - 1.
+/// A word that is greater for a greater similarity and, among equal ones, for a lower order.
+///
+/// NaN is below all numbers, and above zero, which stands for no state. Orders are below 2^32 - 1.
 #[inline(always)]
 #[must_use]
 pub const fn rank(similarity: f32, order: u32) -> u64 {

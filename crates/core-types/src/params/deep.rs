@@ -4,7 +4,8 @@ use bytemuck::{Pod, Zeroable};
 
 use super::sizes::{list_sizes, sizes};
 
-/// A point made from the out-of-domain point: that point plus `index` steps of the generator, doubled `doublings` times.
+/// A point made from the out-of-domain point: that point plus `index` steps of the generator,
+/// doubled `doublings` times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct PointAt {
@@ -76,7 +77,8 @@ sizes!(DeepNumeratorsParams { log_size });
 pub struct DeepQuotientsParams {
     /// Log of the number of positions.
     pub log_size: u32,
-    /// Log of the number of points of the canonic domain that they are the first positions of, 1..=30.
+    /// Log of the number of points of the canonic domain that they are the first positions of,
+    /// 1..=30.
     pub log_domain: u32,
 }
 

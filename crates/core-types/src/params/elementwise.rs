@@ -23,8 +23,9 @@ pub enum Activation {
     Sigmoid,
     /// tanh(x).
     Tanh,
-    /// x Phi(x) by the tanh approximation: x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)). Hendrycks and Gimpel, arXiv
-    /// 1606.08415.
+    /// x Phi(x) by the tanh approximation: x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)).
+    ///
+    /// Hendrycks and Gimpel, arXiv 1606.08415.
     GeluTanh,
     /// x Phi(x), Phi the normal distribution function.
     GeluErf,
@@ -102,8 +103,9 @@ impl Binary {
     }
 }
 
-/// `y = f(a, b)` over a row-major output of `shape`; axes past `rank` have length 1. A stride of 0 repeats an operand along
-/// its axis (broadcasting).
+/// `y = f(a, b)` over a row-major output of `shape`; axes past `rank` have length 1.
+///
+/// A stride of 0 repeats an operand along its axis (broadcasting).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(C)]
 pub struct BinaryParams {
@@ -127,7 +129,8 @@ impl Sizes for BinaryParams {
     }
 }
 
-/// Sum over the middle axis of a row-major `outer x len x inner` tensor, into a row-major `outer x inner` one.
+/// Sum over the middle axis of a row-major `outer x len x inner` tensor, into a row-major
+/// `outer x inner` one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct SumParams {
@@ -143,7 +146,8 @@ pub struct SumParams {
 
 sizes!(SumParams { outer, len, inner });
 
-/// Seeded dropout of `y = x keep scale`, where element `i` is kept iff its Philox word is at least `threshold`.
+/// Seeded dropout of `y = x keep scale`, where element `i` is kept iff its Philox word is at least
+/// `threshold`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct DropoutParams {

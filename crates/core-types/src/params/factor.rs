@@ -9,18 +9,19 @@ use super::sizes::{Sizes, sizes};
 /// Most rows and columns of a small matrix: one that a single block of a GPU works on.
 pub const MAX_SIDE: u64 = 1024;
 
-/// Most rows and columns of a small matrix that a block of a GPU keeps in shared memory (72 KiB of f64). It works on
-/// larger ones in global memory.
+/// Most rows and columns of a small matrix that a block of a GPU keeps in shared memory (72 KiB of
+/// f64). It works on larger ones in global memory.
 pub const SHARED_SIDE: u64 = 96;
 
-/// Singular values up to this part of the greatest count as zero: what they belong to is rounding of f32.
+/// Singular values up to this part of the greatest count as zero: what they belong to is rounding
+/// of f32.
 pub const LEAST_SIGMA: f64 = 1.0 / (1 << 20) as f64;
 
 /// Sweeps of a Jacobi iteration; a few are enough, and the bound ends it on numbers that are none.
 pub const MOST_SWEEPS: u32 = 15;
 
-/// Two rows are orthogonal for a Jacobi iteration if their product is at most this part of the product of their
-/// lengths.
+/// Two rows are orthogonal for a Jacobi iteration if their product is at most this part of the
+/// product of their lengths.
 pub const ORTHOGONAL: f64 = 1e-14;
 
 /// A row-major matrix.
@@ -35,7 +36,8 @@ pub struct MatrixParams {
 
 sizes!(MatrixParams { rows, cols });
 
-/// A matrix of random signs: element `i`, row-major, has the sign bit 31 of Philox word `i` at site 0, step 0.
+/// A matrix of random signs: element `i`, row-major, has the sign bit 31 of Philox word `i` at site
+/// 0, step 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct SketchParams {
@@ -109,8 +111,8 @@ impl Sizes for ScaleParams {
 
 /// The exponent e for which `2^-e` scales a matrix to near 1.
 ///
-/// `peak` is the bit pattern of the greatest magnitude, which is then in [0.5, 1), unless e would leave -100..=100, so
-/// that the power and its inverse stay normal in f32.
+/// `peak` is the bit pattern of the greatest magnitude, which is then in [0.5, 1), unless e would
+/// leave -100..=100, so that the power and its inverse stay normal in f32.
 #[inline]
 #[must_use]
 pub const fn scale_exponent(peak: u32) -> i32 {
@@ -143,7 +145,8 @@ pub const fn is_finite(peak: u32) -> bool {
 
 /// The least pivot that does not count as zero, in a Cholesky decomposition of `side` columns.
 ///
-/// `diagonal` is the square of one of the columns. Smaller pivots are only f32 rounding of the matrix's source.
+/// `diagonal` is the square of one of the columns. Smaller pivots are only f32 rounding of the
+/// matrix's source.
 #[inline]
 #[must_use]
 pub fn least_pivot(side: u64, diagonal: f64) -> f64 {

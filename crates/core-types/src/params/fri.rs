@@ -13,7 +13,8 @@ pub struct FriFoldParams {
     pub log_size: u32,
     /// Log of how many values fold to one, 1 to `log_size`.
     pub folds: u32,
-    /// 1 if the values are on a canonic circle domain and the first fold leads to a line, 0 if they are on a line.
+    /// 1 if the values are on a canonic circle domain and the first fold leads to a line, 0 if they
+    /// are on a line.
     pub on_circle: u32,
 }
 
@@ -60,7 +61,8 @@ sizes!(FriLastLayerParams { log_size, log_bound });
 pub struct OpenColumnsParams {
     /// Log of the number of positions that queries are of, at most 30.
     pub log_from: u32,
-    /// Log of the number of leaves of the tree, at least the log length of every column, at most 30.
+    /// Log of the number of leaves of the tree, at least the log length of every column, at
+    /// most 30.
     pub log_leaves: u32,
     /// Number of queries.
     pub queries: u32,
@@ -85,8 +87,9 @@ impl OpenColumnsParams {
 pub struct OpenGroupsParams {
     /// Log of the number of values, at most 30.
     pub log_size: u32,
-    /// Log of the number of queried positions, `log_size..=30`. A query reads the value at its position shifted to
-    /// the right by the difference.
+    /// Log of the number of queried positions, `log_size..=30`.
+    ///
+    /// A query reads the value at its position shifted to the right by the difference.
     pub log_from: u32,
     /// Log of the values of a group, at most `log_size`.
     pub log_group: u32,

@@ -35,8 +35,8 @@ pub struct CmpWindowParams {
     pub count: u32,
     /// Offsets, and points per key.
     pub points: u32,
-    /// Width of the [`Window`](crate::Window) that holds the points of a key, 7 to n; n if n is below 7. A window of all n bits
-    /// asks nothing of the points.
+    /// Width of the [`Window`](crate::Window) that holds the points of a key, 7 to n; n if n is
+    /// below 7. A window of all n bits asks nothing of the points.
     pub window: u32,
     /// Keeps the record free of padding; zero.
     pub reserved: [u32; 3],
@@ -102,8 +102,9 @@ pub struct DcfWindowParams {
     pub words: u32,
     /// Width w of payload words, 1 to 64: results are modulo 2^w.
     pub width: u32,
-    /// Width of the [`Window`](crate::Window) that holds the points of a key, 0 to n. A window of all n bits asks nothing of
-    /// the points.
+    /// Width of the [`Window`](crate::Window) that holds the points of a key, 0 to n.
+    ///
+    /// A window of all n bits asks nothing of the points.
     pub window: u32,
     /// Keeps the record free of padding; zero.
     pub reserved: u32,

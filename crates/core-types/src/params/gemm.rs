@@ -21,8 +21,8 @@ pub struct MatrixStrides {
 }
 
 impl MatrixStrides {
-    /// Elements from the start of the view to the end of the last element, or `None` if the count wraps; 0 for an empty
-    /// batch or matrix.
+    /// Elements from the start of the view to the end of the last element, or `None` if the count
+    /// wraps; 0 for an empty batch or matrix.
     #[inline]
     #[must_use]
     pub const fn span(&self, batch: [u64; BATCH_AXES], rows: u64, cols: u64) -> Option<u64> {
@@ -50,8 +50,9 @@ impl MatrixStrides {
     }
 }
 
-/// `C[i] = act(A[i] B[i] + bias)` for every index `i` of the batch, or `C[i] += A[i] B[i]`; A is m x k, B is k x n, C is m x n, bias has n
-/// elements and is added to every row. A sum over `k = 0` terms is zero.
+/// `C[i] = act(A[i] B[i] + bias)` for every index `i` of the batch, or `C[i] += A[i] B[i]`; A is m
+/// x k, B is k x n, C is m x n, bias has n elements and is added to every row. A sum over `k = 0`
+/// terms is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(C)]
 pub struct GemmParams {
@@ -67,8 +68,10 @@ pub struct GemmParams {
     pub a: MatrixStrides,
     /// Layout of B.
     pub b: MatrixStrides,
-    /// Layout of C. No two elements share a place, except that a batch stride of 0 with [`GemmParams::accumulate`] sums
-    /// the products of the batch, in order.
+    /// Layout of C.
+    ///
+    /// No two elements share a place, except that a batch stride of 0 with
+    /// [`GemmParams::accumulate`] sums the products of the batch, in order.
     pub c: MatrixStrides,
     /// 1 to add to C, 0 to overwrite it. An accumulating product has neither bias nor activation.
     pub accumulate: u32,
@@ -78,8 +81,8 @@ pub struct GemmParams {
 
 sizes!(GemmParams { batch, m, n, k, activation });
 
-/// What part of a product one launch works on, where the parts of k are a grid's second axis and the matrices of the batch its
-/// third.
+/// What part of a product one launch works on, where the parts of k are a grid's second axis and
+/// the matrices of the batch its third.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct GemmShare {

@@ -1,4 +1,5 @@
-//! Launch-parameter records: what an op gets besides its buffers, with the same layout on host and device.
+//! Launch-parameter records: what an op gets besides its buffers, with the same layout on host and
+//! device.
 
 pub mod air;
 pub mod channel;

@@ -7,8 +7,8 @@ use bytemuck::NoUninit;
 use super::sizes::{Sizes, sizes};
 use crate::philox;
 
-/// Where a gated recurrent unit resets its state: before the product with U (Cho et al., arXiv 1406.1078v3) or after it, as
-/// cuDNN and PyTorch do.
+/// Where a gated recurrent unit resets its state: before the product with U (Cho et al., arXiv
+/// 1406.1078v3) or after it, as cuDNN and PyTorch do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
 #[repr(u32)]
 pub enum GruVariant {
@@ -85,8 +85,8 @@ impl GruParams {
         [members, steps, self.batch, self.input]
     }
 
-    /// The row of the inputs, of `input` features, that row `row` of member `member` sees at step `step`; the caller has checked
-    /// that the inputs can be counted.
+    /// The row of the inputs, of `input` features, that row `row` of member `member` sees at step
+    /// `step`; the caller has checked that the inputs can be counted.
     #[inline]
     #[must_use]
     pub const fn input_row(&self, member: u64, step: u64, row: u64) -> u64 {
@@ -99,7 +99,8 @@ impl GruParams {
 
 /// Matrices that a forward pass saves for the backward pass.
 ///
-/// They are z, r, c, the state before the step, and `r h`, or `h U_c + bu` with the reset after the product.
+/// They are z, r, c, the state before the step, and `r h`, or `h U_c + bu` with the reset after the
+/// product.
 pub const GRU_SAVED: u64 = 5;
 
 /// Feedback of a rollout to the features of the next step.
@@ -139,18 +140,21 @@ pub enum Stochastic {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
 #[repr(u32)]
 pub enum LossHead {
-    /// The exponential of the scalar product with the head's weights, which is held within `-10..=10` first; NaN stays.
+    /// The exponential of the scalar product with the head's weights, which is held within
+    /// `-10..=10` first; NaN stays.
     #[default]
     ExpClamped,
     /// The scalar product.
     Linear,
 }
 
-/// A rollout: an ensemble of gated recurrent units that predict losses, and what of a step the features of the next one are made of.
+/// A rollout: an ensemble of gated recurrent units that predict losses, and what of a step the
+/// features of the next one are made of.
 #[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
 #[repr(C)]
 pub struct RolloutParams {
-    /// The ensemble; its inputs have a feature at least, and form a sequence only if nothing is fed back.
+    /// The ensemble; its inputs have a feature at least, and form a sequence only if nothing is fed
+    /// back.
     pub gru: GruParams,
     /// Elements of the second part of the combined state.
     pub stochastic: u64,
@@ -168,8 +172,9 @@ pub struct RolloutParams {
 
 /// Seeded dropout of states before they are read.
 ///
-/// Element j of row b of member e after step t is kept if word `((e steps + t) batch + b) hidden + j` of the Philox
-/// sequence of seed, site and step is at least `threshold`. Without steps, the mask is the mask of one step.
+/// Element j of row b of member e after step t is kept if word
+/// `((e steps + t) batch + b) hidden + j` of the Philox sequence of seed, site and step is at least
+/// `threshold`. Without steps, the mask is the mask of one step.
 #[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
 #[repr(C)]
 pub struct StateMask {
@@ -206,7 +211,8 @@ impl StateMask {
 }
 
 impl RolloutParams {
-    /// The index of the first state of a row after step `step`, in an array of all members, steps and rows.
+    /// The index of the first state of a row after step `step`, in an array of all members, steps
+    /// and rows.
     #[inline]
     #[must_use]
     pub const fn state_index(&self, member: u64, step: u64, row: u64) -> u64 {
@@ -266,7 +272,8 @@ pub struct RssmLossParams {
 sizes!(RssmLossParams { members, rows, hidden, stochastic, part, head, error, own_targets });
 
 impl RssmLossParams {
-    /// The slope of the loss that is read from the product `dot` of the head, and what takes the place of the product within it; NaN stays.
+    /// The slope of the loss that is read from the product `dot` of the head, and what takes the
+    /// place of the product within it; NaN stays.
     #[inline]
     #[must_use]
     pub fn held(&self, dot: f32) -> (f32, f32) {

@@ -6,8 +6,8 @@ use bytemuck::{Pod, Zeroable};
 
 use super::sizes::{Sizes, sizes};
 
-/// A row-major `outer x len x inner` tensor and its middle axis, along which an op runs: element `(o, c, i)` is at
-/// `(o len + c) inner + i`.
+/// A row-major `outer x len x inner` tensor and its middle axis, along which an op runs: element
+/// `(o, c, i)` is at `(o len + c) inner + i`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct AxisParams {
@@ -91,8 +91,8 @@ pub struct NormParams {
 
 sizes!(NormParams { rows, len });
 
-/// A power of two and its inverse, by which the backward pass of a normalisation scales `x - mean`: with it, products of
-/// elements far from 1 neither overflow nor vanish, and nothing else changes.
+/// A power of two and its inverse, by which the backward pass of a normalisation scales `x - mean`:
+/// with it, products of elements far from 1 neither overflow nor vanish, and nothing else changes.
 ///
 /// It is close to `rstd`, but small enough that `mean` times it is finite.
 #[inline]
@@ -115,8 +115,8 @@ const fn exponent(x: f32) -> i32 {
     (x.to_bits() >> 23 & 0xff) as i32 - 127
 }
 
-/// Rows in a block: parameter gradients are summed in order within blocks, then over blocks, also in order, so the sum
-/// depends only on the shape.
+/// Rows in a block: parameter gradients are summed in order within blocks, then over blocks, also
+/// in order, so the sum depends only on the shape.
 pub const NORM_BLOCK_ROWS: usize = 64;
 
 #[cfg(test)]

@@ -85,7 +85,8 @@ sizes!(WordParams { count, party, bits, shift, width, padded_rows, rows, opened_
 /// X is the variable of [`WordParams`]. The share s is row `value` or, if there is an opened bit w,
 /// `w [value] + (1 - 2w) [product]`.
 ///
-/// With an opened bit `w = b ^ c`, a row `[v]` and a row `[c v]`, s is a share of `b v`: a selection by a secret bit.
+/// With an opened bit `w = b ^ c`, a row `[v]` and a row `[c v]`, s is a share of `b v`: a
+/// selection by a secret bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct WordTerm {
@@ -144,8 +145,8 @@ impl WordTerm {
         Self::selected(opened, ONE_ROW, mask)
     }
 
-    /// `b v` for the secret bit `b` that is opened as `w = b ^ c` in row `opened`, where `[v]` is row `value` and
-    /// `[c v]` is row `product`: `w [v] + (1 - 2w) [c v]`.
+    /// `b v` for the secret bit `b` that is opened as `w = b ^ c` in row `opened`, where `[v]` is
+    /// row `value` and `[c v]` is row `product`: `w [v] + (1 - 2w) [c v]`.
     #[must_use]
     pub const fn selected(opened: u32, value: u32, product: u32) -> Self {
         Self { value, product, opened, ..Self::NONE }

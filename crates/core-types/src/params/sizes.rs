@@ -2,7 +2,8 @@
 
 use core::fmt::Debug;
 
-/// Parameters that show their sizes and kinds, and no key, seed, point, factor or constant: those may be secrets.
+/// Parameters that show their sizes and kinds, and no key, seed, point, factor or constant: those
+/// may be secrets.
 pub trait Sizes {
     /// Passes every size and its name to `see`; a bare number takes `name`, the name of its field.
     fn each_size(&self, name: &'static str, see: &mut impl FnMut(&'static str, &dyn Debug));

@@ -29,8 +29,10 @@ pub enum Function {
     Recip,
     /// x held within `low..=high`; NaN stays.
     Clamp,
-    /// x^2 / 2 up to a magnitude of `high`, and the tangent beyond: high (|x| - high / 2). Its derivative is the clamp to
-    /// `-high..=high`. Huber, "Robust Estimation of a Location Parameter", 1964.
+    /// x^2 / 2 up to a magnitude of `high`, and the tangent beyond: high (|x| - high / 2).
+    ///
+    /// Its derivative is the clamp to `-high..=high`. Huber, "Robust Estimation of a Location
+    /// Parameter", 1964.
     Huber,
 }
 
@@ -64,7 +66,8 @@ pub struct MapParams {
     pub f: Function,
     /// Lower bound of a clamp; other functions ignore it.
     pub low: f32,
-    /// Upper bound of a clamp, or where Huber's function becomes straight; other functions ignore it.
+    /// Upper bound of a clamp, or where Huber's function becomes straight; other functions ignore
+    /// it.
     pub high: f32,
 }
 
@@ -74,8 +77,8 @@ impl Sizes for MapParams {
     }
 }
 
-/// A copy between two tensors of one `shape`, whose elements may lie in any order; axes past `rank` have length 1. A stride of
-/// 0 repeats the source along its axis.
+/// A copy between two tensors of one `shape`, whose elements may lie in any order; axes past `rank`
+/// have length 1. A stride of 0 repeats the source along its axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(C)]
 pub struct CopyParams {
@@ -97,7 +100,8 @@ impl Sizes for CopyParams {
     }
 }
 
-/// What becomes of values beyond the range of a 16-bit type: those that rounding makes infinite, infinities among them.
+/// What becomes of values beyond the range of a 16-bit type: those that rounding makes infinite,
+/// infinities among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(u32)]
 pub enum Beyond {

@@ -57,7 +57,8 @@ impl<L: Words> Kernel<L> for Sums<'_> {
 
 /// Writes the quotients, plus `previous`, to `targets`.
 ///
-/// `notes` keeps, for each denominator, its norms and the product of all norms before it in its lane.
+/// `notes` keeps, for each denominator, its norms and the product of all norms before it in its
+/// lane.
 #[inline(always)]
 fn divide<L: Words>(
     l: L,
@@ -143,8 +144,9 @@ fn divide_singly(
 /// Most runs of rows.
 pub(super) const RUNS: usize = LogUpColumnsParams::MOST_RUNS as usize;
 
-/// The last column of look-ups: four planes of coordinates. Runs are added up side by side, so that each cache line
-/// that is fetched is used as a whole.
+/// The last column of look-ups: four planes of coordinates.
+///
+/// Runs are added up side by side, so that each cache line that is fetched is used as a whole.
 #[derive(Clone, Copy)]
 pub(super) struct LastColumn {
     planes: [*mut u32; 4],
@@ -195,7 +197,8 @@ impl LastColumn {
         sums.map(|sums| QM31::from_coordinates(sums.map(M31::from_u64)))
     }
 
-    /// Replaces pairs `from..to` of each run by the sums up to them, beginning with `sums`, less `mean` for each row.
+    /// Replaces pairs `from..to` of each run by the sums up to them, beginning with `sums`, less
+    /// `mean` for each row.
     ///
     /// # Safety
     /// The planes live, and no other thread reads or writes these pairs meanwhile.

@@ -1,7 +1,9 @@
-//! Programs made ready for tiles: registers become planes of a tile, each written once while anyone reads it.
+//! Programs made ready for tiles: registers become planes of a tile, each written once while anyone
+//! reads it.
 //!
-//! Copies, constants, challenges and masks of the row at hand cost nothing: a register then stands for a plane that is
-//! there already. Sums and products of the secure field with the base field are lowered to coordinate operations.
+//! Copies, constants, challenges and masks of the row at hand cost nothing: a register then stands
+//! for a plane that is there already. Sums and products of the secure field with the base field are
+//! lowered to coordinate operations.
 
 use std::collections::HashMap;
 

@@ -30,8 +30,9 @@ impl Shuffled for Avx2 {}
 #[cfg(target_arch = "x86_64")]
 impl Shuffled for Avx512 {}
 
-/// The lowest bits of a word's place name its coordinate. Split step 0 moves the lowest to the vector bit, step 1 the
-/// next.
+/// The lowest bits of a word's place name its coordinate.
+///
+/// Split step 0 moves the lowest to the vector bit, step 1 the next.
 impl<L: Shuffled> Coordinates for L {
     #[inline(always)]
     unsafe fn load_coordinates(self, source: *const QM31) -> [L::V; 4] {

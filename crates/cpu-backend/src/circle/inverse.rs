@@ -1,4 +1,5 @@
-//! Batch inversion in Mersenne-31 by running products: three products per element and one inversion per chunk.
+//! Batch inversion in Mersenne-31 by running products: three products per element and one inversion
+//! per chunk.
 
 use core_types::field::{Field, M31};
 
@@ -10,7 +11,9 @@ use crate::{
     },
 };
 
-/// Elements of one chunk, inverted at once. A chunk and its inverses stay in the second-level cache.
+/// Elements of one chunk, inverted at once.
+///
+/// A chunk and its inverses stay in the second-level cache.
 pub(super) const CHUNK: usize = 1 << 13;
 
 /// Running products: none waits for another's multiplication.

@@ -48,7 +48,8 @@ enum Direction {
 }
 
 impl CpuQueue {
-    /// Transforms between coefficients and the values on `2^log_size` positions of a domain, in either direction.
+    /// Transforms between coefficients and the values on `2^log_size` positions of a domain, in
+    /// either direction.
     ///
     /// The op has checked the number of twiddles of the domain.
     fn circle_transform(&self, log_size: u32, twiddles: &[Twiddle], columns: &mut [M31], direction: Direction) {
@@ -73,8 +74,8 @@ impl CpuQueue {
     /// Transforms columns of at least one block by `steps`.
     ///
     /// # Safety
-    /// `twiddles` belong to a domain that has `2^log_size` points from the direction's position on, and
-    /// `columns` a multiple of `2^log_size` elements.
+    /// `twiddles` belong to a domain that has `2^log_size` points from the direction's position on,
+    /// and `columns` a multiple of `2^log_size` elements.
     unsafe fn transform_columns(
         &self,
         steps: impl Steps,

@@ -17,7 +17,8 @@ use crate::{
 /// Words of a task.
 pub(super) const TILE: usize = 1 << 13;
 
-/// Parts that are read side by side: few enough streams for prefetchers, many enough that sums are seldom stored.
+/// Parts that are read side by side: few enough streams for prefetchers, many enough that sums are
+/// seldom stored.
 const TOGETHER: usize = 16;
 
 /// The weight of each part in the values of the block.
@@ -35,7 +36,8 @@ pub(super) fn weights(params: &CircleRestrictParams, twiddles: &[Twiddle]) -> Ve
     weights
 }
 
-/// Writes to `sums` the weighted sums of the words `start..` of each part of `stride` words of a column.
+/// Writes to `sums` the weighted sums of the words `start..` of each part of `stride` words of a
+/// column.
 pub(super) fn add_up(simd: Simd, column: &[M31], stride: usize, start: usize, weights: &[M31], sums: &mut [M31]) {
     let groups = column.chunks(TOGETHER * stride).zip(weights.chunks(TOGETHER));
     for (group, (parts, weights)) in groups.enumerate() {

@@ -1,8 +1,8 @@
 //! Evaluation of polynomials at points over the secure field.
 //!
-//! The index of a coefficient has four parts, from its lowest bit: the lane of a vector, the row of vectors within a block, the
-//! block within a range, and the range. Products with the basis values of rows are summed in every lane; the other parts
-//! come to a few products for a block or a range.
+//! The index of a coefficient has four parts, from its lowest bit: the lane of a vector, the row of
+//! vectors within a block, the block within a range, and the range. Products with the basis values
+//! of rows are summed in every lane; the other parts come to a few products for a block or a range.
 
 use core_types::{
     circle::{CirclePoint, double_x},
@@ -21,7 +21,8 @@ use crate::{
 /// Log of the rows of a block: four kilobytes of basis values.
 const LOG_ROWS: u32 = 8;
 
-/// Log of the coefficients of a range, which stay in the second-level cache from one point to the next.
+/// Log of the coefficients of a range, which stay in the second-level cache from one point to the
+/// next.
 pub(super) const LOG_RANGE: u32 = 16;
 
 /// Most words in a vector, at any level.
@@ -56,7 +57,8 @@ impl Basis {
         CirclePointRangeParams::FACTORS + (1 << log_lanes) + (1 << LOG_ROWS) + (1 << (LOG_RANGE - LOG_ROWS - log_lanes))
     }
 
-    /// The sum of the coefficients of range `range`, or of a column that is shorter than one, times their basis values.
+    /// The sum of the coefficients of range `range`, or of a column that is shorter than one, times
+    /// their basis values.
     pub(super) fn sum(&self, simd: Simd, coefficients: &[M31], range: usize) -> QM31 {
         let sum = dispatch(simd, RangeSum { basis: self, coefficients });
         let set = self.factors[LOG_RANGE as usize..].iter().enumerate().filter(|&(bit, _)| range >> bit & 1 == 1);

@@ -76,7 +76,8 @@ impl CpuQueue {
     }
 }
 
-/// Neighbouring samples whose columns have `ranges` ranges each; it is one column if there are more than one.
+/// Neighbouring samples whose columns have `ranges` ranges each; it is one column if there are more
+/// than one.
 struct Group<'a> {
     samples: &'a [Sample<'a>],
     ranges: usize,

@@ -4,8 +4,8 @@ use core_types::field::{M31, Twiddle};
 
 /// The twiddle of layer `layer` for pair `h` on a domain of `2^log_size` points.
 ///
-/// Layer 0 is derived from layer 1: twiddles `x0, x1` there give `x1, -x1, -x0, x0`. Two points are `(0, -1), (0, 1)`;
-/// four have `|x| = |y|`, so one twiddle serves both layers.
+/// Layer 0 is derived from layer 1: twiddles `x0, x1` there give `x1, -x1, -x0, x0`. Two points are
+/// `(0, -1), (0, 1)`; four have `|x| = |y|`, so one twiddle serves both layers.
 pub(crate) fn twiddle(twiddles: &[Twiddle], log_size: u32, layer: u32, h: usize) -> Twiddle {
     if layer > 0 {
         let offset = (1usize << (log_size - 1)) - (1usize << (log_size - layer));
@@ -42,8 +42,8 @@ fn pairs(
     }
 }
 
-/// Layers `0 .. log_len` of the inverse on the first `2^log_len` values of a domain of `2^log_size` points, and the division by
-/// their number.
+/// Layers `0 .. log_len` of the inverse on the first `2^log_len` values of a domain of `2^log_size`
+/// points, and the division by their number.
 pub(super) fn interpolate(values: &mut [M31], log_len: u32, twiddles: &[Twiddle], log_size: u32) {
     for layer in 0..log_len {
         pairs(values.len(), layer, 0, twiddles, log_size, |i, j, t| {
@@ -57,7 +57,8 @@ pub(super) fn interpolate(values: &mut [M31], log_len: u32, twiddles: &[Twiddle]
     }
 }
 
-/// Layers `log_len - 1 .. 0` on `2^log_len` values at `position` of a domain of `2^log_size` points.
+/// Layers `log_len - 1 .. 0` on `2^log_len` values at `position` of a domain of `2^log_size`
+/// points.
 pub(super) fn evaluate(values: &mut [M31], log_len: u32, position: usize, twiddles: &[Twiddle], log_size: u32) {
     for layer in (0..log_len).rev() {
         pairs(values.len(), layer, position, twiddles, log_size, |i, j, t| {

@@ -1,5 +1,5 @@
-//! Batch inversion in the secure field by norms: running products of words of M31, seventeen products of words per element
-//! where running products of elements take twenty-seven.
+//! Batch inversion in the secure field by norms: running products of words of M31, seventeen
+//! products of words per element where running products of elements take twenty-seven.
 
 use core_types::field::QM31;
 
@@ -12,7 +12,9 @@ use crate::{
     },
 };
 
-/// Elements of one chunk, inverted at once. A chunk and its inverses stay in the second-level cache.
+/// Elements of one chunk, inverted at once.
+///
+/// A chunk and its inverses stay in the second-level cache.
 pub(super) const CHUNK: usize = 1 << 12;
 
 /// Inverts `elements`, at most one chunk, and returns whether every element has an inverse.

@@ -1,7 +1,8 @@
 //! The steps of a transform: tiles and strips.
 //!
 //! # Safety
-//! Every `unsafe` function of this file requires pointers and twiddles that are valid for the words its arguments name.
+//! Every `unsafe` function of this file requires pointers and twiddles that are valid for the words
+//! its arguments name.
 
 use core::mem::MaybeUninit;
 
@@ -57,15 +58,16 @@ pub(super) trait Steps: Copy + Sync {
     /// Runs all layers of a tile.
     ///
     /// # Safety
-    /// The tile's words are valid, no two concurrent steps sharing any that one writes, and there are at least
-    /// `2^log_block` of them.
+    /// The tile's words are valid, no two concurrent steps sharing any that one writes, and there
+    /// are at least `2^log_block` of them.
     unsafe fn tile(self, tile: Tile, inverse: bool);
 
     /// Runs the layers of a strip.
     ///
     /// # Safety
-    /// The strip's words are valid, no two concurrent steps sharing any that one writes. Its width is a multiple of the
-    /// vector width; with more than three layers its words are at most [`STRIP_WORDS`].
+    /// The strip's words are valid, no two concurrent steps sharing any that one writes. Its width
+    /// is a multiple of the vector width; with more than three layers its words are at most
+    /// [`STRIP_WORDS`].
     unsafe fn strip(self, strip: Strip, inverse: bool);
 }
 
@@ -151,7 +153,8 @@ impl<const INVERSE: bool, L: Words> Kernel<L> for StripStep<INVERSE> {
     }
 }
 
-/// The number of layers of each pass over `layers` layers: as few passes as possible, of nearly equal depth.
+/// The number of layers of each pass over `layers` layers: as few passes as possible, of nearly
+/// equal depth.
 #[inline(always)]
 fn pass_depth(remaining: u32) -> u32 {
     remaining.div_ceil(remaining.div_ceil(3))
@@ -225,7 +228,8 @@ unsafe fn blocks<L: Words, const INVERSE: bool>(l: L, tile: Tile, source: *const
     }
 }
 
-/// `depth` layers of a tile, starting `skip` layers above its blocks: rows are as long as the distance within a pair.
+/// `depth` layers of a tile, starting `skip` layers above its blocks: rows are as long as the
+/// distance within a pair.
 ///
 /// # Safety
 /// As [`Steps::tile`].

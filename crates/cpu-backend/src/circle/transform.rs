@@ -42,9 +42,10 @@ impl CpuQueue {
     /// Transforms `count` regions; `region(i)` is the i-th.
     ///
     /// # Safety
-    /// Each region's source and target are valid for its words, equal or disjoint, the targets of different regions are
-    /// disjoint from each other and from other sources, and `log_len` is at least [`log_block`](super::steps::log_block). All positions lie
-    /// inside the domain of the twiddles, which has at least `log_len` layers.
+    /// Each region's source and target are valid for its words, equal or disjoint, the targets of
+    /// different regions are disjoint from each other and from other sources, and `log_len` is at
+    /// least [`log_block`](super::steps::log_block). All positions lie inside the domain of the
+    /// twiddles, which has at least `log_len` layers.
     pub(super) unsafe fn run_regions(
         &self,
         steps: impl Steps,

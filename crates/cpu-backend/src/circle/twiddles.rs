@@ -1,8 +1,8 @@
 //! Twiddles of canonic domains.
 //!
-//! Entry `h` of a layer is the x-coordinate of that layer's first point plus the steps of the set bits of `h`, and the step of a
-//! bit is the same in every layer. So every entry is a sum of two points: one from its lowest bits, shared by all
-//! layers, and one from the other bits.
+//! Entry `h` of a layer is the x-coordinate of that layer's first point plus the steps of the set
+//! bits of `h`, and the step of a bit is the same in every layer. So every entry is a sum of two
+//! points: one from its lowest bits, shared by all layers, and one from the other bits.
 
 use core::ops::Range;
 
@@ -142,7 +142,8 @@ impl<L> Kernel<L> for Doubled<'_> {
 }
 
 impl CpuQueue {
-    /// Writes the twiddles of the domain of `2^log_size` points and their inverses, `2^(log_size - 1)` each.
+    /// Writes the twiddles of the domain of `2^log_size` points and their inverses,
+    /// `2^(log_size - 1)` each.
     pub(super) fn write_twiddles(
         &self,
         log_size: u32,

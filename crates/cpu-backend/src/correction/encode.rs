@@ -1,4 +1,5 @@
-//! Codes of trainings: features, a product and its positive part, for a block of rows that stays in the cache.
+//! Codes of trainings: features, a product and its positive part, for a block of rows that stays in
+//! the cache.
 
 use backend_api::{
     BackendError,

@@ -1,4 +1,5 @@
-//! Scalar products whose terms go to 32 sums in turn, which are then added half to half: the order of a warp.
+//! Scalar products whose terms go to 32 sums in turn, which are then added half to half: the order
+//! of a warp.
 
 use crate::simd::floats::Floats;
 

@@ -21,12 +21,14 @@ pub(super) const LOG_TILE: u32 = 10;
 
 /// How the points of a tile lie to each other, which is the same in every tile.
 ///
-/// The lower bits of a position are the upper ones of its point's index: the point is the sum of one that the lower bits name and
-/// one that the upper bits name. Odd positions are the conjugates of the even ones before them.
+/// The lower bits of a position are the upper ones of its point's index: the point is the sum of
+/// one that the lower bits name and one that the upper bits name. Odd positions are the conjugates
+/// of the even ones before them.
 pub(super) struct Tiles {
     log_domain: u32,
     log_tile: u32,
-    /// For each position of a tile: x and y of the point that its pair adds, then both again, negated at odd positions.
+    /// For each position of a tile: x and y of the point that its pair adds, then both again,
+    /// negated at odd positions.
     steps: [Vec<M31>; 4],
 }
 
@@ -56,7 +58,8 @@ impl Tiles {
         Self { log_domain, log_tile, steps }
     }
 
-    /// Writes the coordinates of the points of tile `tile`, over and over if `x` and `y` are longer.
+    /// Writes the coordinates of the points of tile `tile`, over and over if `x` and `y` are
+    /// longer.
     pub(super) fn write(&self, simd: Simd, tile: usize, x: &mut [M31; TILE], y: &mut [M31; TILE]) {
         let above = bit_reversed(tile as u32, self.log_domain - self.log_tile);
         let first = unit(self.log_domain) * (1 + 4 * above);

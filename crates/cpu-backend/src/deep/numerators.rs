@@ -19,7 +19,8 @@ use crate::{
 /// Positions of a task: runs of 16 KiB of each column.
 pub(super) const TILE: usize = 1 << 12;
 
-/// Columns that are read side by side: few enough streams for prefetchers, many enough that sums are seldom stored.
+/// Columns that are read side by side: few enough streams for prefetchers, many enough that sums
+/// are seldom stored.
 const TOGETHER: usize = 16;
 
 /// The inputs of the sums.

@@ -1,7 +1,8 @@
 //! Cholesky decompositions of small matrices, which leave out columns that depend on those before.
 //!
-//! Both take the upper triangle of G, row by row, and subtract from the rows below the multiple of a pivot's row that
-//! makes the pivot's column zero. The lower triangle is neither read nor, until the end, written.
+//! Both take the upper triangle of G, row by row, and subtract from the rows below the multiple of
+//! a pivot's row that makes the pivot's column zero. The lower triangle is neither read nor, until
+//! the end, written.
 
 use core_types::params::factor::least_pivot;
 
@@ -67,8 +68,8 @@ impl<L> Kernel<L> for Factor<'_> {
 
 /// Replaces G by `scale R^-1`, with columns of zeros for columns left out.
 ///
-/// Rows above the pivot store the part of R^-1 computed so far, up to the length of its columns: every subtraction
-/// from rows of G is applied to rows of the unit matrix too.
+/// Rows above the pivot store the part of R^-1 computed so far, up to the length of its columns:
+/// every subtraction from rows of G is applied to rows of the unit matrix too.
 pub(super) struct Inverse<'a> {
     pub(super) side: usize,
     pub(super) matrix: &'a mut [f64],

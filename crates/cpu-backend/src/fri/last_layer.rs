@@ -8,7 +8,8 @@ use core_types::{
 
 use crate::circle::scalar::twiddle;
 
-/// Writes the lowest coefficients of the polynomial with these values, and returns whether another is not zero.
+/// Writes the lowest coefficients of the polynomial with these values, and returns whether another
+/// is not zero.
 pub(super) fn interpolate(
     params: FriLastLayerParams,
     inverse_twiddles: &[Twiddle],

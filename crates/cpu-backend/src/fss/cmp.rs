@@ -17,15 +17,20 @@ use crate::simd::{
     blocks::{AesBlocks, Step, TOGETHER},
 };
 
-/// Points that are walked to together: the more there are, the less often correction words are read.
+/// Points that are walked to together: the more there are, the less often correction words are
+/// read.
 const POINTS: usize = 4;
 
-/// Walks that go down together, level by level. A level's correction words are then read as whole pages, which hides
-/// that rows lie far apart, often by a power of two, while the states of the walks stay in the first-level cache.
+/// Walks that go down together, level by level.
+///
+/// A level's correction words are then read as whole pages, which hides that rows lie far apart,
+/// often by a power of two, while the states of the walks stay in the first-level cache.
 const WALKS: usize = 256;
 
-/// How many rows ahead are prefetched, which gives memory that much time to answer. It is at most two, the number of
-/// leaf rows, which come last: the walk ends when there is no row left to prefetch.
+/// How many rows ahead are prefetched, which gives memory that much time to answer.
+///
+/// It is at most two, the number of leaf rows, which come last: the walk ends when there is no row
+/// left to prefetch.
 pub(super) const AHEAD: usize = 2;
 
 const _: () = assert!(AHEAD <= 2);
@@ -52,7 +57,8 @@ impl<L: AesBlocks> Paths<L> {
         Self { nodes: Nodes::idle(l), points: Points::idle(l), controls: [l.splat(0); TOGETHER] }
     }
 
-    /// Takes vector `i` down along bit `place` of its points, to the children that come out of `passage`.
+    /// Takes vector `i` down along bit `place` of its points, to the children that come out of
+    /// `passage`.
     #[inline(always)]
     fn enter(&mut self, l: L, keys: &RoundKeys<L>, i: usize, place: u32, words: &[u128], passage: &mut Passage<L>) {
         let direction = self.points.bit(l, i, place);
@@ -70,8 +76,9 @@ impl<L: AesBlocks> Paths<L> {
         control
     }
 
-    /// Takes every walk down along bit `place` of its points; each run of `points` walks shares the correction words in
-    /// `words`. A walk is prepared while the one before it goes through the rounds.
+    /// Takes every walk down along bit `place` of its points; each run of `points` walks shares the
+    /// correction words in `words`. A walk is prepared while the one before it goes through the
+    /// rounds.
     #[inline(always)]
     fn level(walks: &mut [Self], l: L, keys: &RoundKeys<L>, place: u32, points: usize, rows: [&[u128]; 2]) {
         let [words, coming] = rows;
@@ -165,7 +172,8 @@ impl<L: AesBlocks> Blocks<L> {
         Self { x_hat: Points::idle(l), first: Points::idle(l), walks: [Paths::idle(l); 2] }
     }
 
-    /// The walk to the points `x_hat` - `offset` of `bits` bits, from their blocks of 2^`window` points on.
+    /// The walk to the points `x_hat` - `offset` of `bits` bits, from their blocks of 2^`window`
+    /// points on.
     #[inline(always)]
     fn walk(&self, l: L, offset: u64, bits: u32, window: u32) -> Paths<L> {
         let points = self.x_hat.less(l, offset, bits);
@@ -205,8 +213,8 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Evaluates `keys` keys from column `at` on, whole groups, at `points` points from `point` on; `S` steps hold
-    /// [`WALKS`] walks. They start at the roots, or in the `blocks` of the steps.
+    /// Evaluates `keys` keys from column `at` on, whole groups, at `points` points from `point` on;
+    /// `S` steps hold [`WALKS`] walks. They start at the roots, or in the `blocks` of the steps.
     #[inline(always)]
     fn tile<L: AesBlocks, const S: usize>(
         &mut self,
@@ -250,7 +258,8 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Walks to both blocks of the clustered points of `keys` keys from column `at` on; `S` steps hold [`WALKS`] walks.
+    /// Walks to both blocks of the clustered points of `keys` keys from column `at` on; `S` steps
+    /// hold [`WALKS`] walks.
     #[inline(always)]
     fn blocks<L: AesBlocks, const S: usize>(
         &self,
@@ -286,7 +295,8 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Evaluates every key at every point; `S` steps hold [`WALKS`] walks, and `K` steps hold [`POINTS`] points.
+    /// Evaluates every key at every point; `S` steps hold [`WALKS`] walks, and `K` steps hold
+    /// [`POINTS`] points.
     #[inline(always)]
     fn tiles<L: AesBlocks, const S: usize, const K: usize>(&mut self, l: L) {
         let round_keys = RoundKeys::new(l, &self.batch.params.key);

@@ -80,7 +80,8 @@ fn unzip<L: AesBlocks>(l: L, blocks: &Step<L>, masks: L::V) -> [[u64; GROUP]; 2]
     words
 }
 
-/// Evaluates the keys from `first` on that `rows`, one per point and payload word, have elements for.
+/// Evaluates the keys from `first` on that `rows`, one per point and payload word, have elements
+/// for.
 pub(super) struct Eval<'a, 'b> {
     pub(super) batch: &'a DcfBatch<'a>,
     pub(super) first: usize,
@@ -139,7 +140,8 @@ impl<L: AesBlocks> Blocks<L> {
         Self { x_hat: Points::idle(l), first: Points::idle(l), walks: [Paths::idle(l); 2] }
     }
 
-    /// The walk to the points `x_hat` - `offset` of `bits` bits, from their blocks of 2^`window` points on.
+    /// The walk to the points `x_hat` - `offset` of `bits` bits, from their blocks of 2^`window`
+    /// points on.
     #[inline(always)]
     fn walk(&self, l: L, offset: u64, bits: u32, window: u32) -> Paths<L> {
         let points = self.x_hat.less(l, offset, bits);
@@ -192,8 +194,8 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Evaluates `keys` keys from column `at` on, whole groups, at `points` points from `point` on; `S` steps hold
-    /// [`WALKS`] walks. They start at the roots, or in the `blocks` of the steps.
+    /// Evaluates `keys` keys from column `at` on, whole groups, at `points` points from `point` on;
+    /// `S` steps hold [`WALKS`] walks. They start at the roots, or in the `blocks` of the steps.
     #[inline(always)]
     fn tile<L: AesBlocks, const S: usize>(
         &mut self,
@@ -244,7 +246,8 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Walks to both blocks of the clustered points of `keys` keys from column `at` on; `S` steps hold [`WALKS`] walks.
+    /// Walks to both blocks of the clustered points of `keys` keys from column `at` on; `S` steps
+    /// hold [`WALKS`] walks.
     #[inline(always)]
     fn blocks<L: AesBlocks, const S: usize>(
         &self,
@@ -273,7 +276,8 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Evaluates every key at every point; `S` steps hold [`WALKS`] walks, and `K` steps hold [`POINTS`] points.
+    /// Evaluates every key at every point; `S` steps hold [`WALKS`] walks, and `K` steps hold
+    /// [`POINTS`] points.
     #[inline(always)]
     fn tiles<L: AesBlocks, const S: usize, const K: usize>(&mut self, l: L) {
         let ciphers = Ciphers::new(l, &self.batch.params.keys);

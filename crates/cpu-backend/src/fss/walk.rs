@@ -1,4 +1,5 @@
-//! Steps down the trees, for several keys at once and without a branch or an address that depends on a secret.
+//! Steps down the trees, for several keys at once and without a branch or an address that depends
+//! on a secret.
 
 use backend_api::ops::fss::GROUP;
 use core_types::Label;
@@ -31,8 +32,8 @@ pub(super) fn negate_if<L: AesBlocks>(l: L, mask: L::V, a: L::V) -> L::V {
     l.sub(l.xor(a, mask), mask)
 }
 
-/// One party's nodes: labels, whose lowest bit is the control bit, whose next bit is arbitrary, and whose other bits are
-/// the seed.
+/// One party's nodes: labels, whose lowest bit is the control bit, whose next bit is arbitrary, and
+/// whose other bits are the seed.
 #[derive(Clone, Copy)]
 pub(super) struct Nodes<L: AesBlocks> {
     pub(super) labels: Step<L>,
@@ -95,7 +96,8 @@ impl<L: AesBlocks> Nodes<L> {
         l.and(control, l.xor(word, l.and(direction, l.differ(word))))
     }
 
-    /// Makes the children of vector `i` in `direction`, 0 or 1, come out of `passage`, corrected by `word`.
+    /// Makes the children of vector `i` in `direction`, 0 or 1, come out of `passage`, corrected by
+    /// `word`.
     #[inline(always)]
     pub(super) fn enter(
         &self,

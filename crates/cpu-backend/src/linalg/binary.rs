@@ -79,7 +79,9 @@ enum Operand<'a> {
 }
 
 impl<'a> Operand<'a> {
-    /// `n` elements of `data`, `step` apart. Those that need it are brought to `wide`, and then `n` is at most its length.
+    /// `n` elements of `data`, `step` apart.
+    ///
+    /// Those that need it are brought to `wide`, and then `n` is at most its length.
     #[inline(always)]
     fn new<L: Floats>(l: L, data: Reals<'a>, step: usize, n: usize, wide: &'a mut [f32; BLOCK]) -> Self {
         match step {

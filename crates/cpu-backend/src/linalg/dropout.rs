@@ -4,12 +4,14 @@ use core_types::{params::elementwise::DropoutParams, philox};
 
 use crate::simd::{Kernel, floats::Floats};
 
-/// Counters whose words are computed ahead of use: enough for the first words to have left the store buffer by then.
+/// Counters whose words are computed ahead of use: enough for the first words to have left the
+/// store buffer by then.
 const BLOCKS: usize = 128;
 /// Words of those counters.
 const WORDS: usize = 4 * BLOCKS;
 
-/// `y = x scale` where the random word of an element reaches the threshold, else 0; element 0 is number `first` of the mask.
+/// `y = x scale` where the random word of an element reaches the threshold, else 0; element 0 is
+/// number `first` of the mask.
 pub(super) struct Dropped<'a> {
     pub(super) p: &'a DropoutParams,
     pub(super) first: u64,
@@ -71,7 +73,8 @@ mod tests {
     use super::*;
     use crate::simd::{dispatch, levels};
 
-    /// Each element by its definition, from places around the ends of blocks and of the counter's words.
+    /// Each element by its definition, from places around the ends of blocks and of the counter's
+    /// words.
     #[test]
     fn every_element_has_its_own_word() {
         const LEN: usize = 2 * WORDS + 5;

@@ -1,4 +1,5 @@
-//! Sums and extremes over the middle axis of `outer x len x inner` elements, in an order that depends on the shape alone.
+//! Sums and extremes over the middle axis of `outer x len x inner` elements, in an order that
+//! depends on the shape alone.
 
 use backend_api::{BackendError, Real};
 use core_types::float::{maximum, minimum};
@@ -128,8 +129,10 @@ fn halved<F: Fold>(mut kept: &mut [F::Kept]) -> F::Kept {
 /// Elements of a row whose extremes are found side by side.
 const SIDE: usize = 64;
 
-/// An integer in the order of floats, -0 below 0. `beyond` stands for NaN: `i32::MAX` for maxima, `i32::MIN` for minima. Integers are
-/// compared by one instruction, floats of `maximum` and `minimum` by several.
+/// An integer in the order of floats, -0 below 0.
+///
+/// `beyond` stands for NaN: `i32::MAX` for maxima, `i32::MIN` for minima. Integers are compared by
+/// one instruction, floats of `maximum` and `minimum` by several.
 #[inline(always)]
 const fn key(x: f32, beyond: i32) -> i32 {
     let bits = x.to_bits().cast_signed();
@@ -342,7 +345,8 @@ impl<L: Floats, F: Fold> Kernel<L> for Rows<'_, F> {
     }
 }
 
-/// Neighbouring columns, one to a result: those at the start of rows that begin every `pitch` elements of `x`.
+/// Neighbouring columns, one to a result: those at the start of rows that begin every `pitch`
+/// elements of `x`.
 struct Strip<'a, F: Fold> {
     x: Reals<'a>,
     pitch: usize,

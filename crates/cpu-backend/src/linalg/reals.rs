@@ -1,4 +1,5 @@
-//! Slices of elements of any floating-point type: a kernel over them is compiled once, not once for each type.
+//! Slices of elements of any floating-point type: a kernel over them is compiled once, not once for
+//! each type.
 
 use core::ops::Range;
 

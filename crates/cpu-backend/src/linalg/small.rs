@@ -10,8 +10,8 @@ const MAX_B: usize = 1 << 14;
 const MAX_TERMS: usize = 384;
 const MAX_ROWS: usize = 64;
 
-/// `C = max(A B + bias, floor)` with unit strides along rows, straight from the operands into registers and out through the
-/// epilogue. NaN stays.
+/// `C = max(A B + bias, floor)` with unit strides along rows, straight from the operands into
+/// registers and out through the epilogue. NaN stays.
 pub(super) struct SmallLayer<'a> {
     pub(super) floor: f32,
     pub(super) m: usize,
@@ -26,8 +26,9 @@ pub(super) struct SmallLayer<'a> {
     pub(super) c_row: usize,
 }
 
-/// Whether [`SmallLayer`] takes a product of this size. The answer must not vary within one product, so `m` is the size
-/// before any cut.
+/// Whether [`SmallLayer`] takes a product of this size.
+///
+/// The answer must not vary within one product, so `m` is the size before any cut.
 pub(super) fn is_small(m: usize, n: usize, k: usize) -> bool {
     m <= MAX_ROWS && n.is_multiple_of(COLUMN_STEP) && k <= MAX_TERMS && k.saturating_mul(n) <= MAX_B
 }

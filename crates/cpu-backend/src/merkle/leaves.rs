@@ -1,4 +1,5 @@
-//! Leaves of a tree of columns: a tile of rows goes through all columns, one block of a message after the other.
+//! Leaves of a tree of columns: a tile of rows goes through all columns, one block of a message
+//! after the other.
 
 use core_types::{
     air::lifted,
@@ -11,7 +12,8 @@ use crate::{
     simd::{Kernel, bits::Bits},
 };
 
-/// Most leaves of a tile: its chaining values fit the first-level cache, and it reads a page of each column.
+/// Most leaves of a tile: its chaining values fit the first-level cache, and it reads a page of
+/// each column.
 pub(super) const TILE: usize = 1 << 10;
 
 /// Words of scratch of a tile.
@@ -20,8 +22,8 @@ pub(super) const SCRATCH: usize = 8 * TILE;
 /// Rows at a time for which smaller columns are written out.
 const STRIP: usize = 128;
 
-/// How many rows ahead of its use a column is fetched: processors follow a page by themselves, but each block of a message
-/// begins sixteen of them.
+/// How many rows ahead of its use a column is fetched: processors follow a page by themselves, but
+/// each block of a message begins sixteen of them.
 const AHEAD: usize = 48;
 
 /// Most words in a vector, at any level.
@@ -31,8 +33,9 @@ const NOTHING: [u32; STRIP] = [0; STRIP];
 
 /// `2^k` leaves that follow each other, at most [`TILE`] and all of them if there are fewer.
 ///
-/// The chaining value of a row has one word per plane. While all columns so far are smaller than the tree, the tile
-/// has one row per value of the largest of them, and at least one vector of rows.
+/// The chaining value of a row has one word per plane. While all columns so far are smaller than
+/// the tree, the tile has one row per value of the largest of them, and at least one vector of
+/// rows.
 pub(super) struct Tile<'a> {
     /// The buffer of the columns.
     pub(super) words: &'a [u32],

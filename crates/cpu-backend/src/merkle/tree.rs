@@ -11,15 +11,17 @@ use crate::{
 /// Log of the lowest nodes of a subtree: 64 KiB.
 const LOG_SUBTREE: u32 = 11;
 
-/// Levels of a subtree above the lowest, if there are more subtrees than one. The last has sixteen nodes, which a vector
-/// takes at most.
+/// Levels of a subtree above the lowest, if there are more subtrees than one.
+///
+/// The last has sixteen nodes, which a vector takes at most.
 const LEVELS: u32 = LOG_SUBTREE - 4;
 
 /// Most words in a vector, at any level.
 const WIDEST: usize = 16;
 
 impl CpuQueue {
-    /// Writes all levels above the first of `levels`; each level has half the nodes of the level below.
+    /// Writes all levels above the first of `levels`; each level has half the nodes of the level
+    /// below.
     pub(super) fn merkle_levels(&self, mut levels: &mut [&mut [Digest]]) {
         while let Some(log_leaves) = levels.len().checked_sub(1).filter(|&above| above > 0) {
             let log_subtrees = (log_leaves as u32).saturating_sub(LOG_SUBTREE);

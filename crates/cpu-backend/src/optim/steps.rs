@@ -18,7 +18,8 @@ pub(super) trait Step<const N: usize>: Sync {
     /// The number of leading elements that decay.
     fn decayed(&self) -> u64;
 
-    /// The step of equally long slices, whose elements all decay if `decays` is 1, and do not if it is 0.
+    /// The step of equally long slices, whose elements all decay if `decays` is 1, and do not if it
+    /// is 0.
     fn run(&self, simd: Simd, decays: f32, g: &[f32], beside: [&mut [f32]; N], w: &mut [f32]);
 }
 
@@ -68,8 +69,8 @@ macro_rules! steps {
         impl<L: Floats> Kernel<L> for Slices<'_, $name<'_>, $count> {
             type Out = ();
 
-            /// A plain loop: the compiler may use the level's instructions, square roots included, since parameters and record are
-            /// copies, which no write to the slices can reach.
+            /// A plain loop: the compiler may use the level's instructions, square roots included,
+            /// since parameters and record are copies, which no write to the slices can reach.
             #[inline(always)]
             fn run(self, _: L) {
                 let Self { step: &$name { params: &$p, state: &$s }, decays: $decays, g, beside: [$($beside),*], w } = self;

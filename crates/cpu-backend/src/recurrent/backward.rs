@@ -112,7 +112,8 @@ impl Unit<'_> {
     }
 }
 
-/// The gradients of the sums of z and c; if the reset comes `AFTER` the product, of r and of the product as well.
+/// The gradients of the sums of z and c; if the reset comes `AFTER` the product, of r and of the
+/// product as well.
 struct Candidate<'a, const AFTER: bool> {
     hidden: usize,
     saved: Saved<'a>,

@@ -1,4 +1,5 @@
-//! A step of a gated recurrent unit for some rows of a member: two or three products, and the gates between them.
+//! A step of a gated recurrent unit for some rows of a member: two or three products, and the gates
+//! between them.
 
 use core_types::params::recurrent::{GruParams, GruVariant};
 

@@ -1,5 +1,7 @@
-//! Recurrent networks. A task takes some rows of a member through all steps, so that its state and gates stay in the cache, and
-//! the member's weights with them.
+//! Recurrent networks.
+//!
+//! A task takes some rows of a member through all steps, so that its state and gates stay in the
+//! cache, and the member's weights with them.
 
 mod backward;
 mod blocks;

@@ -1,5 +1,6 @@
-//! Rollouts: forward passes that feed back what they predict. A task has some rows of a member or, where the members' mean is fed back,
-//! of all members.
+//! Rollouts: forward passes that feed back what they predict.
+//!
+//! A task has some rows of a member or, where the members' mean is fed back, of all members.
 
 use backend_api::{BackendError, Real, ops::recurrent::RssmRollout};
 use core_types::params::recurrent::{Feedback, RolloutParams};
@@ -172,7 +173,8 @@ impl<'t, 'a> Running<'t, 'a> {
         Self { lane, cell: Cell::new(rows, hidden), constant, fed, losses, x: Vec::new() }
     }
 
-    /// Takes in the features of step `step`, unless they equal the previous step's apart from the value fed back.
+    /// Takes in the features of step `step`, unless they equal the previous step's apart from the
+    /// value fed back.
     fn see(&mut self, simd: Simd, features: &Features<'_>, step: usize) {
         let Lane { weights, member, row, combined, .. } = &*self.lane;
         let (p, rows, input) = (&features.params.gru, self.fed.len(), weights.input);
@@ -203,7 +205,8 @@ impl<'t, 'a> Running<'t, 'a> {
     }
 }
 
-/// The gates' share of all features: the share of the first, which is kept apart, added to the rest.
+/// The gates' share of all features: the share of the first, which is kept apart, added to the
+/// rest.
 struct Feed<'a> {
     constant: &'a [f32],
     weights: &'a [f32],

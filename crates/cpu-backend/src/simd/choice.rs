@@ -145,13 +145,16 @@ impl Simd {
         Self { bf16: false, ..self }
     }
 
-    /// Whether products of bf16 take VDPBF16PS, which has subnormal numbers for zeros; if not, they are sums of products of f32.
+    /// Whether products of bf16 take VDPBF16PS, which has subnormal numbers for zeros; if not, they
+    /// are sums of products of f32.
     #[must_use]
     pub const fn bf16(self) -> bool {
         self.bf16
     }
 
-    /// The same paths with the rows of norms fetched before they are read, or not. Results are the same.
+    /// The same paths with the rows of norms fetched before they are read, or not.
+    ///
+    /// Results are the same.
     #[must_use]
     pub const fn with_fetched_rows(self, fetches_rows: bool) -> Self {
         Self { fetches_rows, ..self }
@@ -176,8 +179,8 @@ impl Simd {
     }
 }
 
-/// Whether the processor is a Zen 4, which fetches rows better by itself: of AMD's processors with AVX-512, which alone have SSE4a, those
-/// after it have VP2INTERSECT.
+/// Whether the processor is a Zen 4, which fetches rows better by itself: of AMD's processors with
+/// AVX-512, which alone have SSE4a, those after it have VP2INTERSECT.
 fn is_zen_4() -> bool {
     #[cfg(target_arch = "x86_64")]
     {

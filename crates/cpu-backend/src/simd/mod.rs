@@ -1,13 +1,16 @@
-//! Vectors: which instruction sets the processor has, and computations written once for all of them.
+//! Vectors: which instruction sets the processor has, and computations written once for all of
+//! them.
 //!
-//! A *token* ([`Avx2`], [`AesNi`], ..) is an empty value that exists only inside a function compiled for its
-//! instructions, and so proves that they may be used. Four sets of lanes name what tokens can do: [`words`] of M31,
-//! [`bits`] of hashes, [`floats`], and [`blocks`] of AES. An algorithm is a [`Kernel`] over one of these sets, and [`dispatch`],
-//! [`dispatch_aes`] or [`dispatch_pairs`] runs it with the token of the queue's [`Simd`].
+//! A *token* ([`Avx2`], [`AesNi`], ..) is an empty value that exists only inside a function
+//! compiled for its instructions, and so proves that they may be used. Four sets of lanes name what
+//! tokens can do: [`words`] of M31, [`bits`] of hashes, [`floats`], and [`blocks`] of AES. An
+//! algorithm is a [`Kernel`] over one of these sets, and [`dispatch`], [`dispatch_aes`] or
+//! [`dispatch_pairs`] runs it with the token of the queue's [`Simd`].
 //!
-//! Every function between a token and its operations is `#[inline(always)]`: only then do these become single
-//! instructions. Such code has loops where closures would be shorter: a closure has none of the target features of the
-//! enclosing function, so intrinsics in it stay calls unless it happens to be inlined first.
+//! Every function between a token and its operations is `#[inline(always)]`: only then do these
+//! become single instructions. Such code has loops where closures would be shorter: a closure has
+//! none of the target features of the enclosing function, so intrinsics in it stay calls unless it
+//! happens to be inlined first.
 
 pub(crate) mod bits;
 pub(crate) mod blocks;

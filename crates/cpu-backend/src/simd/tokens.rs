@@ -1,13 +1,15 @@
 //! Proofs that instructions may be used, and the functions compiled for them.
 //!
 //! # Safety
-//! Implementations of [`Compiled::run_compiled`] require a processor with the instructions of their token.
+//! Implementations of [`Compiled::run_compiled`] require a processor with the instructions of their
+//! token.
 
 use super::Simd;
 #[cfg(target_arch = "x86_64")]
 use super::{AesPath, SimdLevel};
 
-/// A computation over the lanes `L`, written once for all of them: `impl<L: Floats> Kernel<L> for ..`.
+/// A computation over the lanes `L`, written once for all of them:
+/// `impl<L: Floats> Kernel<L> for ..`.
 pub(crate) trait Kernel<L> {
     /// Its result.
     type Out;
@@ -21,8 +23,9 @@ pub(crate) struct Portable;
 
 /// A kernel compiled for the instructions of the token `L`.
 ///
-/// This is a method of the kernel, so that rustc compiles it in the codegen unit of the kernel's module. As a function of the token
-/// all kernels would be in one unit, which is compiled on one thread.
+/// This is a method of the kernel, so that rustc compiles it in the codegen unit of the kernel's
+/// module. As a function of the token all kernels would be in one unit, which is compiled on one
+/// thread.
 trait Compiled<L>: Kernel<L> {
     /// Runs the kernel.
     ///

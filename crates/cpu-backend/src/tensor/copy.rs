@@ -10,8 +10,8 @@ use crate::{
     simd::{Kernel, Simd, dispatch, floats::Floats},
 };
 
-/// Rows and columns of the squares by which a transpose proceeds: lines of the cache on both sides stay there. A square of f32 is turned
-/// in registers.
+/// Rows and columns of the squares by which a transpose proceeds: lines of the cache on both sides
+/// stay there. A square of f32 is turned in registers.
 const SQUARE: usize = 16;
 
 /// An axis: its length, and the distance between its indices in the source and in the result.
@@ -22,7 +22,9 @@ struct Axis {
     y: usize,
 }
 
-/// `y[i] = x[i]` for every index of the shape. The parameters fit the views, and axes of the result nest.
+/// `y[i] = x[i]` for every index of the shape.
+///
+/// The parameters fit the views, and axes of the result nest.
 pub(super) fn copy<T: Real>(q: &CpuQueue, p: &CopyParams, x: &[T], y: &mut [T]) {
     let (axes, rank) = ordered(p);
     if axes[..rank].iter().any(|axis| axis.len == 0) {
@@ -42,7 +44,8 @@ pub(super) fn copy<T: Real>(q: &CpuQueue, p: &CopyParams, x: &[T], y: &mut [T]) 
     });
 }
 
-/// The axes by falling strides of the result, merged where source and result go on evenly from one to the next; at least one.
+/// The axes by falling strides of the result, merged where source and result go on evenly from one
+/// to the next; at least one.
 fn ordered(p: &CopyParams) -> ([Axis; MAX_RANK], usize) {
     let mut axes = [Axis { len: 1, x: 0, y: 0 }; MAX_RANK];
     for (i, axis) in axes.iter_mut().enumerate().take(p.rank as usize) {

@@ -1,4 +1,5 @@
-//! The primary context of a device, which every driver call goes through and which remembers that the device is lost.
+//! The primary context of a device, which every driver call goes through and which remembers that
+//! the device is lost.
 
 use core::{
     fmt,
@@ -46,19 +47,21 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 /// Whether a wait of this process ran out of time.
 static ABANDONED: AtomicBool = AtomicBool::new(false);
 
-/// Whether a wait of this process ran out of time ([`CudaConfig::timeout`](crate::CudaConfig)). The work may still be
-/// on the device, and a process that ends normally may wait for it in the driver: see
-/// [`exit_at_once`](crate::exit_at_once).
+/// Whether a wait of this process ran out of time ([`CudaConfig::timeout`](crate::CudaConfig)). The
+/// work may still be on the device, and a process that ends normally may wait for it in the driver:
+/// see [`exit_at_once`](crate::exit_at_once).
 #[must_use]
 pub fn abandoned() -> bool {
     ABANDONED.load(Ordering::Relaxed)
 }
 
-/// The primary context of a device, retained. Every driver call of this crate goes through one, which is current only
-/// for the duration of the call: the thread belongs to the program, whose own current context is then restored.
+/// The primary context of a device, retained.
 ///
-/// After the first sticky code the only call made is the release of the context, which frees all it holds. After a wait
-/// that ran out of time not even that is made, since it would wait too.
+/// Every driver call of this crate goes through one, which is current only for the duration of the
+/// call: the thread belongs to the program, whose own current context is then restored.
+///
+/// After the first sticky code the only call made is the release of the context, which frees all it
+/// holds. After a wait that ran out of time not even that is made, since it would wait too.
 pub(crate) struct Context {
     id: u64,
     ordinal: u32,
@@ -131,8 +134,10 @@ impl Context {
         self.ordinal
     }
 
-    /// Calls that the driver has refused so far because of a capture. With captures on several threads, some may be
-    /// another thread's; that costs a recording and nothing else.
+    /// Calls that the driver has refused so far because of a capture.
+    ///
+    /// With captures on several threads, some may be another thread's; that costs a recording and
+    /// nothing else.
     pub(crate) fn refused_captures(&self) -> u64 {
         self.refused_captures.load(Ordering::Relaxed)
     }
@@ -172,8 +177,8 @@ impl Context {
         })
     }
 
-    /// Waits for work with the driver call `wait`; if there is a time limit, by polling `is_done`, so that the device
-    /// can be given up when the time is over.
+    /// Waits for work with the driver call `wait`; if there is a time limit, by polling `is_done`,
+    /// so that the device can be given up when the time is over.
     pub(crate) fn wait(
         &self,
         call: &'static str,
@@ -264,7 +269,8 @@ impl Context {
         lock(&self.in_flight).retain(|launched| launched.stream != stream || launched.at > at);
     }
 
-    /// Runs `function` with this context current, unless the device is lost, and leaves the thread as it was.
+    /// Runs `function` with this context current, unless the device is lost, and leaves the thread
+    /// as it was.
     pub(super) fn within<T>(&self, function: impl FnOnce() -> T) -> Result<T, Fault> {
         let is_pushed = self.enter()?;
         let outcome = function();
@@ -275,7 +281,9 @@ impl Context {
         Ok(outcome)
     }
 
-    /// Makes this context current, unless the device is lost. Returns whether it was pushed, and so has to be popped.
+    /// Makes this context current, unless the device is lost.
+    ///
+    /// Returns whether it was pushed, and so has to be popped.
     fn enter(&self) -> Result<bool, Fault> {
         if let Some(error) = self.lost.get() {
             return Err(Fault::Lost(error.clone()));

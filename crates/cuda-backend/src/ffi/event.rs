@@ -1,4 +1,5 @@
-//! Events: points in the work of a stream that the host and other streams can wait for, kept for reuse.
+//! Events: points in the work of a stream that the host and other streams can wait for, kept for
+//! reuse.
 
 use std::sync::{Arc, Mutex};
 
@@ -54,7 +55,8 @@ impl Event {
         self.context.is_dead()
     }
 
-    /// Milliseconds from `earlier` to this event; both note their time, and the work before both is done.
+    /// Milliseconds from `earlier` to this event; both note their time, and the work before both is
+    /// done.
     pub(crate) fn milliseconds_since(&self, earlier: &Self) -> Result<f32, Fault> {
         let mut milliseconds = 0.0;
         self.context.call("cuEventElapsedTime", || {

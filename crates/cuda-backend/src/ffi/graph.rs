@@ -1,5 +1,5 @@
-//! Capturing the work of a stream into a graph, preparing and launching that graph, and lifting the restrictions that a
-//! capture puts on a thread.
+//! Capturing the work of a stream into a graph, preparing and launching that graph, and lifting the
+//! restrictions that a capture puts on a thread.
 
 use std::{ptr, sync::Arc};
 
@@ -16,7 +16,9 @@ pub(crate) struct Captured {
 }
 
 impl Captured {
-    /// Lets `stream` record instead of run. Other threads of the process are not restricted by it.
+    /// Lets `stream` record instead of run.
+    ///
+    /// Other threads of the process are not restricted by it.
     pub(crate) fn begin(stream: &Stream) -> Result<(), Fault> {
         stream.context().call("cuStreamBeginCapture_v2", || {
             // SAFETY: the stream is alive.
@@ -72,8 +74,9 @@ pub(crate) struct Executable {
 }
 
 impl Executable {
-    /// Uploads the recording to the device, so that its first run need not. Drivers before CUDA 11.1 cannot do this;
-    /// where it is refused, the first run does it.
+    /// Uploads the recording to the device, so that its first run need not.
+    ///
+    /// Drivers before CUDA 11.1 cannot do this; where it is refused, the first run does it.
     pub(crate) fn upload(&self, stream: &Stream) -> Result<(), Fault> {
         // SAFETY: graph and stream are alive.
         match self.context.call("cuGraphUpload", || unsafe { ffi::cuGraphUpload(self.raw, stream.raw()) }) {

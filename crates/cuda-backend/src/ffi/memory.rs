@@ -34,7 +34,8 @@ pub(crate) unsafe fn free(context: &Context, address: u64) -> Result<(), Fault> 
     context.call("cuMemFree_v2", || unsafe { ffi::cuMemFree_v2(address) })
 }
 
-/// The driver's pool of device memory, whose blocks are allocated and freed in the order of a stream's work.
+/// The driver's pool of device memory, whose blocks are allocated and freed in the order of a
+/// stream's work.
 #[derive(Debug)]
 pub(crate) struct MemoryPool {
     context: Arc<Context>,
@@ -158,7 +159,9 @@ pub(crate) unsafe fn copy_on_device(stream: &Stream, target: u64, source: u64, b
     })
 }
 
-/// Pins memory of the host, so that the device copies from and to it without a detour. Slow, and may wait for the device.
+/// Pins memory of the host, so that the device copies from and to it without a detour.
+///
+/// Slow, and may wait for the device.
 ///
 /// # Safety
 /// `start .. start + bytes` is memory that stays allocated until it is unregistered, or for good.
@@ -177,7 +180,9 @@ pub(crate) fn unregister(context: &Context, start: *mut u8) -> Result<(), Fault>
     })
 }
 
-/// Pinned host memory, which the device copies to and from without a detour. Zeroed when it is made.
+/// Pinned host memory, which the device copies to and from without a detour.
+///
+/// Zeroed when it is made.
 #[derive(Debug)]
 pub(crate) struct HostMemory {
     context: Arc<Context>,

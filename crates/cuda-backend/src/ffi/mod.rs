@@ -1,8 +1,10 @@
-//! Driver objects with an owner: each call is checked for the context's health, and each object keeps its context alive.
+//! Driver objects with an owner: each call is checked for the context's health, and each object
+//! keeps its context alive.
 //!
-//! `cust` serves initialisation, devices, the primary context, modules and functions. Streams, asynchronous
-//! copies, capture, graphs, pools and function attributes go through the typed functions of `cuda_loader`: `cust` lacks
-//! most of them and removes the non-blocking flag from its streams.
+//! `cust` serves initialisation, devices, the primary context, modules and functions. Streams,
+//! asynchronous copies, capture, graphs, pools and function attributes go through the typed
+//! functions of `cuda_loader`: `cust` lacks most of them and removes the non-blocking flag from its
+//! streams.
 
 mod context;
 mod counts;

@@ -1,4 +1,5 @@
-//! Modules that the driver compiled from PTX, the attributes of their kernels, and the launch of one.
+//! Modules that the driver compiled from PTX, the attributes of their kernels, and the launch of
+//! one.
 
 use core::fmt;
 use std::{
@@ -109,7 +110,8 @@ impl LoadedModule {
         self.set_attribute(function, ffi::function::MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)
     }
 
-    /// Asks that multiprocessors provide `percent` percent of their greatest shared memory while they run `function`.
+    /// Asks that multiprocessors provide `percent` percent of their greatest shared memory while
+    /// they run `function`.
     pub(crate) fn prefer_shared(&self, function: Function, percent: u32) -> Result<(), Fault> {
         self.set_attribute(function, ffi::function::PREFERRED_SHARED_MEMORY_CARVEOUT, percent)
     }
@@ -187,8 +189,9 @@ impl Function {
     /// Launches the kernel, all its blocks at once if `cooperative`.
     ///
     /// # Safety
-    /// Each entry of `arguments` points to a value of the size that the kernel's parameter has, the module is loaded, and
-    /// all memory that the kernel touches through its arguments is its to touch, and lives, until the stream has run it.
+    /// Each entry of `arguments` points to a value of the size that the kernel's parameter has, the
+    /// module is loaded, and all memory that the kernel touches through its arguments is its to
+    /// touch, and lives, until the stream has run it.
     pub(crate) unsafe fn launch(
         self,
         stream: &Stream,

@@ -7,7 +7,9 @@ use cuda_loader::ffi;
 use super::{Event, Events, Stream, Turn};
 use crate::{error::Fault, sync::lock};
 
-/// How many other streams a stream remembers that its work comes after. Forgetting one costs an event when it matters again.
+/// How many other streams a stream remembers that its work comes after.
+///
+/// Forgetting one costs an event when it matters again.
 const REMEMBERED_STREAMS: usize = 64;
 
 impl Stream {
@@ -25,7 +27,9 @@ impl Stream {
         Ok(())
     }
 
-    /// Waits until no work of the stream runs any more. `false` if that cannot be known. The caller holds no turn.
+    /// Waits until no work of the stream runs any more.
+    ///
+    /// `false` if that cannot be known. The caller holds no turn.
     pub(crate) fn is_settled(&self) -> bool {
         // A refused wait proves nothing about the work: another wait may.
         self.synchronize().is_ok() || self.context().is_dead() || self.synchronize().is_ok()

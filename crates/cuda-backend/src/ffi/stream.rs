@@ -1,4 +1,5 @@
-//! Streams that number their work and remember which work of other streams their own is already ordered after.
+//! Streams that number their work and remember which work of other streams their own is already
+//! ordered after.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::{

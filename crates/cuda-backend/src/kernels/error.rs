@@ -1,4 +1,5 @@
-//! Why a module of kernels cannot be used, from a file that cannot be read to a kernel that does not fit the device.
+//! Why a module of kernels cannot be used, from a file that cannot be read to a kernel that does
+//! not fit the device.
 
 use std::path::PathBuf;
 

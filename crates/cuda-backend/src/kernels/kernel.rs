@@ -1,4 +1,5 @@
-//! A kernel of a loaded module, checked against the device and allowed the shared memory that its launches ask for.
+//! A kernel of a loaded module, checked against the device and allowed the shared memory that its
+//! launches ask for.
 
 use std::sync::Arc;
 
@@ -35,7 +36,8 @@ pub struct KernelFacts {
     pub blocks: Option<u32>,
     /// Blocks that a multiprocessor is meant to run at once, at least.
     pub min_blocks: u32,
-    /// The percentage of its greatest shared memory that a multiprocessor is asked to provide; `-1` if the driver chooses.
+    /// The percentage of its greatest shared memory that a multiprocessor is asked to provide; `-1`
+    /// if the driver chooses.
     pub carveout: i32,
 }
 
@@ -160,7 +162,8 @@ impl Unusable {
     }
 }
 
-/// The percentage of a multiprocessor's greatest shared memory that `blocks` blocks of `bytes` each need, if they use any.
+/// The percentage of a multiprocessor's greatest shared memory that `blocks` blocks of `bytes` each
+/// need, if they use any.
 fn carveout(bytes: u32, blocks: u32, available: u32) -> Option<u32> {
     if bytes == 0 || available == 0 {
         return None;

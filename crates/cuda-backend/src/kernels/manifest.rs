@@ -1,4 +1,5 @@
-//! The manifest of a module, which lists its kernels and their parameters, checked for consistency and against the PTX.
+//! The manifest of a module, which lists its kernels and their parameters, checked for consistency
+//! and against the PTX.
 
 use std::collections::HashSet;
 
@@ -104,8 +105,8 @@ pub(crate) struct Parameter {
 }
 
 impl Parameter {
-    /// Whether it takes an argument called `name`, of this kind and this many bytes, that leads to elements of this
-    /// type; if not, what does not fit.
+    /// Whether it takes an argument called `name`, of this kind and this many bytes, that leads to
+    /// elements of this type; if not, what does not fit.
     pub(crate) fn admit(&self, name: &str, kind: Kind, element: Option<&str>, bytes: usize) -> Result<(), String> {
         if *self.name != *name {
             return Err(format!("expected an argument `{}`, got `{name}`", self.name));

@@ -21,7 +21,9 @@ pub(super) struct Module {
     loaded: Mutex<Option<Loaded>>,
 }
 
-/// The outcome for a module. A failure that comes from its text is kept, since another try would fail the same way.
+/// The outcome for a module.
+///
+/// A failure that comes from its text is kept, since another try would fail the same way.
 type Loaded = Result<Arc<Compiled>, ModuleError>;
 
 /// A module's kernels by name.

@@ -10,7 +10,9 @@ use backend_api::BackendError;
 use super::{Kernel, ModuleError, ModuleText, module::Module, text::CheckedText};
 use crate::{DeviceInfo, ffi::Context, sync::lock};
 
-/// The most modules that are held. The programs that were not used for longest make room for another.
+/// The most modules that are held.
+///
+/// The programs that were not used for longest make room for another.
 const MOST: usize = 512;
 
 /// A digest of a program's source.
@@ -29,7 +31,8 @@ pub(crate) struct Programs {
 struct State {
     /// The last one that was used comes last.
     held: VecDeque<(ProgramDigest, Modules)>,
-    /// Programs that made room while a recording forbade waiting for the device, as their release does.
+    /// Programs that made room while a recording forbade waiting for the device, as their release
+    /// does.
     retired: Vec<Modules>,
     compiled: u64,
 }
@@ -37,17 +40,20 @@ struct State {
 /// The programs of AIRs that a device holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramFacts {
-    /// How many are held, those that are interpreted too, since they are too long or the driver would not compile them.
+    /// How many are held, those that are interpreted too, since they are too long or the driver
+    /// would not compile them.
     pub held: usize,
-    /// How many texts were made for the driver to compile, so far: of a long program there are some.
+    /// How many texts were made for the driver to compile, so far: of a long program there are
+    /// some.
     pub compiled: u64,
     /// Why those that are held and were not compiled are interpreted.
     pub refused: Vec<ModuleError>,
 }
 
 impl Programs {
-    /// The kernels of the program with this digest, which is compiled if it is not held. `None` if it has no texts, or the driver
-    /// does not take one.
+    /// The kernels of the program with this digest, which is compiled if it is not held.
+    ///
+    /// `None` if it has no texts, or the driver does not take one.
     ///
     /// With `may_wait`, programs that made room are released, which waits for the device.
     ///

@@ -7,7 +7,9 @@ use super::{ManifestError, ModuleError, manifest::Manifest};
 /// One module: PTX and its manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleText {
-    /// Name of the module. Like the names of its kernels, it begins with the name of the op set: `linalg_norm`.
+    /// Name of the module.
+    ///
+    /// Like the names of its kernels, it begins with the name of the op set: `linalg_norm`.
     pub name: Cow<'static, str>,
     /// The PTX.
     pub ptx: Cow<'static, str>,

@@ -1,4 +1,5 @@
-//! The builder of a kernel launch, which checks each argument against the manifest, and the replay of recorded launches.
+//! The builder of a kernel launch, which checks each argument against the manifest, and the replay
+//! of recorded launches.
 
 use core::fmt::{self, Display};
 use std::{ffi::c_void, sync::Arc};
@@ -23,11 +24,13 @@ fn type_name<T>() -> &'static str {
     name.rsplit("::").next().unwrap_or(name)
 }
 
-/// A kernel launch under construction. Arguments are given in the order of the kernel's parameters, each with its name
-/// in the kernel's source.
+/// A kernel launch under construction.
 ///
-/// Names, kinds, element types and sizes are checked against the kernel's manifest. [`launch`](Self::launch) reports
-/// the first thing that does not fit.
+/// Arguments are given in the order of the kernel's parameters, each with its name in the kernel's
+/// source.
+///
+/// Names, kinds, element types and sizes are checked against the kernel's manifest.
+/// [`launch`](Self::launch) reports the first thing that does not fit.
 #[must_use = "nothing runs before `launch`"]
 pub struct Launch<'a> {
     track: &'a Track,
@@ -35,7 +38,9 @@ pub struct Launch<'a> {
     grid: [u64; 3],
     dynamic_shared: Option<u32>,
     cooperative: bool,
-    /// The parameters, packed as the kernel expects them. One may be a key, so they are wiped and not shown.
+    /// The parameters, packed as the kernel expects them.
+    ///
+    /// One may be a key, so they are wiped and not shown.
     packed: Zeroizing<Vec<u128>>,
     given: usize,
     uses: Vec<(&'a Arc<Block>, Access)>,
@@ -55,7 +60,8 @@ impl<'a> Launch<'a> {
         self.kernel.block()
     }
 
-    /// Blocks that the device holds at once at least, given the register bound that the kernel was built for.
+    /// Blocks that the device holds at once at least, given the register bound that the kernel was
+    /// built for.
     #[must_use]
     pub fn at_once(&self) -> u64 {
         u64::from(self.kernel.min_blocks()) * u64::from(self.track.device().info().multiprocessors)
@@ -96,7 +102,8 @@ impl<'a> Launch<'a> {
         self.address::<T>(name, Kind::Read, view.region())
     }
 
-    /// The address of a view for the parameter `name`, through which the kernel writes, and may read.
+    /// The address of a view for the parameter `name`, through which the kernel writes, and may
+    /// read.
     pub fn output<T: Element>(self, name: &str, view: &CudaMut<'a, T>) -> Self {
         self.address::<T>(name, Kind::Write, view.region())
     }
@@ -118,8 +125,8 @@ impl<'a> Launch<'a> {
     /// [`BackendError::MixedBackend`] if a view is of another device, and the driver's errors.
     ///
     /// # Safety
-    /// The arguments have the meaning that the kernel gives its parameters, and each view has every element that the kernel
-    /// touches through it.
+    /// The arguments have the meaning that the kernel gives its parameters, and each view has every
+    /// element that the kernel touches through it.
     pub unsafe fn launch(mut self) -> Result<(), BackendError> {
         let (grid, dynamic_shared) = self.check()?;
         if grid.contains(&0) {
@@ -156,7 +163,8 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Gives the next parameter its bytes, if it is called `name`, is of this kind, and leads to elements of this type.
+    /// Gives the next parameter its bytes, if it is called `name`, is of this kind, and leads to
+    /// elements of this type.
     fn push(&mut self, name: &str, kind: Kind, element: Option<&str>, bytes: &[u8]) {
         let parameters = self.kernel.parameters();
         let admitted = match parameters.get(self.given) {
@@ -209,8 +217,9 @@ impl fmt::Debug for Launch<'_> {
     }
 }
 
-/// Submits recorded launches, copies and fills as one. Submissions of a graph from several threads take turns, as the
-/// driver requires.
+/// Submits recorded launches, copies and fills as one.
+///
+/// Submissions of a graph from several threads take turns, as the driver requires.
 pub(crate) fn replay(track: &Track, graph: &CudaGraph) -> Result<(), BackendError> {
     let used = graph.used();
     if used.blocks.iter().any(|(block, _)| !Arc::ptr_eq(block.device(), track.device())) {

@@ -11,8 +11,9 @@ use crate::{CudaMut, CudaQueue, CudaRef};
 
 /// Trainings that a block takes at a time.
 const TRAININGS: u64 = 4;
-/// Maximum blocks for one turn each. With more trainings, a block takes several turns with the same
-/// weights.
+/// Maximum blocks for one turn each.
+///
+/// With more trainings, a block takes several turns with the same weights.
 const SINGLE: u64 = 32;
 const TURNS: u64 = 4;
 /// Columns of codes that a block takes.

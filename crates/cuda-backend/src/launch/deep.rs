@@ -1,4 +1,6 @@
-//! Launches of the kernels of the op sets deep and fri. Lists that ops have on the host come as they are in device memory.
+//! Launches of the kernels of the op sets deep and fri.
+//!
+//! Lists that ops have on the host come as they are in device memory.
 
 use backend_api::{
     BackendError, BufferRef as _, ops::deep::DeepLines, ops::deep::DeepQuotients, ops::fri::FriLastLayer,
@@ -17,7 +19,8 @@ use crate::{CudaMut, CudaQueue, CudaRef};
 /// Positions of a block that makes numerators or quotients.
 const POSITIONS: u64 = 1024;
 
-/// A thread for each of `count` items, but no more than the device holds at once: threads stride over the grid.
+/// A thread for each of `count` items, but no more than the device holds at once: threads stride
+/// over the grid.
 fn cover(launch: Launch<'_>, count: u64) -> Launch<'_> {
     let blocks = count.div_ceil(launch.block()[0].into()).min(launch.at_once());
     launch.grid([blocks, 1, 1])
@@ -56,7 +59,8 @@ pub(crate) fn lines(
     unsafe { launch.launch() }
 }
 
-/// `firsts` are the first words of the columns of all terms, and no batch has more terms than `most`.
+/// `firsts` are the first words of the columns of all terms, and no batch has more terms than
+/// `most`.
 pub(crate) fn numerators(
     queue: &CudaQueue,
     params: &DeepNumeratorsParams,

@@ -26,8 +26,9 @@ const THREADS_OF_KEY_MADE: u32 = 4;
 /// Keys that a thread of a bitsliced kernel stands for.
 const KEYS_OF_BITSLICED: u32 = 2;
 
-/// Most parts that the trees of a small batch are cut into. Each part walks down to its subtree: 8 of them take 24 AES
-/// blocks where the whole tree takes 14.
+/// Most parts that the trees of a small batch are cut into.
+///
+/// Each part walks down to its subtree: 8 of them take 24 AES blocks where the whole tree takes 14.
 const MOST_PARTS: u32 = 8;
 
 /// Whether trees of this many bits are to be walked with bitsliced AES.
@@ -65,9 +66,10 @@ fn keys_with_points<'a>(
     (launch.grid([tiles.into(), parts.into(), 1]), parts)
 }
 
-/// The window to give a kernel whose points are cut into `parts` parts, in a tree of `bits` levels that ends `leaf` levels
-/// early. Each part walks to both blocks of the window again; if walking to each point from the root takes no more
-/// levels than that, the window is the one of all `bits` bits, which has no blocks.
+/// The window to give a kernel whose points are cut into `parts` parts, in a tree of `bits` levels
+/// that ends `leaf` levels early. Each part walks to both blocks of the window again; if walking to
+/// each point from the root takes no more levels than that, the window is the one of all `bits`
+/// bits, which has no blocks.
 fn window_of_parts(window: u32, (bits, leaf): (u32, u32), points: u32, parts: u32) -> u32 {
     let part = u64::from(points.div_ceil(parts.max(1)));
     let (alone, shared) = (u64::from(bits.saturating_sub(leaf)), u64::from(window.saturating_sub(leaf)));

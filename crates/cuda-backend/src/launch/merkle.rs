@@ -14,8 +14,9 @@ use crate::{CudaMut, CudaQueue, CudaRef};
 /// Most levels of a launch: the lowest has a node for each thread of a block.
 pub(crate) const TREE_LEVELS: u32 = 9;
 
-/// A stage of `op` from `states`, which the stage before wrote. `columns` are `op`'s, in device
-/// memory.
+/// A stage of `op` from `states`, which the stage before wrote.
+///
+/// `columns` are `op`'s, in device memory.
 pub(crate) fn leaves(
     queue: &CudaQueue,
     op: &MerkleLeaves<'_, CudaQueue>,

@@ -1,4 +1,5 @@
-//! Kernel launches: the one call site, and one wrapper for each kernel that states what makes the launch sound.
+//! Kernel launches: the one call site, and one wrapper for each kernel that states what makes the
+//! launch sound.
 //!
 //! A wrapper takes the queue and the op, gives each parameter of the kernel its argument by name,
 //! and names in its `SAFETY` comment the check that verified the lengths of the views:

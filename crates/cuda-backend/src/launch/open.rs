@@ -9,7 +9,8 @@ use core_types::params::columns::ColumnAt;
 use super::Launch;
 use crate::{CudaQueue, CudaRef};
 
-/// A thread for each of `words` words, but no more than the device holds at once: threads stride over the grid.
+/// A thread for each of `words` words, but no more than the device holds at once: threads stride
+/// over the grid.
 fn cover(launch: Launch<'_>, words: usize) -> Launch<'_> {
     let blocks = (words as u64).div_ceil(launch.block()[0].into()).min(launch.at_once());
     launch.grid([blocks, 1, 1])

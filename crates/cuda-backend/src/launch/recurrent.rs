@@ -55,7 +55,9 @@ pub(crate) fn gru_forward<T: Real>(
     unsafe { launch.launch() }
 }
 
-/// Runs the steps from `from` to `to`. A launch with the mean fed back takes at most one step.
+/// Runs the steps from `from` to `to`.
+///
+/// A launch with the mean fed back takes at most one step.
 pub(crate) fn rssm_rollout<T: Real>(
     queue: &CudaQueue,
     op: &RssmRollout<'_, CudaQueue, T>,
@@ -98,7 +100,8 @@ impl Resident {
     /// Most shared memory of a block.
     const MOST_BYTES: u32 = 160 << 10;
 
-    /// The launch, if losses are fed back, the device holds all blocks at once and there are blocks to share a row.
+    /// The launch, if losses are fed back, the device holds all blocks at once and there are blocks
+    /// to share a row.
     pub(crate) fn of(queue: &CudaQueue, params: &RolloutParams) -> Option<Self> {
         let p = &params.gru;
         let (info, groups) = (queue.device().info(), p.batch.div_ceil(Self::ROWS));
@@ -160,7 +163,8 @@ fn with_rollout<'a, 'o: 'a, T: Real>(launch: Launch<'a>, op: &RssmRollout<'o, Cu
 /// Rows that a block of losses takes, a warp for each.
 const ROWS_OF_LOSSES: u64 = THREADS / 32;
 
-/// There are fewer than 2^31 rows of all members, and fewer than 2^31 products of an index of a state with one of the second part.
+/// There are fewer than 2^31 rows of all members, and fewer than 2^31 products of an index of a
+/// state with one of the second part.
 pub(crate) fn rssm_loss(queue: &CudaQueue, op: &RssmLoss<'_, CudaQueue>) -> Result<(), BackendError> {
     let rows = op.params.members * op.params.rows;
     let launch = queue.kernel("recurrent_rssm_loss")?.grid([rows.div_ceil(ROWS_OF_LOSSES), 1, 1]);

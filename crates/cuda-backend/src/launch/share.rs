@@ -9,8 +9,8 @@ use core_types::params::share::{BitTerm, WordTerm};
 use super::Launch;
 use crate::{CudaQueue, CudaRef};
 
-/// A thread for each of `elements` elements, but no more than the device holds at once: a thread goes through the terms
-/// once for each of its elements, and strides over the grid.
+/// A thread for each of `elements` elements, but no more than the device holds at once: a thread
+/// goes through the terms once for each of its elements, and strides over the grid.
 fn cover(launch: Launch<'_>, elements: usize) -> Launch<'_> {
     let blocks = (elements as u64).div_ceil(launch.block()[0].into()).min(launch.at_once());
     launch.grid([blocks, 1, 1])

@@ -1,4 +1,6 @@
-//! Launches of the tensor kernels. Each wrapper stands for the kernels of all element types, which differ only in the type.
+//! Launches of the tensor kernels.
+//!
+//! Each wrapper stands for the kernels of all element types, which differ only in the type.
 
 use backend_api::{
     BackendError, BufferMut, Real,

@@ -1,5 +1,7 @@
-//! Launches of the kernels that test a device, which no op uses. They do not ship with this crate: a queue that is to
-//! run them is opened with the modules of crate `device-trials`.
+//! Launches of the kernels that test a device, which no op uses.
+//!
+//! They do not ship with this crate: a queue that is to run them is opened with the modules of
+//! crate `device-trials`.
 
 use backend_api::{BackendError, BufferMut as _, BufferRef as _};
 
@@ -8,11 +10,12 @@ use crate::{CudaMut, CudaQueue, CudaRef};
 /// Words of input of a random program.
 const INPUT_WORDS: usize = 3;
 
-/// Words that a canary needs at least: the one that counts blocks has two, and one more for each block.
+/// Words that a canary needs at least: the one that counts blocks has two, and one more for each
+/// block.
 const CANARY_WORDS: usize = 3;
 
-/// Runs random programs with `kernel`, the one of their family: `results[i]` becomes what program `programs[i]`
-/// computes from the three words from `inputs[3 * i]` on.
+/// Runs random programs with `kernel`, the one of their family: `results[i]` becomes what program
+/// `programs[i]` computes from the three words from `inputs[3 * i]` on.
 ///
 /// # Errors
 /// [`BackendError::Kernel`] if the name does not begin with `differential_` or there are too many

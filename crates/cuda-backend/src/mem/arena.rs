@@ -46,7 +46,9 @@ impl Arena {
         Some(address)
     }
 
-    /// Gives a taken span back and joins it with free neighbours of its segment. `false` if none was taken there.
+    /// Gives a taken span back and joins it with free neighbours of its segment.
+    ///
+    /// `false` if none was taken there.
     pub(super) fn give_back(&mut self, address: u64) -> bool {
         let Some(&span) = self.spans.get(&address).filter(|span| !span.free) else { return false };
         let mut joined = Span { free: true, ..span };

@@ -1,4 +1,5 @@
-//! Blocks of device memory, which go back to their pool after their last use, and regions within them.
+//! Blocks of device memory, which go back to their pool after their last use, and regions within
+//! them.
 
 use core::fmt;
 use std::sync::{Arc, Mutex};
@@ -13,7 +14,9 @@ use crate::{
     sync::lock,
 };
 
-/// Device memory with an owner. Dropping it gives the memory back after every submission that uses it.
+/// Device memory with an owner.
+///
+/// Dropping it gives the memory back after every submission that uses it.
 pub(crate) struct Block {
     device: Arc<DeviceCtx>,
     home: Arc<Stream>,

@@ -39,7 +39,8 @@ impl<'a> Leg<'a> {
     }
 }
 
-/// Submits the parts of one exchange together, and returns once the library has put them on the stream, which `is_done` waits for.
+/// Submits the parts of one exchange together, and returns once the library has put them on the
+/// stream, which `is_done` waits for.
 pub(crate) fn exchange(
     track: &Track,
     op: &'static str,

@@ -58,15 +58,16 @@ fn copy_part<T: Element>(source: &[u8], target: &mut [T]) -> Result<(), usize> {
     Ok(())
 }
 
-/// Threads that copy at once on this machine: half of its processors, since the caller has work for the others.
+/// Threads that copy at once on this machine: half of its processors, since the caller has work for
+/// the others.
 fn threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS
         .get_or_init(|| thread::available_parallelism().map_or(1, |threads| (threads.get() / 2).clamp(1, MOST_THREADS)))
 }
 
-/// Calls `copy` with the index of the first element of each part, its bytes and its elements: on up to `threads` threads if
-/// there are many bytes.
+/// Calls `copy` with the index of the first element of each part, its bytes and its elements: on up
+/// to `threads` threads if there are many bytes.
 fn in_parts<T: Send>(threads: usize, source: &[u8], target: &mut [T], copy: impl Fn(usize, &[u8], &mut [T]) + Sync) {
     if threads < 2 || source.len() < SHARED_BYTES {
         return copy(0, source, target);

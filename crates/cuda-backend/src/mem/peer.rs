@@ -1,4 +1,5 @@
-//! Copies from memory of another rank, of the same device or of another, in the order of a track's work.
+//! Copies from memory of another rank, of the same device or of another, in the order of a track's
+//! work.
 
 use std::sync::Arc;
 
@@ -74,11 +75,12 @@ impl Courier {
     }
 }
 
-/// Copies to `target` from memory of another device, through pinned memory of the host, in the order of `courier`'s stream there
-/// and of the track's here.
+/// Copies to `target` from memory of another device, through pinned memory of the host, in the
+/// order of `courier`'s stream there and of the track's here.
 ///
 /// # Safety
-/// As of [`copy_within`]; the memory is of the courier's device, and its stream comes after whatever wrote there.
+/// As of [`copy_within`]; the memory is of the courier's device, and its stream comes after
+/// whatever wrote there.
 pub(crate) unsafe fn copy_through_host(
     device: &DeviceCtx,
     track: &Track,

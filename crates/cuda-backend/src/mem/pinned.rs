@@ -1,4 +1,5 @@
-//! The pool of pinned host memory that copies go through, which wipes secrets before it hands memory out again.
+//! The pool of pinned host memory that copies go through, which wipes secrets before it hands
+//! memory out again.
 
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use std::{
@@ -36,10 +37,11 @@ pub struct PinnedCounts {
     pub live_bytes: u64,
     /// The most bytes that were ever pinned at once.
     pub peak_bytes: u64,
-    /// Requests that waited for a copy through memory of their size class because the pool was at its limit.
+    /// Requests that waited for a copy through memory of their size class because the pool was at
+    /// its limit.
     pub waits: u64,
-    /// Requests that went without pinned memory because the pool was at its limit and nothing of their size class was under
-    /// way, or because the driver pinned no more.
+    /// Requests that went without pinned memory because the pool was at its limit and nothing of
+    /// their size class was under way, or because the driver pinned no more.
     pub pageable_fallbacks: u64,
 }
 
@@ -52,8 +54,10 @@ pub(crate) enum Content {
     Secret,
 }
 
-/// Pinned host memory that copies go through. A piece is given out again only when the event after its last copy has
-/// passed; if that moved a secret, it is wiped before.
+/// Pinned host memory that copies go through.
+///
+/// A piece is given out again only when the event after its last copy has passed; if that moved a
+/// secret, it is wiped before.
 #[derive(Debug)]
 pub(crate) struct PinnedPool {
     context: Arc<Context>,

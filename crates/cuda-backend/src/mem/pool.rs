@@ -1,4 +1,5 @@
-//! The two sources of device memory: the driver's stream-ordered pool, and segments that are cut up and kept by stream.
+//! The two sources of device memory: the driver's stream-ordered pool, and segments that are cut up
+//! and kept by stream.
 
 use std::{
     collections::HashMap,
@@ -21,7 +22,8 @@ const SMALL_BYTES: u64 = 1 << 20;
 /// Length of a small segment.
 const SMALL_SEGMENT_BYTES: u64 = 2 << 20;
 
-/// Length of a large segment; longer blocks have one of their own length, rounded up to a small segment's.
+/// Length of a large segment; longer blocks have one of their own length, rounded up to a small
+/// segment's.
 const LARGE_SEGMENT_BYTES: u64 = 20 << 20;
 
 /// Where device memory comes from.
@@ -55,7 +57,8 @@ impl DevicePool {
     /// Gives memory back after the work that `home` holds now.
     ///
     /// # Safety
-    /// [`take`](Self::take) gave `address` for `home`, and every use of it is ordered before this on `home`.
+    /// [`take`](Self::take) gave `address` for `home`, and every use of it is ordered before this
+    /// on `home`.
     pub(super) unsafe fn give_back(&self, home: &Arc<Stream>, address: u64) {
         match self {
             Self::Ordered(_) => {
@@ -96,7 +99,8 @@ impl DevicePool {
     }
 }
 
-/// Segments of device memory by the stream whose work they serve: what one stream gives back, it may use again at once.
+/// Segments of device memory by the stream whose work they serve: what one stream gives back, it
+/// may use again at once.
 #[derive(Debug)]
 pub(crate) struct Caching {
     context: Arc<Context>,

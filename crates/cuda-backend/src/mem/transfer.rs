@@ -1,4 +1,5 @@
-//! Copies between host and device through pinned memory, and within the device, all in the order of a track's work.
+//! Copies between host and device through pinned memory, and within the device, all in the order of
+//! a track's work.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -13,8 +14,8 @@ use super::{
 };
 use crate::{device::DeviceCtx, error::Fault, ffi, track::Track};
 
-/// Bytes that one copy moves; longer copies are cut up, so that the host fills one piece while the device empties
-/// another.
+/// Bytes that one copy moves; longer copies are cut up, so that the host fills one piece while the
+/// device empties another.
 pub(super) const CHUNK_BYTES: usize = 4 << 20;
 
 /// Maximum number of copies to the host in flight.
@@ -49,7 +50,9 @@ impl Block {
     }
 }
 
-/// Copies `parts`, one after the other, to a region of their length. The host may reuse its memory at once.
+/// Copies `parts`, one after the other, to a region of their length.
+///
+/// The host may reuse its memory at once.
 pub(crate) fn upload(
     device: &DeviceCtx,
     track: &Track,

@@ -14,7 +14,8 @@ pub(crate) enum Access {
     Write,
 }
 
-/// The submissions that later ones on other streams must be ordered after: the last write, and the reads since.
+/// The submissions that later ones on other streams must be ordered after: the last write, and the
+/// reads since.
 #[derive(Debug, Default)]
 pub(crate) struct Uses {
     write: Option<Use>,
@@ -64,7 +65,9 @@ impl Uses {
         Ok(())
     }
 
-    /// Orders later work of `home` after all uses. Waits on the host if that cannot be submitted. The caller holds no turn.
+    /// Orders later work of `home` after all uses.
+    ///
+    /// Waits on the host if that cannot be submitted. The caller holds no turn.
     pub(crate) fn settle(&mut self, home: &Stream, events: &Events) -> Result<(), Fault> {
         for used in self.write.iter().chain(&self.reads) {
             let ordered = home.order_after(&used.stream, used.at, events, &home.context().turn());

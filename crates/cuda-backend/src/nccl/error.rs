@@ -26,7 +26,8 @@ pub struct NcclInfo {
     pub version: Version,
     /// Where it came from.
     pub origin: String,
-    /// Functions that this crate calls where they are there and the library lacks, with the release that brought each.
+    /// Functions that this crate calls where they are there and the library lacks, with the release
+    /// that brought each.
     pub missing: Vec<String>,
 }
 

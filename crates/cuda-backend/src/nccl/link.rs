@@ -18,8 +18,8 @@ use crate::{
     track::Track,
 };
 
-/// How long exchanges that all ranks have submitted may take to run through once the group has failed, and how long a communicator may
-/// take to end in peace.
+/// How long exchanges that all ranks have submitted may take to run through once the group has
+/// failed, and how long a communicator may take to end in peace.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How long NCCL may take to have done what was called.
@@ -80,7 +80,8 @@ impl<T: Transport> Link<T> {
         event.map_err(|fault| Self::reason(&self.transport, fault))
     }
 
-    /// Why this rank failed: its device, or else another rank that failed before, or else the library.
+    /// Why this rank failed: its device, or else another rank that failed before, or else the
+    /// library.
     pub(super) fn reason(transport: &T, fault: NcclFault) -> CollectiveError {
         match fault {
             NcclFault::Device(error) => error.into(),
@@ -177,7 +178,9 @@ fn is_lost(fault: Fault) -> Result<bool, Fault> {
     }
 }
 
-/// Asks until the answer is yes, for as long as there is grace. A question that is refused is asked again.
+/// Asks until the answer is yes, for as long as there is grace.
+///
+/// A question that is refused is asked again.
 fn within_grace(mut is_done: impl FnMut() -> Result<bool, Fault>) -> bool {
     let start = Instant::now();
     loop {

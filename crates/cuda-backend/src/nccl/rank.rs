@@ -18,11 +18,11 @@ use crate::{
     peers::open_pools,
 };
 
-/// The place of a [`CudaQueue`] in a group of ranks that bring each other what they have by NCCL, in one process or in several. Messages
-/// between the ranks' hosts go over a [`Transport`].
+/// The place of a [`CudaQueue`] in a group of ranks that bring each other what they have by NCCL,
+/// in one process or in several. Messages between the ranks' hosts go over a [`Transport`].
 ///
-/// Calls return when all ranks have submitted their parts, but for [`barrier`](Collective::barrier) none waits for a device. Dropping it
-/// waits until its last exchange has run through.
+/// Calls return when all ranks have submitted their parts, but for [`barrier`](Collective::barrier)
+/// none waits for a device. Dropping it waits until its last exchange has run through.
 pub struct NcclRank<T: Transport + 'static> {
     link: Arc<Link<T>>,
     /// There until it is dropped.
@@ -32,7 +32,9 @@ pub struct NcclRank<T: Transport + 'static> {
 }
 
 impl<T: Transport + 'static> NcclRank<T> {
-    /// Joins the group of `transport`, with the device of `q`. All ranks have to, at the same time; no two of them on one device.
+    /// Joins the group of `transport`, with the device of `q`.
+    ///
+    /// All ranks have to, at the same time; no two of them on one device.
     ///
     /// # Errors
     /// Why this machine has no NCCL, the refusal of NCCL or the driver, or the missing rank. A rank
@@ -90,7 +92,8 @@ impl<T: Transport + 'static> NcclRank<T> {
         })
     }
 
-    /// Waits for the hosts of all ranks to come to the same call; whether all agreed to what was asked.
+    /// Waits for the hosts of all ranks to come to the same call; whether all agreed to what was
+    /// asked.
     fn meet(&self, call: &Call, agrees: bool) -> Result<bool, CollectiveError> {
         let said = self.link.transport.exchange(call, Message::Same(&[u32::from(agrees)]));
         let said = said.inspect_err(|why| self.link.end(why))?;
@@ -106,7 +109,8 @@ impl<T: Transport + 'static> NcclRank<T> {
         q.track().permit_waiting(op)
     }
 
-    /// Submits this rank's part of a call that all agreed on, and waits until all ranks have submitted theirs.
+    /// Submits this rank's part of a call that all agreed on, and waits until all ranks have
+    /// submitted theirs.
     fn submit(&self, q: &CudaQueue, call: &Call, legs: &[Leg<'_>]) -> Result<(), CollectiveError> {
         if legs.is_empty() {
             return Ok(());

@@ -1,4 +1,5 @@
-//! The correction op set: each op as one launch, but the search for similar states, which joins the lists of the parts of a ring.
+//! The correction op set: each op as one launch, but the search for similar states, which joins the
+//! lists of the parts of a ring.
 
 use backend_api::{
     BackendError, Buffer as _, Queue as _,
@@ -11,7 +12,8 @@ use core_types::params::correction::SimilarParams;
 
 use crate::{CudaQueue, launch::correction};
 
-/// States that a block goes through at least, and the granularity of parts: what its warps take at once.
+/// States that a block goes through at least, and the granularity of parts: what its warps take at
+/// once.
 const LEAST_PART: u64 = 256;
 /// Most parts of a ring: with a query, they keep a card busy, and one warp can join their lists.
 const MOST_PARTS: u64 = 512;

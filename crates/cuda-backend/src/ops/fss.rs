@@ -1,11 +1,12 @@
 //! The function-secret-sharing op set.
 //!
-//! By default AES uses lookups in shared memory, in a table that each of the 32 banks holds whole and that a lane reads
-//! only in its own bank. No two lookups of a warp collide, so the time does not depend on the indices; the addresses
-//! do, and the indices come from labels that are secrets of this party or of the dealer. This matters if others share
-//! the GPU, against whom the op set then promises nothing. Under [`AesKernel::Bitsliced`](crate::AesKernel::Bitsliced)
-//! the ops of a party, `cmp_eval_window`, `dcf_eval_window` and `cmp_eval_all`, look nothing up;
-//! the dealer's ops do.
+//! By default AES uses lookups in shared memory, in a table that each of the 32 banks holds whole
+//! and that a lane reads only in its own bank. No two lookups of a warp collide, so the time does
+//! not depend on the indices; the addresses do, and the indices come from labels that are secrets
+//! of this party or of the dealer. This matters if others share the GPU, against whom the op set
+//! then promises nothing. Under [`AesKernel::Bitsliced`](crate::AesKernel::Bitsliced) the ops of a
+//! party, `cmp_eval_window`, `dcf_eval_window` and `cmp_eval_all`, look nothing up; the dealer's
+//! ops do.
 
 use backend_api::{
     BackendError, Queue as _,

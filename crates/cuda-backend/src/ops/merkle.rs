@@ -15,11 +15,14 @@ use crate::{
     launch::merkle::{self, TREE_LEVELS},
 };
 
-/// Log of the least leaves that are made in stages: fewer do not fill a device, and a launch takes longer than it saves.
+/// Log of the least leaves that are made in stages: fewer do not fill a device, and a launch takes
+/// longer than it saves.
 const LOG_STAGED: u32 = 12;
 
-/// What each launch takes from the columns. Blocks of sixteen columns whose largest are equally high make a stage; the last
-/// block has the height of the tree.
+/// What each launch takes from the columns.
+///
+/// Blocks of sixteen columns whose largest are equally high make a stage; the last block has the
+/// height of the tree.
 fn stages(log_leaves: u32, columns: &[ColumnAt]) -> Vec<MerkleStageParams> {
     let count = columns.len() as u32; // the op has checked that `u32` counts them
     let whole = MerkleStageParams { log_rows: log_leaves, log_states: 0, first: 0, end: count, columns: count };

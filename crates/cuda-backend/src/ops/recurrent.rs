@@ -1,5 +1,6 @@
-//! The recurrent op set, each op as one launch; rollouts whose blocks do not all run at once and that feed the mean of an ensemble
-//! back take one for each step, and backward passes one to turn the weights.
+//! The recurrent op set, each op as one launch; rollouts whose blocks do not all run at once and
+//! that feed the mean of an ensemble back take one for each step, and backward passes one to turn
+//! the weights.
 
 use backend_api::{
     BackendError, Buffer, BufferMut, BufferRef, Queue, Real,

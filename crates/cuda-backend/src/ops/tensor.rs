@@ -1,7 +1,9 @@
-//! The tensor op set. Forms in place are the kernels of the others, with one view for both sides.
+//! The tensor op set.
 //!
-//! Which kernel takes an op depends only on shapes and alignment, and so does the order of every sum: results do not depend on
-//! the card.
+//! Forms in place are the kernels of the others, with one view for both sides.
+//!
+//! Which kernel takes an op depends only on shapes and alignment, and so does the order of every
+//! sum: results do not depend on the card.
 
 use backend_api::{
     BackendError, Buffer, BufferMut, BufferRef, Queue, Real,
@@ -169,7 +171,8 @@ fn extremes<T: Real>(
     Ok((cut, keys))
 }
 
-/// The same copy with the axes in the order in which y has its elements, so that neighbours write to neighbours.
+/// The same copy with the axes in the order in which y has its elements, so that neighbours write
+/// to neighbours.
 fn ordered(p: &CopyParams) -> CopyParams {
     let rank = (p.rank as usize).min(MAX_RANK);
     let mut axes: Vec<_> = (0..rank).filter(|&i| p.shape[i] != 1).collect();

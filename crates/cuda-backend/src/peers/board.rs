@@ -13,7 +13,9 @@ use crate::{
     sync::lock,
 };
 
-/// A point in the work of a stream that streams of other devices can wait for. Dropped when all that wait for it have been told to.
+/// A point in the work of a stream that streams of other devices can wait for.
+///
+/// Dropped when all that wait for it have been told to.
 #[derive(Debug)]
 pub(super) struct Point {
     /// There until the point is dropped.
@@ -32,7 +34,9 @@ impl Point {
         self.event.as_ref().map_or(Ok(()), |event| stream.wait_for(event))
     }
 
-    /// Waits until the work before this point does not run any more. `false` if that cannot be known.
+    /// Waits until the work before this point does not run any more.
+    ///
+    /// `false` if that cannot be known.
     fn is_settled(&self) -> bool {
         self.event.as_ref().is_none_or(|event| event.wait().is_ok() || event.is_dead() || event.wait().is_ok())
     }
@@ -153,7 +157,8 @@ impl Offered<'_> {
         self.read = points;
     }
 
-    /// Lets later work of `stream`, in whose order the memory is used, run after the copies of others.
+    /// Lets later work of `stream`, in whose order the memory is used, run after the copies of
+    /// others.
     pub(super) fn order(&mut self, stream: &Stream) -> Result<(), Fault> {
         self.read.iter().try_for_each(|point| point.hold_back(stream))?;
         self.read.clear();

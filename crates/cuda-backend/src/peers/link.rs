@@ -14,12 +14,13 @@ pub struct Link {
     pub to: u32,
     /// How they get there.
     pub route: Route,
-    /// How the link compares with the others of this machine, as the driver ranks them: 0 is the best. `None` within a device, and
-    /// where the driver does not say.
+    /// How the link compares with the others of this machine, as the driver ranks them: 0 is the
+    /// best. `None` within a device, and where the driver does not say.
     pub performance_rank: Option<u32>,
     /// Whether atomics work over the link; `None` likewise.
     pub native_atomics: Option<bool>,
-    /// Bytes in a second of one long copy by this route, if that was measured: see [`measured_links`](crate::measured_links).
+    /// Bytes in a second of one long copy by this route, if that was measured: see
+    /// [`measured_links`](crate::measured_links).
     pub bytes_per_second: Option<f64>,
 }
 

@@ -19,10 +19,12 @@ use crate::{
     mem::{Access, Block, Region},
 };
 
-/// The place of a [`CudaQueue`] in a group of ranks of this process, which copy from each other's devices.
+/// The place of a [`CudaQueue`] in a group of ranks of this process, which copy from each other's
+/// devices.
 ///
-/// A call is submitted and does not wait for any device, but for [`barrier`](Collective::barrier), for copies that the host carries where
-/// there is no pinned memory left for them, and for one that fails: that waits until no rank copies from this one any more.
+/// A call is submitted and does not wait for any device, but for [`barrier`](Collective::barrier),
+/// for copies that the host carries where there is no pinned memory left for them, and for one that
+/// fails: that waits until no rank copies from this one any more.
 pub struct PeerRank {
     transport: Local,
     board: Arc<Board>,
@@ -56,7 +58,8 @@ impl PeerRank {
         Self::among(queues, Local::group(queues.len()))
     }
 
-    /// As [`group`](Self::group), of ranks that wait so long for one that does not come, instead of ten minutes.
+    /// As [`group`](Self::group), of ranks that wait so long for one that does not come, instead of
+    /// ten minutes.
     ///
     /// # Errors
     /// As of [`group`](Self::group).

@@ -24,7 +24,8 @@ const PAST: &str = "$L__past";
 /// Bytes of an address.
 const ADDRESS_BYTES: usize = 8;
 
-/// A parameter that is an address: its name, what happens to the memory there, and the type of its elements.
+/// A parameter that is an address: its name, what happens to the memory there, and the type of its
+/// elements.
 type Pointer = (&'static str, &'static str, &'static str);
 
 /// The addresses that a kernel takes, in their order. Sizes follow.
@@ -49,8 +50,9 @@ const fn pointers(kind: ProgramKind) -> &'static [Pointer] {
 
 /// The module of a program.
 ///
-/// The text states no blocks that a multiprocessor is to run at once: told four, `ptxas` takes all 128 registers, moves loads far ahead
-/// and spills; told nothing, it takes 44 for wide Fibonacci and spills none.
+/// The text states no blocks that a multiprocessor is to run at once: told four, `ptxas` takes all
+/// 128 registers, moves loads far ahead and spills; told nothing, it takes 44 for wide Fibonacci
+/// and spills none.
 pub(super) fn module(source: &ProgramSource<'_>, name: String) -> ModuleText {
     let (kernel, pointers) = (source.kind.kernel(), pointers(source.kind));
     let addresses: String =

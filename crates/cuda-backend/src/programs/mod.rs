@@ -1,6 +1,8 @@
-//! Programs of AIRs as PTX that the driver compiles: straight-line code with a thread for each position.
+//! Programs of AIRs as PTX that the driver compiles: straight-line code with a thread for each
+//! position.
 //!
-//! A long program is cut into texts that each make some of its outputs: the compiler's time grows faster than a text.
+//! A long program is cut into texts that each make some of its outputs: the compiler's time grows
+//! faster than a text.
 //!
 //! A text depends on the steps, the constants and the offsets of the masks. The places and heights
 //! of columns, challenges and powers are arguments, so that a text serves every proof of an AIR. It
@@ -125,8 +127,9 @@ impl ProgramSource<'_> {
         parts.iter().map(|instructions| ProgramSource { instructions, ..*self }.text()).collect()
     }
 
-    /// The text, as a module with the manifest of its kernel. Steps that name masks or constants that there are not read zero
-    /// in their place.
+    /// The text, as a module with the manifest of its kernel.
+    ///
+    /// Steps that name masks or constants that there are not read zero in their place.
     #[must_use]
     pub fn text(&self) -> ModuleText {
         let name: String = self.digest()[..8].iter().map(|byte| format!("{byte:02x}")).collect();

@@ -1,7 +1,7 @@
 //! The functions of NCCL that are used here, with their signatures.
 
-/// Gives the list to the macro `expand`: functions that every supported release has, then newer ones, each with the release that
-/// brought it.
+/// Gives the list to the macro `expand`: functions that every supported release has, then newer
+/// ones, each with the release that brought it.
 macro_rules! nccl_functions {
     ($expand:ident) => {
         $expand! {

@@ -32,7 +32,9 @@ macro_rules! tables {
             )*
         }
 
-        /// The functions of a library that can be used. Arguments are as NCCL requires of each function.
+        /// The functions of a library that can be used.
+        ///
+        /// Arguments are as NCCL requires of each function.
         #[derive(Clone, Copy, Debug)]
         #[allow(non_snake_case, reason = "the fields carry the names of the C functions")]
         pub struct Functions {
@@ -50,8 +52,8 @@ macro_rules! tables {
             /// A table of the functions that `lookup` finds by name.
             ///
             /// # Safety
-            /// Whatever `lookup` returns for a name is a function with NCCL's signature of that name, valid for as long as the
-            /// table is used.
+            /// Whatever `lookup` returns for a name is a function with NCCL's signature of that
+            /// name, valid for as long as the table is used.
             pub(super) unsafe fn from_lookup(lookup: impl Fn(&'static str) -> Option<NonNull<c_void>>) -> Self {
                 Self {
                     $(

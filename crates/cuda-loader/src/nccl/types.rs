@@ -76,7 +76,8 @@ mod tests {
 
     use super::*;
 
-    /// `nccl.h` of 2.14: `{ size_t size; unsigned int magic, version; int blocking; }`, and 128 bytes by value.
+    /// `nccl.h` of 2.14: `{ size_t size; unsigned int magic, version; int blocking; }`, and 128
+    /// bytes by value.
     #[test]
     fn records_have_the_layout_of_the_header() {
         assert_eq!((size_of::<UniqueId>(), align_of::<UniqueId>()), (128, 1));

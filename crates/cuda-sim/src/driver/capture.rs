@@ -26,7 +26,8 @@ pub(super) fn exchange_thread_mode(new: u32) -> u32 {
 }
 
 impl Entry {
-    /// Refuses a call that waits for or changes what captures cannot hold, and invalidates the captures it would harm.
+    /// Refuses a call that waits for or changes what captures cannot hold, and invalidates the
+    /// captures it would harm.
     pub(super) fn refuse_while_capturing(&mut self) -> Result<(), Status> {
         let own = thread::current().id();
         let thread_mode = THREAD_MODE.get();
@@ -129,7 +130,8 @@ impl Driver {
         }
     }
 
-    /// Lets a stream wait for what an event stood for in a capture; a stream outside joins the capture.
+    /// Lets a stream wait for what an event stood for in a capture; a stream outside joins the
+    /// capture.
     pub(super) fn capture_wait(&mut self, stream: Id, id: CaptureId, nodes: &[Id]) -> Result<(), Status> {
         match self.streams[&stream].capture {
             Some(own) if own != id => {

@@ -73,8 +73,9 @@ impl Driver {
         }
     }
 
-    /// Reports a use of stream-ordered memory that nothing orders after its allocation. The address may have come to the
-    /// work in any way.
+    /// Reports a use of stream-ordered memory that nothing orders after its allocation.
+    ///
+    /// The address may have come to the work in any way.
     fn check_birth(&mut self, task: &Task, base: u64) {
         let Some(life) = self.blocks.get(&base).and_then(|block| block.ordered.as_ref()) else { return };
         let born = life.born.is_some_and(|(line, number)| task.clock.knows(line, number));
@@ -84,8 +85,8 @@ impl Driver {
         }
     }
 
-    /// Reports a copy from pinned memory whose content has changed since the copy was enqueued, when `done` tasks had
-    /// been done, unless other work may have written there meanwhile.
+    /// Reports a copy from pinned memory whose content has changed since the copy was enqueued,
+    /// when `done` tasks had been done, unless other work may have written there meanwhile.
     pub(super) fn check_source(&mut self, work: &Work, digest: u64, done: u64) {
         let Work::Copy(copy) = work else { return };
         let Some(source) = copy.host_source().filter(|_| copy.source_digest() != Some(digest)) else { return };
@@ -108,8 +109,9 @@ impl Driver {
             .collect()
     }
 
-    /// Compares the sources of the pending copies `unchanged` after host function `who` ran: updates the digest of a copy that is
-    /// ordered after the function, and reports a changed source of any other.
+    /// Compares the sources of the pending copies `unchanged` after host function `who` ran:
+    /// updates the digest of a copy that is ordered after the function, and reports a changed
+    /// source of any other.
     pub(super) fn renew_sources(&mut self, (line, number): Who, text: &str, unchanged: &[TaskId]) {
         for &id in unchanged {
             let Some(task) = self.queue.get_mut(id) else { continue };

@@ -22,7 +22,9 @@ use super::{
 };
 
 thread_local! {
-    /// Contexts of this thread, the current one last. Never dropped: a thread that ends may still give things back.
+    /// Contexts of this thread, the current one last.
+    ///
+    /// Never dropped: a thread that ends may still give things back.
     static CONTEXTS: RefCell<ManuallyDrop<Vec<Id>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
     /// Whether this thread runs a host function, from which the driver must not be called.
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
@@ -38,10 +40,12 @@ pub(super) enum Needs {
     Driver,
     /// A current context that no error has lost.
     Context,
-    /// As `Driver`, for a call that gives something back. It does so even in a lost context, but answers the error that
-    /// lost the context.
+    /// As `Driver`, for a call that gives something back.
+    ///
+    /// It does so even in a lost context, but answers the error that lost the context.
     Release,
-    /// As `Driver`, for a call that ends contexts or changes which one is current, whatever became of them.
+    /// As `Driver`, for a call that ends contexts or changes which one is current, whatever became
+    /// of them.
     Contexts,
 }
 
@@ -89,8 +93,8 @@ pub(super) fn with_contexts<T>(change: impl FnOnce(&mut Vec<Id>) -> T) -> T {
 }
 
 impl Entry {
-    /// Remembers that the host was told of the error that lost its context; if the context was not lost, this error
-    /// loses it.
+    /// Remembers that the host was told of the error that lost its context; if the context was not
+    /// lost, this error loses it.
     fn note_failure(&mut self, code: Status) {
         let context = self.context;
         let driver = self.guard.as_mut().and_then(|guard| guard.as_mut());
@@ -149,8 +153,8 @@ impl Entry {
         Ok(self.driver().contexts[&context].device)
     }
 
-    /// Does the work that `goal` needs, with the driver unlocked meanwhile, and records that the host has waited for
-    /// it.
+    /// Does the work that `goal` needs, with the driver unlocked meanwhile, and records that the
+    /// host has waited for it.
     ///
     /// # Errors
     /// The code that lost the current context.
@@ -168,7 +172,8 @@ impl Entry {
         self.check()
     }
 
-    /// Waits, with the driver unlocked, until something has happened; `false` if nothing has for long and work waits for other ranks.
+    /// Waits, with the driver unlocked, until something has happened; `false` if nothing has for
+    /// long and work waits for other ranks.
     fn sleep(&mut self) -> bool {
         let Some(guard) = self.guard.take() else { return true };
         let (guard, waited) = PROGRESS.wait_timeout(guard, PATIENCE).unwrap_or_else(PoisonError::into_inner);
@@ -176,7 +181,8 @@ impl Entry {
         !(waited.timed_out() && self.driver().queue.has_unmet())
     }
 
-    /// Waits for what other threads do, until `is_done`; whether it came to that before nothing happened for long.
+    /// Waits for what other threads do, until `is_done`; whether it came to that before nothing
+    /// happened for long.
     pub(super) fn await_others(&mut self, is_done: impl Fn(&Driver) -> bool) -> bool {
         while !is_done(self.driver()) {
             let Some(guard) = self.guard.take() else { return false };
@@ -189,8 +195,10 @@ impl Entry {
         true
     }
 
-    /// Whether `goal`, whose last task is `last`, is reached. Devices make progress while the host polls: every query but the first
-    /// does one task that the goal needs, before the answer, so that the work of a goal that is not reached is not done.
+    /// Whether `goal`, whose last task is `last`, is reached.
+    ///
+    /// Devices make progress while the host polls: every query but the first does one task that the
+    /// goal needs, before the answer, so that the work of a goal that is not reached is not done.
     pub(super) fn poll(&mut self, goal: &Goal, last: Option<TaskId>) -> bool {
         if self.driver().queue.is_reached(goal) {
             return true;

@@ -8,12 +8,13 @@ use super::spec_error::SpecError;
 
 /// One fault: what happens, in which calls.
 ///
-/// As a text it is `what@where[:n]`. `what` is `oom` (the call answers out of memory), `fail=CODE` (the call answers
-/// the code and does nothing), `late=CODE` (the call succeeds, and the work it enqueued fails when it runs), `slow`
-/// (the work takes long, so other ready work overtakes it) or `hang` (the work never ends: whoever asks is told that it is
-/// not ready, and whoever waits for it is told that the launch timed out). `where` is a class of calls or the name of a function, and
-/// `n` the call it happens in, counted from 1 in each class or function; without it, in every call. In calls of NCCL the code is one of
-/// NCCL's.
+/// As a text it is `what@where[:n]`. `what` is `oom` (the call answers out of memory), `fail=CODE`
+/// (the call answers the code and does nothing), `late=CODE` (the call succeeds, and the work it
+/// enqueued fails when it runs), `slow` (the work takes long, so other ready work overtakes it) or
+/// `hang` (the work never ends: whoever asks is told that it is not ready, and whoever waits for it
+/// is told that the launch timed out). `where` is a class of calls or the name of a function, and
+/// `n` the call it happens in, counted from 1 in each class or function; without it, in every call.
+/// In calls of NCCL the code is one of NCCL's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     what: Effect,

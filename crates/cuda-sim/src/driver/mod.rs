@@ -1,10 +1,12 @@
-//! The CUDA driver API over the executor: virtual devices, streams, events, graphs, pools, peers and faults; and NCCL over that.
+//! The CUDA driver API over the executor: virtual devices, streams, events, graphs, pools, peers
+//! and faults; and NCCL over that.
 //!
-//! [`install`] puts it in place of the platform's driver for the life of the process. The functions of the driver API
-//! carry no user data, so a process has one driver; tests take turns with it through [`simulate`], which starts each
-//! one on a fresh machine.
+//! [`install`] puts it in place of the platform's driver for the life of the process. The functions
+//! of the driver API carry no user data, so a process has one driver; tests take turns with it
+//! through [`simulate`], which starts each one on a fresh machine.
 //!
-//! Functions of the API that are not simulated answer `NOT_SUPPORTED`; crate `cuda-loader` records their names.
+//! Functions of the API that are not simulated answer `NOT_SUPPORTED`; crate `cuda-loader` records
+//! their names.
 
 mod api;
 mod capture;

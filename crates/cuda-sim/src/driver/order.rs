@@ -44,7 +44,8 @@ impl Entry {
     /// Puts work at the end of a stream, or into the graph that the stream captures.
     ///
     /// # Errors
-    /// The capture's code, if the work cannot become part of it. None if the stream captured; the task otherwise.
+    /// The capture's code, if the work cannot become part of it. None if the stream captured; the
+    /// task otherwise.
     pub(super) fn enqueue(&mut self, stream: Id, work: Work) -> Result<Option<TaskId>, Status> {
         let effect = self.effect;
         let driver = self.driver();
@@ -100,8 +101,8 @@ impl Driver {
         self.queue.push(Task { context, stream, work, who, clock, source, after, slow, hung, unmet: 0, running: false })
     }
 
-    /// Exposes host accesses to pinned memory before a deferred copy is done: keeps a digest of a source, and
-    /// overwrites a target unless other work may still need its contents.
+    /// Exposes host accesses to pinned memory before a deferred copy is done: keeps a digest of a
+    /// source, and overwrites a target unless other work may still need its contents.
     fn watch_host(&mut self, work: &Work) -> Option<(u64, u64)> {
         let Work::Copy(copy) = work else { return None };
         if !self.options.checks.streams || self.spec.schedule == StreamSchedule::Eager {
@@ -126,8 +127,9 @@ impl Driver {
         Some((copy.source_digest()?, self.done))
     }
 
-    /// The tasks before the next task of a stream, and the clock that follows from them: its own last task, events
-    /// waited for, and, between the legacy stream and blocking ones, each other's last tasks.
+    /// The tasks before the next task of a stream, and the clock that follows from them: its own
+    /// last task, events waited for, and, between the legacy stream and blocking ones, each other's
+    /// last tasks.
     fn predecessors(&self, id: Id) -> (Vec<TaskId>, Clock) {
         let Some(stream) = self.streams.get(&id) else { return Default::default() };
         let mut after: Vec<TaskId> = stream.waits.iter().copied().chain(stream.tail).collect();
@@ -144,8 +146,8 @@ impl Driver {
         (after, clock)
     }
 
-    /// Notes which stream-ordered memory the work uses; work that may run before the memory's allocation or after its
-    /// release fails instead of running.
+    /// Notes which stream-ordered memory the work uses; work that may run before the memory's
+    /// allocation or after its release fails instead of running.
     fn check_life(&mut self, work: Work, clock: &Clock, (line, number): Who) -> Work {
         for address in work.addresses() {
             let Some((_, block)) = self.block_of(address) else { continue };
@@ -167,7 +169,8 @@ impl Driver {
         work
     }
 
-    /// Ends the life of the memory at `base` after everything in `clock`; returns the work that frees it.
+    /// Ends the life of the memory at `base` after everything in `clock`; returns the work that
+    /// frees it.
     ///
     /// # Errors
     /// `INVALID_VALUE` if no memory that is allocated starts there.
@@ -198,7 +201,8 @@ impl Driver {
         Ok(Work::Fail(Status::ILLEGAL_ADDRESS, format!("release of {base:#x} {relation}")))
     }
 
-    /// Whether a release ordered like `clock` comes after the allocation and every use of the block.
+    /// Whether a release ordered like `clock` comes after the allocation and every use of the
+    /// block.
     fn released_after_uses(life: &Ordered, clock: &Clock) -> bool {
         let uses = life.uses.iter().map(|(&line, &number)| (line, number));
         life.born.into_iter().chain(uses).all(|(line, number)| clock.knows(line, number))
@@ -212,7 +216,8 @@ impl Driver {
     }
 }
 
-/// Whether work that has not been done may still read or write a range of the pinned memory `block`.
+/// Whether work that has not been done may still read or write a range of the pinned memory
+/// `block`.
 fn needs_host(work: &Work, range: &Range<u64>, block: &Range<u64>) -> bool {
     match work {
         Work::Host(_) => true,

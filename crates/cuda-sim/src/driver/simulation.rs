@@ -35,13 +35,14 @@ pub enum InstallError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Installs the simulated driver and the simulated NCCL for this process, with the machine of `spec`.
+/// Installs the simulated driver and the simulated NCCL for this process, with the machine of
+/// `spec`.
 ///
 /// Called again, it replaces the machine: whatever the old one held is gone.
 ///
 /// # Errors
-/// [`InstallError::Spec`] if there is no such machine, [`InstallError::AlreadyChosen`] or [`InstallError::NcclAlreadyChosen`] if the process
-/// has another driver or another NCCL.
+/// [`InstallError::Spec`] if there is no such machine, [`InstallError::AlreadyChosen`] or
+/// [`InstallError::NcclAlreadyChosen`] if the process has another driver or another NCCL.
 pub fn install(spec: Spec) -> Result<(), InstallError> {
     static INSTALLED: Mutex<bool> = Mutex::new(false);
     let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,7 +61,8 @@ pub fn reports() -> Vec<Report> {
     with(|driver| driver.reports.clone())
 }
 
-/// Installs the machine that the text describes, and keeps other simulations out until the value is dropped.
+/// Installs the machine that the text describes, and keeps other simulations out until the value is
+/// dropped.
 ///
 /// # Errors
 /// As [`install`], and a malformed text.

@@ -84,7 +84,8 @@ pub enum Link {
 pub enum StreamSchedule {
     /// As soon as it is enqueued.
     Eager,
-    /// Only when something waits for it: asynchronous copies then read their host source as late as the API permits.
+    /// Only when something waits for it: asynchronous copies then read their host source as late as
+    /// the API permits.
     Lazy,
     /// Ready work of all streams interleaved at random, some of it late.
     Random,
@@ -125,7 +126,8 @@ impl Spec {
     /// What its devices can do.
     ///
     /// # Errors
-    /// [`SpecError`] if no device has the capability, there is no such release, or the release does not know the capability.
+    /// [`SpecError`] if no device has the capability, there is no such release, or the release does
+    /// not know the capability.
     pub(super) fn limits(&self) -> Result<&'static Limits, SpecError> {
         let (major, minor) = self.capability;
         let refuse = |item, expected| Err(SpecError { item, expected });

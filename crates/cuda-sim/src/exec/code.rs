@@ -1,8 +1,9 @@
 //! The decoded form of a kernel: register-to-register operations, one per step of a warp.
 //!
-//! A register is 32 lanes wide and lives in one of three files: 32-bit words (8- and 16-bit registers too, zero
-//! extended), 64-bit words, and predicates (one bit per lane). Constants, addresses of symbols and special registers
-//! are registers that are filled before the first instruction.
+//! A register is 32 lanes wide and lives in one of three files: 32-bit words (8- and 16-bit
+//! registers too, zero extended), 64-bit words, and predicates (one bit per lane). Constants,
+//! addresses of symbols and special registers are registers that are filled before the first
+//! instruction.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -137,7 +138,8 @@ pub(super) enum Op {
     WaitGroup(u32),
     /// Waits for every asynchronous copy, committed or not.
     WaitAll,
-    /// A memory fence: whether other blocks see its order, and whether all such fences have one order.
+    /// A memory fence: whether other blocks see its order, and whether all such fences have one
+    /// order.
     Fence {
         wide: bool,
         sequential: bool,
@@ -326,7 +328,8 @@ pub(super) enum Cvt {
     U64F16,
     /// To the 19 bits of tf32, ties away from zero.
     F32Tf32,
-    /// Saturating integer narrowing of a signed or unsigned 64-bit value: source sign, bits, target sign.
+    /// Saturating integer narrowing of a signed or unsigned 64-bit value: source sign, bits, target
+    /// sign.
     Narrow(bool, u8, bool),
 }
 
@@ -489,7 +492,8 @@ pub(super) struct Code {
     /// Callees of each indirect call: handle, first step, register for the way back.
     pub(super) calls: Vec<Vec<(u64, u32, R)>>,
     pub(super) collectives: Vec<Collective>,
-    /// The barriers of [`Code::barriers`] that a thread goes past which takes a fork, and which does not.
+    /// The barriers of [`Code::barriers`] that a thread goes past which takes a fork, and which
+    /// does not.
     pub(super) forks: Vec<[u64; 2]>,
     /// Steps with a barrier of the whole block, if some of them are in branches.
     pub(super) barriers: Vec<u32>,
@@ -510,7 +514,8 @@ pub(super) struct Code {
     pub(super) local: u64,
     /// Bytes of the parameter buffer.
     pub(super) params: u64,
-    /// Narrowest store to shared or generic, and to global or generic memory: the granule of the race checkers.
+    /// Narrowest store to shared or generic, and to global or generic memory: the granule of the
+    /// race checkers.
     pub(super) shared_granule: u64,
     pub(super) global_granule: u64,
     /// Whether some step asks which lanes are active.

@@ -51,7 +51,8 @@ pub enum Access {
     Write,
     /// A load that takes its place to be constant: `ld.global.nc`.
     ConstantRead,
-    /// A read-modify-write, or a load or store marked as synchronising, of a scope wider than a block.
+    /// A read-modify-write, or a load or store marked as synchronising, of a scope wider than a
+    /// block.
     Atomic,
     /// As `Atomic`, for the threads of one block only.
     BlockAtomic,
@@ -174,8 +175,8 @@ pub enum FaultKind {
         /// The byte.
         address: u64,
     },
-    /// A register whose value was never defined decides something: it was never written, or got its value from a lane
-    /// that took no part in a shuffle.
+    /// A register whose value was never defined decides something: it was never written, or got its
+    /// value from a lane that took no part in a shuffle.
     #[error("an undefined value is {used_as}")]
     Undefined {
         /// The use of the value.
@@ -221,7 +222,8 @@ pub enum FaultKind {
         /// Who waits where.
         waiting: String,
     },
-    /// A barrier in a branch that not all threads of the block took: some went past it and have ended.
+    /// A barrier in a branch that not all threads of the block took: some went past it and have
+    /// ended.
     #[error("barrier in a branch: thread {thread:?} exited without arriving")]
     SkippedBarrier {
         /// One of those threads.

@@ -76,7 +76,8 @@ impl Flow {
         self.block_of[pc]
     }
 
-    /// The blocks that a thread can come to from `from`, itself included, without entering `without`.
+    /// The blocks that a thread can come to from `from`, itself included, without entering
+    /// `without`.
     pub(super) fn reach(&self, from: usize, without: usize) -> HashSet<usize> {
         let mut reached = HashSet::new();
         let mut left = vec![from];
@@ -88,7 +89,8 @@ impl Flow {
         reached
     }
 
-    /// For each block whether a thread can come from it to one of those that `goal` picks, which may be itself.
+    /// For each block whether a thread can come from it to one of those that `goal` picks, which
+    /// may be itself.
     pub(super) fn leads_to(&self, goal: impl Fn(usize) -> bool) -> Vec<bool> {
         let before = self.before();
         let mut leads = vec![false; self.blocks.len()];
@@ -101,7 +103,8 @@ impl Flow {
         leads
     }
 
-    /// For each block those that a thread may come from, and after them the blocks where it may end.
+    /// For each block those that a thread may come from, and after them the blocks where it may
+    /// end.
     fn before(&self) -> Vec<Vec<usize>> {
         let end = self.blocks.len();
         let mut before = vec![Vec::new(); end + 1];

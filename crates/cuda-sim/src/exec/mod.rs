@@ -1,7 +1,7 @@
 //! Executes PTX on the host and checks it.
 //!
-//! The model is sequentially consistent and lockstep within a fragment of a warp; it cannot show timing, weak
-//! memory beyond its happens-before check, and bugs of the real assembler and driver.
+//! The model is sequentially consistent and lockstep within a fragment of a warp; it cannot show
+//! timing, weak memory beyond its happens-before check, and bugs of the real assembler and driver.
 //!
 //! # Examples
 //!

@@ -11,8 +11,9 @@ pub(super) enum Use {
     Write,
 }
 
-/// Calls `f` with each register that an operation reads, and then with each that it writes. The way back of a call is left
-/// out, and so are guards.
+/// Calls `f` with each register that an operation reads, and then with each that it writes.
+///
+/// The way back of a call is left out, and so are guards.
 pub(super) fn operands(code: &Code, op: Op, f: &mut impl FnMut(Register, Use)) {
     use Register::{Predicate, W32, W64};
     let mut visit = |reads: &[Register], writes: &[Register]| {

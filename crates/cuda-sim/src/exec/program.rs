@@ -110,8 +110,8 @@ impl Program {
     /// Parses and decodes `text`.
     ///
     /// # Errors
-    /// [`LoadError`] if the text is malformed or mistyped, refers to symbols it does not define or holds an
-    /// instruction outside the executor's table.
+    /// [`LoadError`] if the text is malformed or mistyped, refers to symbols it does not define or
+    /// holds an instruction outside the executor's table.
     pub fn load(text: &str) -> Result<Self, LoadError> {
         let module = ptx::parse(text)?;
         if module.address_size != 64 {
@@ -163,8 +163,8 @@ impl Program {
         self.kernels().find(|kernel| kernel.name == name)
     }
 
-    /// Address and size of a module variable on `device`; places the module's variables there if need be. `None` if
-    /// there is no such variable.
+    /// Address and size of a module variable on `device`; places the module's variables there if
+    /// need be. `None` if there is no such variable.
     ///
     /// # Errors
     /// [`OutOfMemory`] if the variables do not fit.
@@ -313,8 +313,9 @@ fn check_launch(kernel: &Kernel, code: &Code, grid: &Grid, params: &[u8]) -> Res
     Ok(())
 }
 
-/// Runs kernel `entry` of `program` on `device` to its end. `params` is the parameter buffer, laid out as in
-/// [`Kernel::parameters`].
+/// Runs kernel `entry` of `program` on `device` to its end.
+///
+/// `params` is the parameter buffer, laid out as in [`Kernel::parameters`].
 ///
 /// # Errors
 /// The first [`Fault`] of any thread, or of any checker that `options` turns on.

@@ -1,4 +1,5 @@
-//! Which bytes of global memory a launch touches, so that a driver can hold them against other work.
+//! Which bytes of global memory a launch touches, so that a driver can hold them against other
+//! work.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

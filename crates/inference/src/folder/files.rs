@@ -110,12 +110,14 @@ pub fn write_identity(folder: &Path, identity: &Identity) -> Result<(), Inferenc
     write_new(&folder.join("identity.key"), identity.key())
 }
 
-/// Reads what [`write_identity`] wrote. `certificate` is the fingerprint that the other party accepts: a certificate with one
-/// other bit would be refused only by the other party.
+/// Reads what [`write_identity`] wrote.
+///
+/// `certificate` is the fingerprint that the other party accepts: a certificate with one other bit
+/// would be refused only by the other party.
 ///
 /// # Errors
-/// [`InferenceError::Folder`] if a file is missing or longer than any identity, the certificate is another, or the key
-/// is not the certificate's; [`InferenceError::Io`].
+/// [`InferenceError::Folder`] if a file is missing or longer than any identity, the certificate is
+/// another, or the key is not the certificate's; [`InferenceError::Io`].
 pub fn read_identity(folder: &Path, certificate: Fingerprint) -> Result<Identity, InferenceError> {
     let refused = |reason: String| InferenceError::Folder { path: folder.to_owned(), reason };
     let part = |name: &str| {

@@ -7,9 +7,10 @@
 //! | `identity.der`, `identity.key` | this party's certificate and its secret key, for this deal alone |
 //! | `used` | made before the first use |
 //!
-//! Only the owner may read a folder. It holds everything that protects its party's secrets, and has to reach only that
-//! party, by a route that keeps it secret and intact: digests are computed without a key and nothing is signed, so they
-//! show damage but not deliberate changes, unless [`KeyFolder::digest`] reaches the party by a different route.
+//! Only the owner may read a folder. It holds everything that protects its party's secrets, and has
+//! to reach only that party, by a route that keeps it secret and intact: digests are computed
+//! without a key and nothing is signed, so they show damage but not deliberate changes, unless
+//! [`KeyFolder::digest`] reaches the party by a different route.
 
 pub mod files;
 mod manifest;

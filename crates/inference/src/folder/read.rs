@@ -35,13 +35,13 @@ pub struct KeyFolder {
 }
 
 impl KeyFolder {
-    /// Reads every file in the folder of `party` and checks it against its manifest and the plan of its model.
-    /// `progress` is told the step of each file of keys before it is read.
+    /// Reads every file in the folder of `party` and checks it against its manifest and the plan of
+    /// its model. `progress` is told the step of each file of keys before it is read.
     ///
     /// # Errors
-    /// [`InferenceError::Used`] if it was used before, [`InferenceError::OtherParty`] if it is the other party's,
-    /// [`InferenceError::Folder`] or [`InferenceError::Pfss`] if anything in it differs from the manifest and the plan,
-    /// [`InferenceError::Io`] if it cannot be read.
+    /// [`InferenceError::Used`] if it was used before, [`InferenceError::OtherParty`] if it is the
+    /// other party's, [`InferenceError::Folder`] or [`InferenceError::Pfss`] if anything in it
+    /// differs from the manifest and the plan, [`InferenceError::Io`] if it cannot be read.
     pub fn open(path: &Path, party: Party, mut progress: impl FnMut(&str)) -> Result<Self, InferenceError> {
         let refused = |reason: String| InferenceError::Folder { path: path.to_owned(), reason: one_line(&reason) };
         let manifest = Self::manifest(path)?;
@@ -83,7 +83,8 @@ impl KeyFolder {
     /// The manifest of a folder, of either party.
     ///
     /// # Errors
-    /// [`InferenceError::Folder`] if it is malformed or of another format, [`InferenceError::Io`] if it cannot be read.
+    /// [`InferenceError::Folder`] if it is malformed or of another format, [`InferenceError::Io`]
+    /// if it cannot be read.
     pub fn manifest(path: &Path) -> Result<Manifest, InferenceError> {
         let refused = |reason: String| InferenceError::Folder { path: path.to_owned(), reason: one_line(&reason) };
         let bytes = read_at_most(&path.join(Manifest::FILE), Manifest::MAX_BYTES)?;
@@ -102,7 +103,8 @@ impl KeyFolder {
         fs::symlink_metadata(path.join(USED)).is_ok()
     }
 
-    /// A digest of a party's folder: of its manifest, and so of its keys and of both parties' certificates.
+    /// A digest of a party's folder: of its manifest, and so of its keys and of both parties'
+    /// certificates.
     ///
     /// # Errors
     /// [`InferenceError::Io`].
@@ -129,14 +131,16 @@ impl KeyFolder {
         Endpoint { party: self.party, identity: &self.identity, peer: self.peer, protocol, limits }
     }
 
-    /// Checks the inputs of a run, marks the folder as used, for good, removes the files of keys, and returns the keys.
-    /// Call it before anything that depends on them leaves this party; whatever happens then, they cannot be used again.
+    /// Checks the inputs of a run, marks the folder as used, for good, removes the files of keys,
+    /// and returns the keys. Call it before anything that depends on them leaves this party;
+    /// whatever happens then, they cannot be used again.
     ///
     /// Nothing protects against a copy of the folder made earlier.
     ///
     /// # Errors
-    /// With the folder unused: [`InferenceError::OtherParty`] if `role` is the other party's, and as [`Role::check`].
-    /// [`InferenceError::Used`] if another process got there first, [`InferenceError::Io`] if the mark cannot be made.
+    /// With the folder unused: [`InferenceError::OtherParty`] if `role` is the other party's, and
+    /// as [`Role::check`]. [`InferenceError::Used`] if another process got there first,
+    /// [`InferenceError::Io`] if the mark cannot be made.
     pub fn consume(self, role: Role<'_>) -> Result<Vec<Key>, InferenceError> {
         if role.party() != self.party {
             return Err(InferenceError::OtherParty { path: self.path, expected: role.party(), got: self.party });

@@ -4,8 +4,8 @@
 //!
 //! - If writing fails, [`whole_folder`] removes it.
 //! - If a signal ends the program, the program calls [`remove_unfinished`].
-//! - If the program was killed, the next one calls [`remove_stale`]. A process locks the folder that it fills, so that stale folders
-//!   are those without a lock.
+//! - If the program was killed, the next one calls [`remove_stale`]. A process locks the folder
+//!   that it fills, so that stale folders are those without a lock.
 
 use std::{
     fs::{self, File},
@@ -21,11 +21,14 @@ use tempfile::TempDir;
 use super::files::{io as while_doing, sync_folder};
 use crate::InferenceError;
 
-/// Prefix of the names of unfinished folders. [`whole_folder`] rejects it, since [`remove_stale`] would remove a finished folder of such
-/// a name.
+/// Prefix of the names of unfinished folders.
+///
+/// [`whole_folder`] rejects it, since [`remove_stale`] would remove a finished folder of such a
+/// name.
 const PREFIX: &str = ".trefoil-unfinished-";
 
-/// Attempts to get a folder that no other process has taken for a stale one, and to remove one that is still being filled.
+/// Attempts to get a folder that no other process has taken for a stale one, and to remove one that
+/// is still being filled.
 const ATTEMPTS: u32 = 100;
 
 /// The unfinished folders of this process.
@@ -35,11 +38,13 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes the folder `out` with what `fill` writes, whole or not at all. Only its owner may enter it.
+/// Makes the folder `out` with what `fill` writes, whole or not at all.
+///
+/// Only its owner may enter it.
 ///
 /// # Errors
-/// [`InferenceError::Exists`] if `out` exists, [`InferenceError::Folder`] if its name has the prefix of unfinished
-/// folders, [`InferenceError::Io`], and the errors of `fill`.
+/// [`InferenceError::Exists`] if `out` exists, [`InferenceError::Folder`] if its name has the
+/// prefix of unfinished folders, [`InferenceError::Io`], and the errors of `fill`.
 pub fn whole_folder<T>(out: &Path, fill: impl FnOnce(&Path) -> Result<T, InferenceError>) -> Result<T, InferenceError> {
     if is_unfinished(out) {
         let reason = format!("expected a name that does not begin with `{PREFIX}`");
@@ -61,7 +66,8 @@ pub fn whole_folder<T>(out: &Path, fill: impl FnOnce(&Path) -> Result<T, Inferen
 /// An unfinished folder, removed when it is dropped.
 struct Scratch {
     folder: TempDir,
-    /// Shows other processes that the folder is being filled; `None` where a folder cannot be locked.
+    /// Shows other processes that the folder is being filled; `None` where a folder cannot be
+    /// locked.
     _lock: Option<File>,
 }
 
@@ -93,7 +99,9 @@ impl Drop for Scratch {
     }
 }
 
-/// Locks a folder that this process has just made, where the system can. `None` if another process got there first.
+/// Locks a folder that this process has just made, where the system can.
+///
+/// `None` if another process got there first.
 fn lock_new(path: &Path) -> Option<Option<File>> {
     if !cfg!(unix) {
         return Some(None);
@@ -122,7 +130,9 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Removes the unfinished folders of this process, for a program that ends by a signal. What fills them fails.
+/// Removes the unfinished folders of this process, for a program that ends by a signal.
+///
+/// What fills them fails.
 pub fn remove_unfinished() {
     for path in unfinished().drain(..) {
         // A file that appears while the folder is being removed keeps it there.
@@ -146,7 +156,8 @@ pub struct Stale {
     pub removed: io::Result<()>,
 }
 
-/// Removes the unfinished folders in `parent` that belong to this user and that no process is filling.
+/// Removes the unfinished folders in `parent` that belong to this user and that no process is
+/// filling.
 ///
 /// # Errors
 /// [`InferenceError::Io`] if `parent` cannot be listed.

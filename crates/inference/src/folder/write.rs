@@ -16,14 +16,15 @@ use crate::{InferenceError, Key, Model, tls::Identity};
 
 /// Deals keys for one batch, and writes them to folders.
 ///
-/// `out/party0` is for the client and `out/party1` for the server. Each folder has its own certificate. `progress` is
-/// called with each step before it is dealt.
+/// `out/party0` is for the client and `out/party1` for the server. Each folder has its own
+/// certificate. `progress` is called with each step before it is dealt.
 ///
-/// As [`whole_folder`] makes them, there are two complete folders or none. Whoever runs this is the dealer: trusted, and
-/// gone afterwards.
+/// As [`whole_folder`] makes them, there are two complete folders or none. Whoever runs this is the
+/// dealer: trusted, and gone afterwards.
 ///
 /// # Errors
-/// [`InferenceError::Exists`] if `out` does, [`InferenceError::Io`] if it cannot be written, and as [`Dealer::deal`].
+/// [`InferenceError::Exists`] if `out` does, [`InferenceError::Io`] if it cannot be written, and as
+/// [`Dealer::deal`].
 pub fn deal<Q: FssOps>(
     q: &Q,
     model: &Model,

@@ -74,7 +74,8 @@ impl Model {
         }
     }
 
-    /// The greatest magnitude of any weight, with which ranges are proven without looking at weights.
+    /// The greatest magnitude of any weight, with which ranges are proven without looking at
+    /// weights.
     #[must_use]
     pub fn weight_limit(&self) -> u32 {
         match self.architecture {

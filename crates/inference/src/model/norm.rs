@@ -16,9 +16,10 @@ pub(super) const EPSILON: i64 = ONE / 16;
 
 /// `(x - mean) / sqrt(variance + 1/16)` of each row of `width` elements, a power of two.
 ///
-/// Its range does not follow from the ranges of its factors. Let `c` be the centred integers of a row, `v` the integer
-/// that stands for variance and epsilon, so that `v >= sum c^2 / (width 2^12)`, and `y` the integer root, at most one
-/// off `2^12 sqrt(2^12 / v)`. Then `|c y| / 2^12 <= |c| sqrt(2^12 / v) + |c| / 2^12 <= sqrt(width) 2^12 + |c| / 2^12`.
+/// Its range does not follow from the ranges of its factors. Let `c` be the centred integers of a
+/// row, `v` the integer that stands for variance and epsilon, so that
+/// `v >= sum c^2 / (width 2^12)`, and `y` the integer root, at most one off `2^12 sqrt(2^12 / v)`.
+/// Then `|c y| / 2^12 <= |c| sqrt(2^12 / v) + |c| / 2^12 <= sqrt(width) 2^12 + |c| / 2^12`.
 pub(super) fn layer_norm<E: Engine>(
     layers: &mut Layers<'_, E>,
     name: &str,

@@ -1,5 +1,5 @@
-//! A transformer block on the rows of an image: attention and a feed-forward network, each after a layer norm and with
-//! a residual connection, then the mean over positions and a dense layer.
+//! A transformer block on the rows of an image: attention and a feed-forward network, each after a
+//! layer norm and with a residual connection, then the mean over positions and a dense layer.
 
 use pfss::{
     MatrixShape, SignedRange,

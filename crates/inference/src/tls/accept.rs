@@ -18,18 +18,21 @@ const STEP: Duration = Duration::from_millis(2);
 const BURST: usize = 64;
 
 impl Endpoint<'_> {
-    /// Waits for the peer; the first that proves to be it is taken, and all others are dropped. Whoever is not the peer
-    /// is refused, reported to `refused`, and the wait goes on; it ends once `patience` is over, if there is one.
+    /// Waits for the peer; the first that proves to be it is taken, and all others are dropped.
     ///
-    /// A standing crowd does not keep the peer out: up to 512 handshakes go on at once, on the calling thread. Each has 2
-    /// seconds for its first message and 10 in all; where more come, the oldest gives way, of those that have sent a first
-    /// message or of those that have not, whichever are more. A flood that goes on, of several hundred new handshakes in
-    /// each round trip, may keep the peer out. That the system cannot accept a connection, as it has no more files or the
-    /// other side is gone already, is reported and passes.
+    /// Whoever is not the peer is refused, reported to `refused`, and the wait goes on; it ends
+    /// once `patience` is over, if there is one.
+    ///
+    /// A standing crowd does not keep the peer out: up to 512 handshakes go on at once, on the
+    /// calling thread. Each has 2 seconds for its first message and 10 in all; where more come, the
+    /// oldest gives way, of those that have sent a first message or of those that have not,
+    /// whichever are more. A flood that goes on, of several hundred new handshakes in each round
+    /// trip, may keep the peer out. That the system cannot accept a connection, as it has no more
+    /// files or the other side is gone already, is reported and passes.
     ///
     /// # Errors
-    /// [`TlsError::NoPeer`] if the peer does not come in time, [`TlsError::Identity`] or [`TlsError::Local`] if the fault
-    /// is on this side.
+    /// [`TlsError::NoPeer`] if the peer does not come in time, [`TlsError::Identity`] or
+    /// [`TlsError::Local`] if the fault is on this side.
     pub fn accept(
         &self,
         listener: &TcpListener,
@@ -192,7 +195,8 @@ mod tests {
         });
     }
 
-    /// Three connections in this order, with a ClientHello or without; which of them are gone once there are no more files.
+    /// Three connections in this order, with a ClientHello or without; which of them are gone once
+    /// there are no more files.
     fn gone_without_files(greeting: [bool; 3]) -> [bool; 3] {
         with_server(|client, server| {
             let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();

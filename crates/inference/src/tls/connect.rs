@@ -26,13 +26,15 @@ const ATTEMPT: Duration = Duration::from_secs(1);
 impl Endpoint<'_> {
     /// Connects to a listening party.
     ///
-    /// If there is no answer, or an answer breaks off or stalls for 10 seconds before the other side has proven itself,
-    /// it tries the next address, and repeats all addresses until the idle limit.
+    /// If there is no answer, or an answer breaks off or stalls for 10 seconds before the other
+    /// side has proven itself, it tries the next address, and repeats all addresses until the idle
+    /// limit.
     ///
     /// # Errors
     /// [`TlsError::NoPeer`] if no handshake completes in that time. [`TlsError::WrongCertificate`],
-    /// [`TlsError::Handshake`] or [`TlsError::Channel`] if the peer is not the one expected, or does not want this one,
-    /// and no other address is better. [`TlsError::Identity`] or [`TlsError::Local`] if the fault is on this side.
+    /// [`TlsError::Handshake`] or [`TlsError::Channel`] if the peer is not the one expected, or
+    /// does not want this one, and no other address is better. [`TlsError::Identity`] or
+    /// [`TlsError::Local`] if the fault is on this side.
     pub fn connect(&self, address: impl ToSocketAddrs) -> Result<TlsChannel, TlsError> {
         let limits = &self.limits;
         let end = Instant::now() + limits.idle;
@@ -85,7 +87,8 @@ impl Client<'_> {
 /// Shakes hands over any stream.
 ///
 /// # Errors
-/// [`TlsError::Handshake`] if the peer is rejected or rejects this side, [`TlsError::Lost`] if the stream ends or stands still.
+/// [`TlsError::Handshake`] if the peer is rejected or rejects this side, [`TlsError::Lost`] if the
+/// stream ends or stands still.
 pub(super) fn shake_hands<S: Read + Write>(
     config: Arc<ClientConfig>,
     mut stream: S,

@@ -43,8 +43,8 @@ impl Crowd {
         Ok(())
     }
 
-    /// Takes every handshake as far as it goes without waiting, drops those that fail, and then drops any excess.
-    /// Returns the first peer that has proven itself.
+    /// Takes every handshake as far as it goes without waiting, drops those that fail, and then
+    /// drops any excess. Returns the first peer that has proven itself.
     pub(super) fn step(&mut self, refused: &mut dyn FnMut(TlsError)) -> Option<Pending> {
         let now = Instant::now();
         self.pending.retain_mut(|pending| match pending.step(now, &self.limits) {
@@ -59,15 +59,18 @@ impl Crowd {
         ready
     }
 
-    /// Drops a quarter of the handshakes, so that there are files for others. `false` if there are none.
+    /// Drops a quarter of the handshakes, so that there are files for others.
+    ///
+    /// `false` if there are none.
     pub(super) fn thin_out(&mut self, refused: &mut dyn FnMut(TlsError)) -> bool {
         let some = !self.is_empty();
         self.give_way(self.pending.len().div_ceil(4), refused);
         some
     }
 
-    /// Drops this many handshakes, each the oldest of those with a whole ClientHello or of those without, whichever are
-    /// more: neither a crowd of silent strangers nor one of half-done handshakes can leave a peer no time.
+    /// Drops this many handshakes, each the oldest of those with a whole ClientHello or of those
+    /// without, whichever are more: neither a crowd of silent strangers nor one of half-done
+    /// handshakes can leave a peer no time.
     fn give_way(&mut self, count: usize, refused: &mut dyn FnMut(TlsError)) {
         for _ in 0..count {
             let greeted = self.pending.iter().filter(|pending| pending.is_greeted()).count();

@@ -11,7 +11,8 @@ use rustls::{
 use super::{Fingerprint, Identity, TlsError, TlsStream, verify::Pinned};
 use crate::Limits;
 
-/// Both parties' messages are far shorter; a longer announcement is refused before anything is allocated.
+/// Both parties' messages are far shorter; a longer announcement is refused before anything is
+/// allocated.
 const MAX_MESSAGE_BYTES: usize = 1 << 30;
 
 /// A [`StreamChannel`] over TLS 1.3 with pinned certificates on both sides.

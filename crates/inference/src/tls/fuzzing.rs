@@ -15,7 +15,8 @@ use super::{
 };
 use crate::Limits;
 
-/// The accepting side of a handshake, over a stream that returns `WouldBlock` while nothing has arrived.
+/// The accepting side of a handshake, over a stream that returns `WouldBlock` while nothing has
+/// arrived.
 pub struct Acceptor<S> {
     pending: Pending<S>,
     refusals: Refusals,
@@ -32,7 +33,9 @@ impl<S: Read + Write> Acceptor<S> {
         Ok(Self { pending: Pending::over(stream, config)?, refusals, limits: endpoint.limits })
     }
 
-    /// Reads what has arrived and answers it. Returns whether the peer has proven its identity and sent a message.
+    /// Reads what has arrived and answers it.
+    ///
+    /// Returns whether the peer has proven its identity and sent a message.
     ///
     /// # Errors
     /// As [`Endpoint::accept`] reports a peer.

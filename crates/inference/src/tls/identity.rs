@@ -24,7 +24,9 @@ impl FromStr for Fingerprint {
     }
 }
 
-/// A certificate and its secret key. `Debug` shows the fingerprint only; this copy of the key is wiped when dropped.
+/// A certificate and its secret key.
+///
+/// `Debug` shows the fingerprint only; this copy of the key is wiped when dropped.
 pub struct Identity {
     certificate: Vec<u8>,
     key: Zeroizing<Vec<u8>>,
@@ -43,8 +45,8 @@ impl Identity {
         Ok(Self { certificate: certificate.der().to_vec(), key: Zeroizing::new(key.serialize_der()) })
     }
 
-    /// A certificate in DER and its key in PKCS #8 DER, as [`certificate`](Self::certificate) and [`key`](Self::key)
-    /// give them. [`check`](Self::check) verifies that they belong together.
+    /// A certificate in DER and its key in PKCS #8 DER, as [`certificate`](Self::certificate) and
+    /// [`key`](Self::key) give them. [`check`](Self::check) verifies that they belong together.
     #[must_use]
     pub fn from_der(certificate: Vec<u8>, key: Zeroizing<Vec<u8>>) -> Self {
         Self { certificate, key }

@@ -29,7 +29,8 @@ pub(super) struct Pending<S = TcpStream> {
 
 impl Pending<TcpStream> {
     /// # Errors
-    /// [`TlsError::Lost`] if the connection is gone already, [`TlsError::Identity`] if `config` cannot be used.
+    /// [`TlsError::Lost`] if the connection is gone already, [`TlsError::Identity`] if `config`
+    /// cannot be used.
     pub(super) fn new(stream: TcpStream, config: Arc<ServerConfig>) -> Result<Self, TlsError> {
         stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)).map_err(lost)?;
         Self::over(stream, config)
@@ -68,7 +69,8 @@ impl<S: Read + Write> Pending<S> {
     /// Reads the peer's messages and answers them.
     ///
     /// # Errors
-    /// [`TlsError::Handshake`] if the peer is refused, [`TlsError::Lost`] if it is gone or its time is over.
+    /// [`TlsError::Handshake`] if the peer is refused, [`TlsError::Lost`] if it is gone or its time
+    /// is over.
     pub(super) fn step(&mut self, now: Instant, limits: &Limits) -> Result<(), TlsError> {
         self.read()?;
         self.greeted |= self.tls.wants_write();

@@ -12,7 +12,9 @@ use rustls::{
 
 use super::Fingerprint;
 
-/// Accepts one certificate, on either side. That the peer holds its key is verified as TLS 1.3 does.
+/// Accepts one certificate, on either side.
+///
+/// That the peer holds its key is verified as TLS 1.3 does.
 #[derive(Debug)]
 pub(super) struct Pinned {
     pub(super) expected: Fingerprint,

@@ -7,8 +7,8 @@ use crate::{Layout, NnError, TensorMut, TensorRef};
 
 const OP: &str = "apply_correction";
 
-/// `y = p + c`, element by element, where c is `history a + model b`, held within `limit |p|` of zero. NaN stays. All tensors are
-/// row-major and of one shape.
+/// `y = p + c`, element by element, where c is `history a + model b`, held within `limit |p|` of
+/// zero. NaN stays. All tensors are row-major and of one shape.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -26,9 +26,9 @@ const OP: &str = "apply_correction";
 /// ```
 ///
 /// # Errors
-/// [`NnError::ShapeMismatch`] if a shape differs from the predictions' shape, [`NnError::InvalidStride`] for a tensor
-/// that is not row-major, [`NnError::Backend`] from the device, also for a factor that is NaN or a limit that is not 0
-/// or more.
+/// [`NnError::ShapeMismatch`] if a shape differs from the predictions' shape,
+/// [`NnError::InvalidStride`] for a tensor that is not row-major, [`NnError::Backend`] from the
+/// device, also for a factor that is NaN or a limit that is not 0 or more.
 pub fn apply_correction<Q: CorrectionOps>(
     q: &Q,
     factors: CorrectionParams,

@@ -1,4 +1,5 @@
-//! Corrections of predicted losses: features of trainings and their codes, states that are remembered, and what their residuals say.
+//! Corrections of predicted losses: features of trainings and their codes, states that are
+//! remembered, and what their residuals say.
 
 mod apply;
 mod plan;

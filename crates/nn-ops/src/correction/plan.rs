@@ -20,7 +20,8 @@ pub struct CorrectionOptions {
     pub decay: f32,
     /// Features that the linear model sees, the first ones: 32.
     pub coefficients: usize,
-    /// Factors of the two estimates, and the greatest part of a prediction that a correction may be.
+    /// Factors of the two estimates, and the greatest part of a prediction that a correction may
+    /// be.
     pub factors: CorrectionParams,
 }
 
@@ -30,7 +31,8 @@ impl Default for CorrectionOptions {
     }
 }
 
-/// A checked correction of predictions by the residuals of similar states, and by a linear model of the features.
+/// A checked correction of predictions by the residuals of similar states, and by a linear model of
+/// the features.
 ///
 /// Nothing waits, and the step can be recorded as a graph.
 ///
@@ -108,9 +110,9 @@ impl CorrectionPlan {
     /// A plan for `queries` predictions at states of `width` features.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] for more than 32 similar states, a decay or factor out of its range, and more coefficients than
-    /// features;
-    /// [`NnError::Overflow`] if the elements of a tensor cannot be counted.
+    /// [`NnError::Parameter`] for more than 32 similar states, a decay or factor out of its range,
+    /// and more coefficients than features; [`NnError::Overflow`] if the elements of a tensor
+    /// cannot be counted.
     pub fn new(queries: usize, width: usize, options: CorrectionOptions) -> Result<Self, NnError> {
         let refuse = |name, domain, value| Err(NnError::Parameter { op: OP, name, domain, value });
         let CorrectionOptions { similar, decay, coefficients, factors } = options;
@@ -153,12 +155,14 @@ impl CorrectionPlan {
         })
     }
 
-    /// Corrects `predictions [queries]`, made at states of `features [queries, width]` and steps `[queries]`. `model` has the linear
-    /// model's coefficients and then its bias, `[coefficients + 1]`. Without a stored state, predictions stay as they are.
+    /// Corrects `predictions [queries]`, made at states of `features [queries, width]` and steps
+    /// `[queries]`. `model` has the linear model's coefficients and then its bias,
+    /// `[coefficients + 1]`. Without a stored state, predictions stay as they are.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout than the plan's, for a store of states
-    /// of another width, and for the workspace of another plan; [`NnError::Backend`] from the device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout
+    /// than the plan's, for a store of states of another width, and for the workspace of another
+    /// plan; [`NnError::Backend`] from the device.
     #[expect(clippy::too_many_arguments, reason = "each is a tensor of its own")]
     pub fn correct<Q: CorrectionOps>(
         &self,

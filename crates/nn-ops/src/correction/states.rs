@@ -85,12 +85,13 @@ impl<Q: Queue> TrainingStates<Q> {
         self.batch
     }
 
-    /// Writes the features, `[batch, 64]`; see [`TrainingFeatures`] for what they are. A training that has not begun has features
-    /// that are NaN.
+    /// Writes the features, `[batch, 64]`; see [`TrainingFeatures`] for what they are.
+    ///
+    /// A training that has not begun has features that are NaN.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a result with another layout, [`NnError::Backend`] from the
-    /// device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a result with another layout,
+    /// [`NnError::Backend`] from the device.
     pub fn features(&self, q: &Q, features: TensorMut<'_, Q, f32>) -> Result<(), NnError>
     where
         Q: CorrectionOps,
@@ -118,8 +119,8 @@ impl<Q: Queue> core::fmt::Debug for TrainingStates<Q> {
 
 /// A checked encoder of trainings: features f become codes `relu(f W + b)`, in one launch.
 ///
-/// [`TrainingStates`] has an example. For features computed before, a [`LinearPlan`](crate::LinearPlan) gives the same
-/// codes.
+/// [`TrainingStates`] has an example. For features computed before, a
+/// [`LinearPlan`](crate::LinearPlan) gives the same codes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EncoderPlan {
     params: EncodeParams,
@@ -146,12 +147,12 @@ impl EncoderPlan {
 
     /// Writes the codes, `[batch, outputs]`, and optionally the features, `[batch, 64]`.
     ///
-    /// `weights` are `[64, outputs]`, `bias` is `[outputs]`. Codes do not depend on the other trainings; features with
-    /// NaN give codes of NaN.
+    /// `weights` are `[64, outputs]`, `bias` is `[outputs]`. Codes do not depend on the other
+    /// trainings; features with NaN give codes of NaN.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout and for another number of trainings,
-    /// [`NnError::Backend`] from the device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout
+    /// and for another number of trainings, [`NnError::Backend`] from the device.
     pub fn run<Q: CorrectionOps>(
         &self,
         q: &Q,

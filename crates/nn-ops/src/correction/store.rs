@@ -12,10 +12,11 @@ const OP: &str = "residual_store";
 
 /// The most recent states with known outcomes: a ring on a queue's device.
 ///
-/// For each state it holds the features, the residual (the outcome less the prediction), the step, and the confidence
-/// of the prediction.
+/// For each state it holds the features, the residual (the outcome less the prediction), the step,
+/// and the confidence of the prediction.
 ///
-/// Nothing waits: the number of states is a number on the device, so that a recorded graph sees each stored state.
+/// Nothing waits: the number of states is a number on the device, so that a recorded graph sees
+/// each stored state.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -46,8 +47,8 @@ impl<Q: CorrectionOps> ResidualStore<Q> {
     /// A store of the last `capacity` states of `width` features.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] for a capacity of 0 or of 2^32 - 1 and more, [`NnError::Overflow`] if the features cannot be counted,
-    /// [`NnError::Backend`] if memory is short.
+    /// [`NnError::Parameter`] for a capacity of 0 or of 2^32 - 1 and more, [`NnError::Overflow`] if
+    /// the features cannot be counted, [`NnError::Backend`] if memory is short.
     pub fn new(q: &Q, capacity: usize, width: usize) -> Result<Self, NnError> {
         if capacity == 0 || capacity as u64 >= u64::from(u32::MAX) {
             let (name, domain, value) = ("the capacity", "1 or more and below 2^32 - 1", capacity as f64);
@@ -95,12 +96,13 @@ impl<Q: CorrectionOps> ResidualStore<Q> {
         Ok(q.clear(self.stored.view_mut())?)
     }
 
-    /// Stores states, `features [count, width]` and `outcomes [count, 3]` (residual, step, confidence), each in the place of the
-    /// oldest.
+    /// Stores states, `features [count, width]` and `outcomes [count, 3]` (residual, step,
+    /// confidence), each in the place of the oldest.
     ///
     /// # Errors
-    /// [`NnError::Rank`] or [`NnError::ShapeMismatch`] for tensors of other shapes and for more states than are kept,
-    /// [`NnError::InvalidStride`] if they are not row-major, [`NnError::Backend`] from the device.
+    /// [`NnError::Rank`] or [`NnError::ShapeMismatch`] for tensors of other shapes and for more
+    /// states than are kept, [`NnError::InvalidStride`] if they are not row-major,
+    /// [`NnError::Backend`] from the device.
     pub fn store(
         &mut self,
         q: &Q,
@@ -127,10 +129,12 @@ impl<Q: CorrectionOps> ResidualStore<Q> {
         })?)
     }
 
-    /// Finds the states that are most like each of `queries [queries, width]`, by the cosine of the angle between them.
+    /// Finds the states that are most like each of `queries [queries, width]`, by the cosine of the
+    /// angle between them.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for queries of another shape, [`NnError::Backend`] from the device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for queries of another shape,
+    /// [`NnError::Backend`] from the device.
     pub fn similar(
         &self,
         q: &Q,
@@ -169,8 +173,8 @@ pub(super) fn rows(op: &'static str, tensor: &'static str, layout: &Layout) -> R
 
 /// The results of a search, on a queue's device.
 ///
-/// For each query they are the most similar states, in falling order, the oldest first among equals, and states with
-/// NaN last.
+/// For each query they are the most similar states, in falling order, the oldest first among
+/// equals, and states with NaN last.
 pub struct SimilarStates<Q: Queue> {
     queries: usize,
     count: usize,
@@ -179,11 +183,12 @@ pub struct SimilarStates<Q: Queue> {
 }
 
 impl<Q: Queue> SimilarStates<Q> {
-    /// Memory for the `count` most similar states of each query; its contents are unspecified before a search.
+    /// Memory for the `count` most similar states of each query; its contents are unspecified
+    /// before a search.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] for more than 32 states, [`NnError::Overflow`] if they cannot be counted, [`NnError::Backend`] if
-    /// memory is short.
+    /// [`NnError::Parameter`] for more than 32 states, [`NnError::Overflow`] if they cannot be
+    /// counted, [`NnError::Backend`] if memory is short.
     pub fn new(q: &Q, queries: usize, count: usize) -> Result<Self, NnError> {
         const OP: &str = "similar_states";
         if count as u64 > MOST_SIMILAR {
@@ -205,7 +210,8 @@ impl<Q: Queue> SimilarStates<Q> {
         &self.places
     }
 
-    /// The cosines, `[queries, count]`: 0 for states or queries shorter than 1e-8, and where there is no state.
+    /// The cosines, `[queries, count]`: 0 for states or queries shorter than 1e-8, and where there
+    /// is no state.
     #[must_use]
     pub fn similarities(&self) -> &Q::Buf<f32> {
         &self.similarities

@@ -31,8 +31,8 @@ pub struct GruGradients<'a, Q: Queue + 'a> {
 impl GruPlan {
     /// Computes the gradients of the gates' sums and of the first states.
     ///
-    /// `saved` comes from [`forward`](Self::forward). The gradients of weights, biases and inputs are products and sums
-    /// of these over steps and batch: see [`GruBackward`].
+    /// `saved` comes from [`forward`](Self::forward). The gradients of weights, biases and inputs
+    /// are products and sums of these over steps and batch: see [`GruBackward`].
     ///
     /// # Errors
     /// As [`forward`](Self::forward).

@@ -24,7 +24,8 @@ pub struct GruConcat {
 }
 
 impl GruMember {
-    /// A unit that resets its state before the product, from a matrix of `hidden` rows for each gate.
+    /// A unit that resets its state before the product, from a matrix of `hidden` rows for each
+    /// gate.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -49,7 +50,8 @@ impl GruMember {
     /// A matrix of `hidden` rows for each gate.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] for a unit that resets its state after the product: this form has no place for its `bu`.
+    /// [`NnError::Parameter`] for a unit that resets its state after the product: this form has no
+    /// place for its `bu`.
     pub fn to_rows(&self) -> Result<GruRows, NnError> {
         self.refuse_reset_after("gru_to_rows")?;
         let hidden = self.hidden();
@@ -65,7 +67,8 @@ impl GruMember {
         })
     }
 
-    /// A unit that resets its state before the product, from a matrix for each gate that takes input and state side by side.
+    /// A unit that resets its state before the product, from a matrix for each gate that takes
+    /// input and state side by side.
     ///
     /// # Errors
     /// As [`new`](Self::new).

@@ -1,4 +1,5 @@
-//! The gradients of weights, biases and inputs, as products and sums over the gradients of the gates' sums.
+//! The gradients of weights, biases and inputs, as products and sums over the gradients of the
+//! gates' sums.
 
 use backend_api::{
     Buffer as _, BufferRef as _, Queue, Ref,
@@ -21,13 +22,14 @@ const RESET: usize = 4;
 
 /// A checked computation of the gradients of weights, biases and inputs.
 ///
-/// [`GruPlan::backward`] gives the gradients of the gates' sums. With D their rows of all steps and of the batch, the
-/// gradients are `x^T D` for W, `h^T D` for U (for the candidate `(r h)^T D_c`, or `h^T (r D_c)` if the reset comes
-/// after the product), sums of rows for the biases, and `D W^T` for x. Inputs shared by several members or steps get
-/// the sum of their gradients.
+/// [`GruPlan::backward`] gives the gradients of the gates' sums. With D their rows of all steps and
+/// of the batch, the gradients are `x^T D` for W, `h^T D` for U (for the candidate `(r h)^T D_c`,
+/// or `h^T (r D_c)` if the reset comes after the product), sums of rows for the biases, and `D W^T`
+/// for x. Inputs shared by several members or steps get the sum of their gradients.
 ///
-/// Training that is cut into windows (truncated backpropagation through time) is a plan for a window of steps: each pass begins with
-/// the states that the one before it ended with, and no gradient goes back to it.
+/// Training that is cut into windows (truncated backpropagation through time) is a plan for a
+/// window of steps: each pass begins with the states that the one before it ended with, and no
+/// gradient goes back to it.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -92,7 +94,8 @@ struct Decay {
     steps: Layout,
 }
 
-/// What [`GruGradientPlan::weights`] and [`add_inputs`](GruGradientPlan::add_inputs) work in, made once for all calls.
+/// What [`GruGradientPlan::weights`] and [`add_inputs`](GruGradientPlan::add_inputs) work in, made
+/// once for all calls.
 pub struct GruGradientWorkspace<Q: Queue> {
     plan: GruGradientPlan,
     /// The factors of the steps, and the gradients of the gates times them.
@@ -104,12 +107,13 @@ pub struct GruGradientWorkspace<Q: Queue> {
 impl GruGradientPlan {
     /// A plan for the gradients of the passes of `gru`.
     ///
-    /// In the gradients of weights and biases, a step has the weight `decay^age`, with age the number of steps after
-    /// it: a decay of 1 gives the true gradient, less discounts old steps. Gradients through the states, and of the
-    /// inputs, are not decayed.
+    /// In the gradients of weights and biases, a step has the weight `decay^age`, with age the
+    /// number of steps after it: a decay of 1 gives the true gradient, less discounts old steps.
+    /// Gradients through the states, and of the inputs, are not decayed.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] unless the decay is in `0..=1`; [`NnError::Overflow`] if the elements of a tensor cannot be counted.
+    /// [`NnError::Parameter`] unless the decay is in `0..=1`; [`NnError::Overflow`] if the elements
+    /// of a tensor cannot be counted.
     pub fn new(gru: &GruPlan, decay: f32) -> Result<Self, NnError> {
         if !(0.0..=1.0).contains(&decay) {
             return Err(NnError::Parameter { op: OP, name: "decay", domain: "in 0..=1", value: f64::from(decay) });
@@ -190,8 +194,9 @@ impl GruGradientPlan {
     /// `[members, steps, batch, 3 hidden]`.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout than the plan's, and for gradients of
-    /// another ensemble than it was made for; [`NnError::OtherPlan`] for the workspace of another plan; [`NnError::Backend`] from the
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout
+    /// than the plan's, and for gradients of another ensemble than it was made for;
+    /// [`NnError::OtherPlan`] for the workspace of another plan; [`NnError::Backend`] from the
     /// device.
     pub fn weights<Q: GemmOps + ElementwiseOps>(
         &self,

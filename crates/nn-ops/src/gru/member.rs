@@ -4,7 +4,8 @@ use core_types::params::recurrent::GruVariant;
 
 use crate::NnError;
 
-/// The weights of one gated recurrent unit, whose gates are z, r and c of [`GruForward`](backend_api::ops::recurrent::GruForward).
+/// The weights of one gated recurrent unit, whose gates are z, r and c of
+/// [`GruForward`](backend_api::ops::recurrent::GruForward).
 ///
 /// ```
 /// use nn_ops::{GruMember, GruRows};
@@ -28,11 +29,13 @@ pub struct GruMember {
 }
 
 impl GruMember {
-    /// A unit of `input` features and `hidden` states with these weights: w is `[input, 3 hidden]`, u `[hidden, 3 hidden]` and b
-    /// `[3 hidden]`, with columns of z, r and c in this order. With `bu`, `[hidden]`, the reset comes after the product.
+    /// A unit of `input` features and `hidden` states with these weights: w is `[input, 3 hidden]`,
+    /// u `[hidden, 3 hidden]` and b `[3 hidden]`, with columns of z, r and c in this order. With
+    /// `bu`, `[hidden]`, the reset comes after the product.
     ///
     /// # Errors
-    /// [`NnError::Length`] for another number of values; [`NnError::Overflow`] if the expected number does not fit.
+    /// [`NnError::Length`] for another number of values; [`NnError::Overflow`] if the expected
+    /// number does not fit.
     pub fn new(
         input: usize,
         hidden: usize,

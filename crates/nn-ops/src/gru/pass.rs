@@ -47,7 +47,8 @@ impl GruPlan {
     /// Memory for passes of this plan over `weights`, or weights of the same sizes.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] for weights of another ensemble than the plan was made for; [`NnError::Backend`] if memory is short.
+    /// [`NnError::ShapeMismatch`] for weights of another ensemble than the plan was made for;
+    /// [`NnError::Backend`] if memory is short.
     pub fn pass<Q: Queue>(&self, q: &Q, weights: &GruWeights<Q>) -> Result<GruPass<Q>, NnError> {
         self.admit("gru_pass", weights)?;
         let gradients = GruGradientPlan::new(self, 1.0)?;
@@ -66,7 +67,8 @@ impl GruPlan {
 }
 
 impl<Q: Queue> GruPass<Q> {
-    /// Runs all steps on inputs `x`, from the states `first`, `[members, batch, hidden]`, or from zeros.
+    /// Runs all steps on inputs `x`, from the states `first`, `[members, batch, hidden]`, or from
+    /// zeros.
     ///
     /// # Errors
     /// As [`GruPlan::forward`].
@@ -92,7 +94,8 @@ impl<Q: Queue> GruPass<Q> {
 
     /// Computes the gradients of weights and of the first states.
     ///
-    /// `of_last` are the gradients of the last states. The weights and the inputs are the same as in the forward pass.
+    /// `of_last` are the gradients of the last states. The weights and the inputs are the same as
+    /// in the forward pass.
     ///
     /// # Errors
     /// As [`GruPlan::backward`] and [`GruGradientPlan::weights`].

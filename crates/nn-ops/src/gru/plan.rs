@@ -18,13 +18,14 @@ pub struct GruResults<'a, Q: Queue + 'a> {
     pub states: Option<TensorMut<'a, Q, f32>>,
     /// The states after the last step, `[members, batch, hidden]`.
     pub last: TensorMut<'a, Q, f32>,
-    /// z, r, c, the states before the steps, and `r h` (`h U_c + bu` where the reset comes after the product), `[5, members,
-    /// steps, batch, hidden]`, if a backward pass is to follow.
+    /// z, r, c, the states before the steps, and `r h` (`h U_c + bu` where the reset comes after
+    /// the product), `[5, members, steps, batch, hidden]`, if a backward pass is to follow.
     pub saved: Option<TensorMut<'a, Q, f32>>,
 }
 
-/// A checked pass of an ensemble of gated recurrent units over a batch; see [`GruForward`] for the formulas. A row's results do
-/// not depend on the other rows, down to their bits, and two passes give what one of all their steps gives.
+/// A checked pass of an ensemble of gated recurrent units over a batch; see [`GruForward`] for the
+/// formulas. A row's results do not depend on the other rows, down to their bits, and two passes
+/// give what one of all their steps gives.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -52,8 +53,8 @@ pub struct GruPlan {
 }
 
 impl GruPlan {
-    /// A plan for `weights` on batches of `batch` rows and `steps` steps, for inputs of a form of [`GruInputs`], without the axes that
-    /// it does not have.
+    /// A plan for `weights` on batches of `batch` rows and `steps` steps, for inputs of a form of
+    /// [`GruInputs`], without the axes that it does not have.
     ///
     /// # Errors
     /// [`NnError::Overflow`] if the elements of a tensor cannot be counted.
@@ -126,12 +127,14 @@ impl GruPlan {
         &self.x
     }
 
-    /// Runs all steps on inputs `x`, from the states `first`, `[members, batch, hidden]`, or from zeros. Weights of 16 bits
-    /// ([`GruWeights::narrowed`]) are widened as they are used; states and sums stay f32.
+    /// Runs all steps on inputs `x`, from the states `first`, `[members, batch, hidden]`, or from
+    /// zeros. Weights of 16 bits ([`GruWeights::narrowed`]) are widened as they are used; states
+    /// and sums stay f32.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout than the plan's, and for weights of
-    /// another ensemble than it was made for; [`NnError::Backend`] from the device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout
+    /// than the plan's, and for weights of another ensemble than it was made for;
+    /// [`NnError::Backend`] from the device.
     pub fn forward<Q: RecurrentOps, T: Real>(
         &self,
         q: &Q,

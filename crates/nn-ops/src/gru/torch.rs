@@ -46,8 +46,8 @@ impl TorchUnit {
 
 /// Reorders PyTorch's gates r, z, n to -z, r, n.
 ///
-/// PyTorch's n is c here. PyTorch's z is the part of the old state that a step keeps, while z here is the part of the
-/// candidate that it takes: their sums have opposite signs.
+/// PyTorch's n is c here. PyTorch's z is the part of the old state that a step keeps, while z here
+/// is the part of the candidate that it takes: their sums have opposite signs.
 fn reordered(gates: &[f32], len: usize) -> impl Iterator<Item = f32> + '_ {
     let part = |gate: usize| &gates[gate * len..][..len];
     part(1).iter().map(|z| -z).chain(part(0).iter().copied()).chain(part(2).iter().copied())
@@ -79,12 +79,13 @@ fn turned_back(all: &[f32], hidden: usize, columns: usize) -> Vec<f32> {
 impl GruMember {
     /// A unit from PyTorch's tensors whose names begin with `prefix`.
     ///
-    /// The names go on with `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0` for layer 0, otherwise as
-    /// listed in [`TorchUnit`]; without biases these are zeros. Its reset comes after the product.
+    /// The names go on with `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and `bias_hh_l0` for layer
+    /// 0, otherwise as listed in [`TorchUnit`]; without biases these are zeros. Its reset comes
+    /// after the product.
     ///
     /// # Errors
-    /// [`NnError::MissingTensor`] for a weight, or one bias without the other; [`NnError::NamedTensor`] for a tensor of another shape
-    /// than the others imply.
+    /// [`NnError::MissingTensor`] for a weight, or one bias without the other;
+    /// [`NnError::NamedTensor`] for a tensor of another shape than the others imply.
     pub fn from_torch(tensors: &Tensors, prefix: &str, unit: impl Into<TorchUnit>) -> Result<Self, NnError> {
         let unit = unit.into();
         let named = |part: &str| unit.name(prefix, part);
@@ -125,7 +126,8 @@ impl GruMember {
     /// The biases of z and r are written as input biases, and their state biases are zero.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] for a unit that resets its state before the product, which PyTorch does not have.
+    /// [`NnError::Parameter`] for a unit that resets its state before the product, which PyTorch
+    /// does not have.
     pub fn to_torch(&self, prefix: &str, unit: impl Into<TorchUnit>, tensors: &mut Tensors) -> Result<(), NnError> {
         let unit = unit.into();
         let Some(bu) = self.bu() else {

@@ -13,7 +13,8 @@ use crate::{
 
 const OP: &str = "gru_weights";
 
-/// The weights of an ensemble of gated recurrent units of one size and variant, on a queue's device.
+/// The weights of an ensemble of gated recurrent units of one size and variant, on a queue's
+/// device.
 ///
 /// ```
 /// use nn_ops::{GruMember, GruWeights};
@@ -53,8 +54,9 @@ impl<Q: Queue> GruWeights<Q> {
     /// Copies the weights of `members` to the device.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] without members; [`NnError::ShapeMismatch`] for one of another size or variant than the first, whose
-    /// shapes are `[input, hidden, biases within the reset]`; [`NnError::Backend`] if memory is short.
+    /// [`NnError::Parameter`] without members; [`NnError::ShapeMismatch`] for one of another size
+    /// or variant than the first, whose shapes are `[input, hidden, biases within the reset]`;
+    /// [`NnError::Backend`] if memory is short.
     pub fn new(q: &Q, members: &[GruMember]) -> Result<Self, NnError> {
         Self::beside(q, members, &[])
     }
@@ -99,8 +101,8 @@ impl<Q: Queue> GruWeights<Q> {
         Ok(Self { sizes: GruSizes { members: count, input, hidden, variant, ids }, arena })
     }
 
-    /// `members` units of `[input, hidden]` features with weights and biases that are uniform in `+-1 / sqrt(hidden)`, as PyTorch
-    /// begins; the same on every device.
+    /// `members` units of `[input, hidden]` features with weights and biases that are uniform in
+    /// `+-1 / sqrt(hidden)`, as PyTorch begins; the same on every device.
     ///
     /// # Errors
     /// As [`new`](Self::new); [`NnError::Overflow`] if the weights cannot be counted.
@@ -125,7 +127,8 @@ impl<Q: Queue> GruWeights<Q> {
         Self::new(q, &units)
     }
 
-    /// All weights as a row of numbers, for what treats them alike, such as a step of an optimiser. Between tensors there may be zeros.
+    /// All weights as a row of numbers, for what treats them alike, such as a step of an optimiser.
+    /// Between tensors there may be zeros.
     ///
     /// # Errors
     /// None that [`new`](Self::new) would not have reported.
@@ -150,10 +153,12 @@ impl<Q: Queue> GruWeights<Q> {
         Ok(Self { sizes: self.sizes, arena: ParameterArena::zeros(q, self.arena.table())? })
     }
 
-    /// The weights rounded to 16 bits, for passes that only infer: they take half the memory and, on a GPU, half the time to read.
+    /// The weights rounded to 16 bits, for passes that only infer: they take half the memory and,
+    /// on a GPU, half the time to read.
     ///
     /// # Errors
-    /// [`NnError::Range`] for values beyond the range of `T` where they are refused; [`NnError::Backend`] from the device.
+    /// [`NnError::Range`] for values beyond the range of `T` where they are refused;
+    /// [`NnError::Backend`] from the device.
     pub fn narrowed<T: Real>(&self, q: &Q, overflow: Overflow) -> Result<GruWeights<Q, T>, NnError>
     where
         Q: TensorOps,

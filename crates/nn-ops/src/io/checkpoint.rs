@@ -45,8 +45,8 @@ impl Checkpoint {
     /// Reads the bytes that [`to_bytes`](Self::to_bytes) gave.
     ///
     /// # Errors
-    /// [`WeightsError`] if the container is malformed or holds other types than f32, f16 and bf16, if its content was changed, or
-    /// if it has no digest.
+    /// [`WeightsError`] if the container is malformed or holds other types than f32, f16 and bf16,
+    /// if its content was changed, or if it has no digest.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, WeightsError> {
         let file = SavedTensors::read(bytes)?;
         if !file.has_digest() {

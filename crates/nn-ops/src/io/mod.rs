@@ -1,8 +1,8 @@
-//! Readers and writers of common tensor files, on byte slices: the caller owns the files, may map them, and replaces them as a
-//! whole (`tempfile::NamedTempFile::persist` does).
+//! Readers and writers of common tensor files, on byte slices: the caller owns the files, may map
+//! them, and replaces them as a whole (`tempfile::NamedTempFile::persist` does).
 //!
-//! Readers are total: malformed or hostile bytes give a typed error, never a panic, and nothing is allocated beyond a
-//! small multiple of the input's length.
+//! Readers are total: malformed or hostile bytes give a typed error, never a panic, and nothing is
+//! allocated beyond a small multiple of the input's length.
 
 mod checkpoint;
 mod npy;

@@ -45,8 +45,9 @@ pub struct NpyArray<T> {
     pub data: Vec<T>,
 }
 
-/// Reads an `.npy` file (format versions 1 to 3) of floats of 16 to 64 bits, integers of 8 to 64 bits or booleans, in either byte order
-/// and in C or Fortran order, as row-major elements of `T`: conversions to floats round to nearest, even, and those to integers are exact.
+/// Reads an `.npy` file (format versions 1 to 3) of floats of 16 to 64 bits, integers of 8 to 64
+/// bits or booleans, in either byte order and in C or Fortran order, as row-major elements of `T`:
+/// conversions to floats round to nearest, even, and those to integers are exact.
 ///
 /// ```
 /// use nn_ops::io::{NpyArray, read_npy, write_npy};
@@ -60,8 +61,9 @@ pub struct NpyArray<T> {
 /// ```
 ///
 /// # Errors
-/// [`NpyError`] for anything but a complete file, for floats where `T` is an integer type, and for a value that `T` does not have: an
-/// integer beyond its range, or a finite float that would become infinite.
+/// [`NpyError`] for anything but a complete file, for floats where `T` is an integer type, and for
+/// a value that `T` does not have: an integer beyond its range, or a finite float that would become
+/// infinite.
 pub fn read_npy<T: FromNpy>(bytes: &[u8]) -> Result<NpyArray<T>, NpyError> {
     let Header { descr, fortran_order, shape, data_start } = Header::parse(bytes)?;
     let number = Number::parse(&descr);
@@ -111,8 +113,8 @@ fn row_major<T: Copy>(shape: &[usize], data: &[T]) -> Vec<T> {
 /// Writes an array as an `.npy` file, version 1.0.
 ///
 /// # Errors
-/// [`NpyError::Length`] if the number of elements differs from the shape, [`NpyError::ShapeOverflow`] if the product of
-/// the shape cannot be counted.
+/// [`NpyError::Length`] if the number of elements differs from the shape,
+/// [`NpyError::ShapeOverflow`] if the product of the shape cannot be counted.
 pub fn write_npy<T: NpyElement>(array: &NpyArray<T>) -> Result<Vec<u8>, NpyError> {
     let count = array.shape.iter().try_fold(1usize, |product, &dim| product.checked_mul(dim));
     let overflow = || NpyError::ShapeOverflow { shape: array.shape.clone() };

@@ -20,8 +20,9 @@ pub(super) struct Header {
 impl Header {
     /// Parses the magic, the version, the length and the dictionary literal.
     ///
-    /// Written by hand because the format is one fixed dictionary, while general readers evaluate a whole literal
-    /// grammar recursively and multiply shapes unchecked, which hostile files exploit.
+    /// Written by hand because the format is one fixed dictionary, while general readers evaluate a
+    /// whole literal grammar recursively and multiply shapes unchecked, which hostile files
+    /// exploit.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, NpyError> {
         let truncated = |needed: usize| NpyError::Truncated { expected: needed, got: bytes.len() };
         let start = bytes.get(..8).ok_or(truncated(8))?;

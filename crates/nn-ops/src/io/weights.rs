@@ -112,11 +112,12 @@ pub struct SavedTensors<'a> {
 }
 
 impl<'a> SavedTensors<'a> {
-    /// Reads the header and checks it against the length, and the content against its digest in files that
-    /// [`write_safetensors_as`] wrote.
+    /// Reads the header and checks it against the length, and the content against its digest in
+    /// files that [`write_safetensors_as`] wrote.
     ///
     /// # Errors
-    /// [`WeightsError::Container`] if the container is malformed, [`WeightsError::Digest`] if the content was changed.
+    /// [`WeightsError::Container`] if the container is malformed, [`WeightsError::Digest`] if the
+    /// content was changed.
     pub fn read(bytes: &'a [u8]) -> Result<Self, WeightsError> {
         let file = SafeTensors::deserialize(bytes).map_err(container)?;
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(container)?;
@@ -136,7 +137,8 @@ impl<'a> SavedTensors<'a> {
 
     /// Whether the content was checked against a digest.
     ///
-    /// If so, the file was written by [`write_safetensors_as`], or by a program that writes the same digest.
+    /// If so, the file was written by [`write_safetensors_as`], or by a program that writes the
+    /// same digest.
     #[must_use]
     pub const fn has_digest(&self) -> bool {
         self.has_digest
@@ -159,7 +161,8 @@ impl<'a> SavedTensors<'a> {
     /// The element type of a tensor.
     ///
     /// # Errors
-    /// [`WeightsError::Missing`] if there is no such tensor, [`WeightsError::DType`] if it is of another type than f32, f16 and bf16.
+    /// [`WeightsError::Missing`] if there is no such tensor, [`WeightsError::DType`] if it is of
+    /// another type than f32, f16 and bf16.
     pub fn dtype(&self, name: &str) -> Result<DType, WeightsError> {
         let view = self.view(name)?;
         floats(view.dtype()).ok_or_else(|| WeightsError::DType {
@@ -180,8 +183,9 @@ impl<'a> SavedTensors<'a> {
     /// A tensor in f32: f16 and bf16 exactly, f64, integers and booleans rounded to nearest, even.
     ///
     /// # Errors
-    /// [`WeightsError::Missing`] if there is no such tensor, [`WeightsError::DType`] if it is of 8-bit floats or complex numbers,
-    /// [`WeightsError::Range`] if finite elements lie beyond the range of f32.
+    /// [`WeightsError::Missing`] if there is no such tensor, [`WeightsError::DType`] if it is of
+    /// 8-bit floats or complex numbers, [`WeightsError::Range`] if finite elements lie beyond the
+    /// range of f32.
     pub fn tensor(&self, name: &str) -> Result<Tensor, WeightsError> {
         let view = self.view(name)?;
         let data = in_f32(view.dtype(), view.data()).ok_or_else(|| WeightsError::DType {
@@ -216,7 +220,8 @@ fn floats(dtype: Dtype) -> Option<DType> {
     }
 }
 
-/// Little-endian elements of a type in f32, or how many finite ones lie beyond its range; none for a type that is not converted.
+/// Little-endian elements of a type in f32, or how many finite ones lie beyond its range; none for
+/// a type that is not converted.
 fn in_f32(dtype: Dtype, bytes: &[u8]) -> Option<Result<Vec<f32>, usize>> {
     Some(Ok(match dtype {
         Dtype::F64 => {
@@ -271,12 +276,13 @@ pub fn write_safetensors(tensors: &Tensors) -> Result<Vec<u8>, WeightsError> {
     write_safetensors_as(tensors, DType::F32, &TextByKey::new())
 }
 
-/// Writes tensors as a safetensors file whose elements are of type `dtype`, rounded to nearest, with `text` and a SHA-256 of all
-/// content, by which [`SavedTensors::read`] notices damage. Nothing is signed: a digest does not show deliberate changes.
+/// Writes tensors as a safetensors file whose elements are of type `dtype`, rounded to nearest,
+/// with `text` and a SHA-256 of all content, by which [`SavedTensors::read`] notices damage.
+/// Nothing is signed: a digest does not show deliberate changes.
 ///
 /// # Errors
-/// [`WeightsError::Length`] if a tensor's number of elements differs from its shape, [`WeightsError::Range`] if finite
-/// elements would become infinite.
+/// [`WeightsError::Length`] if a tensor's number of elements differs from its shape,
+/// [`WeightsError::Range`] if finite elements would become infinite.
 pub fn write_safetensors_as(tensors: &Tensors, dtype: DType, text: &TextByKey) -> Result<Vec<u8>, WeightsError> {
     let mut encoded = Vec::with_capacity(tensors.len());
     for (name, tensor) in tensors {
@@ -308,8 +314,8 @@ pub fn write_safetensors_as(tensors: &Tensors, dtype: DType, text: &TextByKey) -
     safetensors::serialize(views, Some(text)).map_err(container)
 }
 
-/// SHA-256 in hexadecimal over tensors in the order of their names and text in the order of its keys. Every part is preceded by its
-/// length, so that no two files have the same input.
+/// SHA-256 in hexadecimal over tensors in the order of their names and text in the order of its
+/// keys. Every part is preceded by its length, so that no two files have the same input.
 fn digest(views: &[(&str, TensorView<'_>)], text: &TextByKey) -> String {
     let mut hash = Sha256::new();
     let mut part = |bytes: &[u8]| {

@@ -28,7 +28,8 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> MlpInference<Q, T> {
 }
 
 impl<Q: GemmOps + ElementwiseOps + TensorOps, T: Real> MlpInference<Q, T> {
-    /// The class with the largest logit of each row, as [`Mlp::classify`](super::Mlp::classify) gives it.
+    /// The class with the largest logit of each row, as [`Mlp::classify`](super::Mlp::classify)
+    /// gives it.
     ///
     /// # Errors
     /// As [`forward`](Self::forward).

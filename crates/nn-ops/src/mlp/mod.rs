@@ -23,11 +23,11 @@ use crate::{
 const OP: &str = "mlp";
 const TRAIN: &str = "mlp.train_step";
 
-/// A multi-layer perceptron with weights in f32: dense layers with an activation between them, trained on the softmax
-/// cross-entropy by any [`Optimizer`](crate::Optimizer).
+/// A multi-layer perceptron with weights in f32: dense layers with an activation between them,
+/// trained on the softmax cross-entropy by any [`Optimizer`](crate::Optimizer).
 ///
-/// Parameters stay on the queue's device. Activations are row-major `[rows, features]`, weights `[inputs, outputs]`. Biases do not
-/// decay.
+/// Parameters stay on the queue's device. Activations are row-major `[rows, features]`, weights
+/// `[inputs, outputs]`. Biases do not decay.
 ///
 /// ```
 /// use nn_ops::{Mlp, OptimizerConfig, TensorRef};
@@ -53,12 +53,13 @@ pub struct Mlp<Q: Queue> {
 }
 
 impl<Q: LinalgOps> Mlp<Q> {
-    /// A network with `sizes[0]` inputs, `sizes[i]` units in layer `i`, ReLU between them and zero biases; weights uniform in
-    /// `+-sqrt(6 / inputs)` (He et al., arXiv 1502.01852).
+    /// A network with `sizes[0]` inputs, `sizes[i]` units in layer `i`, ReLU between them and zero
+    /// biases; weights uniform in `+-sqrt(6 / inputs)` (He et al., arXiv 1502.01852).
     ///
     /// # Errors
-    /// [`NnError::Parameter`] for fewer than two sizes, [`NnError::EmptyReduction`] for a size of 0, [`NnError::NamedTensor`] or
-    /// [`NnError::Overflow`] if no memory holds a layer, [`NnError::Backend`].
+    /// [`NnError::Parameter`] for fewer than two sizes, [`NnError::EmptyReduction`] for a size of
+    /// 0, [`NnError::NamedTensor`] or [`NnError::Overflow`] if no memory holds a layer,
+    /// [`NnError::Backend`].
     pub fn new(q: &Q, sizes: &[usize], rng: &mut impl Rng) -> Result<Self, NnError> {
         let layers = Layers::new(sizes)?;
         let mut values = ParameterArena::zeros(q, &layers.table)?; // what does not fit the device is refused before it is drawn
@@ -74,20 +75,23 @@ impl<Q: LinalgOps> Mlp<Q> {
 
     /// A network with ReLU between the layers `names`, from named tensors.
     ///
-    /// The names are as in the result of [`tensors`](Self::tensors): `name.weight`, row-major `[inputs, outputs]`, and
-    /// `name.bias`. Other tensors are ignored. Weights stored as `[outputs, inputs]` are for
-    /// [`from_torch`](Self::from_torch): if a layer has equally many inputs and outputs, its shape does not tell the
-    /// two apart.
+    /// The names are as in the result of [`tensors`](Self::tensors): `name.weight`, row-major
+    /// `[inputs, outputs]`, and `name.bias`. Other tensors are ignored. Weights stored as
+    /// `[outputs, inputs]` are for [`from_torch`](Self::from_torch): if a layer has equally many
+    /// inputs and outputs, its shape does not tell the two apart.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] without layers; [`NnError::MissingTensor`] if a tensor is not there; [`NnError::NamedTensor`] if it
-    /// does not fit a layer, the layer before it, or its own number of elements; otherwise as [`new`](Self::new).
+    /// [`NnError::Parameter`] without layers; [`NnError::MissingTensor`] if a tensor is not there;
+    /// [`NnError::NamedTensor`] if it does not fit a layer, the layer before it, or its own number
+    /// of elements; otherwise as [`new`](Self::new).
     pub fn import(q: &Q, names: &[&str], tensors: &Tensors) -> Result<Self, NnError> {
         Self::from_tensors(q, names, tensors, false)
     }
 
-    /// [`import`](Self::import) of weights `[outputs, inputs]`, as `torch.nn.Linear` has them. In the state dict of a
-    /// `torch.nn.Sequential` the names are numbers, such as `0` and `2` with an activation between them.
+    /// [`import`](Self::import) of weights `[outputs, inputs]`, as `torch.nn.Linear` has them.
+    ///
+    /// In the state dict of a `torch.nn.Sequential` the names are numbers, such as `0` and `2` with
+    /// an activation between them.
     ///
     /// # Errors
     /// As [`import`](Self::import).
@@ -155,8 +159,8 @@ impl<Q: LinalgOps> Mlp<Q> {
 
     /// The same network with dropout after each activation while it is trained.
     ///
-    /// Layer i uses the masks of site i. Step t of its training, counted from 0, uses the masks of step t, in replays
-    /// as well.
+    /// Layer i uses the masks of site i. Step t of its training, counted from 0, uses the masks of
+    /// step t, in replays as well.
     #[must_use]
     pub fn with_dropout(self, dropout: Dropout) -> Self {
         Self { layers: Layers { dropout: Some(dropout), ..self.layers }, ..self }
@@ -168,7 +172,8 @@ impl<Q: LinalgOps> Mlp<Q> {
         self.layers.sizes()
     }
 
-    /// The weights and biases, by the names `layers.0.weight`, `layers.0.bias`, `layers.1.weight` and so on.
+    /// The weights and biases, by the names `layers.0.weight`, `layers.0.bias`, `layers.1.weight`
+    /// and so on.
     #[must_use]
     pub fn values(&self) -> &ParameterArena<Q, f32> {
         &self.values
@@ -183,8 +188,8 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// Writes the logits `[rows, classes]` of inputs `[rows, features]`.
     ///
     /// # Errors
-    /// [`NnError::Rank`], [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for tensors that do not fit,
-    /// [`NnError::Backend`].
+    /// [`NnError::Rank`], [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for tensors that
+    /// do not fit, [`NnError::Backend`].
     pub fn forward(&self, q: &Q, x: TensorRef<'_, Q, f32>, logits: TensorMut<'_, Q, f32>) -> Result<(), NnError> {
         self.layers.forward(q, &self.values, x, logits)
     }
@@ -194,22 +199,26 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// It uses the network's current activation and dropout.
     ///
     /// # Errors
-    /// [`NnError::Overflow`] if no memory holds that many rows; otherwise as [`Optimizer::new`](crate::Optimizer::new).
+    /// [`NnError::Overflow`] if no memory holds that many rows; otherwise as
+    /// [`Optimizer::new`](crate::Optimizer::new).
     pub fn training(&self, q: &Q, rows: usize, config: OptimizerConfig) -> Result<MlpTraining<Q>, NnError> {
         MlpTraining::new(q, &self.layers, rows, config, None)
     }
 
-    /// One step on the mean cross-entropy of a batch with inputs `[rows, features]` and targets `[rows]`.
-    /// [`loss`](MlpTraining::loss) then gives that cross-entropy, from before the step.
+    /// One step on the mean cross-entropy of a batch with inputs `[rows, features]` and targets
+    /// `[rows]`. [`loss`](MlpTraining::loss) then gives that cross-entropy, from before the step.
     ///
-    /// It takes no memory of the queue beyond what single ops need, and waits for nothing, so it can be recorded:
-    /// [`Record`](backend_api::Record). A recording keeps the buffers that it was given.
+    /// It takes no memory of the queue beyond what single ops need, and waits for nothing, so it
+    /// can be recorded: [`Record`](backend_api::Record). A recording keeps the buffers that it was
+    /// given.
     ///
     /// # Errors
-    /// [`NnError::Rank`], [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] if inputs and targets do not fit the network
-    /// or each other, or the training is for fewer rows or for a network of other sizes; [`NnError::OtherPlan`] for the training of another network, or of
-    /// this one with another activation or dropout; [`NnError::EmptyReduction`] for an empty batch; [`NnError::Backend`]. Unless
-    /// the device failed or a view is of another one, nothing has changed.
+    /// [`NnError::Rank`], [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] if inputs and
+    /// targets do not fit the network or each other, or the training is for fewer rows or for a
+    /// network of other sizes; [`NnError::OtherPlan`] for the training of another network, or of
+    /// this one with another activation or dropout; [`NnError::EmptyReduction`] for an empty batch;
+    /// [`NnError::Backend`]. Unless the device failed or a view is of another one, nothing has
+    /// changed.
     pub fn train_step(
         &mut self,
         q: &Q,
@@ -242,7 +251,8 @@ impl<Q: LinalgOps> Mlp<Q> {
         training.begin(TRAIN, &self.layers, rows)
     }
 
-    /// The parameters as tensors named `names[i].weight` (`[inputs, outputs]`) and `names[i].bias`. Waits for them.
+    /// The parameters as tensors named `names[i].weight` (`[inputs, outputs]`) and `names[i].bias`.
+    /// Waits for them.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] unless there is a name for each layer, [`NnError::Backend`].
@@ -264,8 +274,8 @@ impl<Q: LinalgOps> Mlp<Q> {
 }
 
 impl<Q: LinalgOps + TensorOps> Mlp<Q> {
-    /// The class with the largest logit of each row, by [`arg_max`](crate::arg_max): the first of equals, and the first that is NaN if
-    /// there is one.
+    /// The class with the largest logit of each row, by [`arg_max`](crate::arg_max): the first of
+    /// equals, and the first that is NaN if there is one.
     ///
     /// # Errors
     /// As [`forward`](Self::forward).
@@ -273,11 +283,13 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
         self.layers.classify(q, &self.values, x)
     }
 
-    /// A training whose passes are in f16 or bf16: see [`MlpTraining`]. In f16 small gradients need a
-    /// [`loss_scale`](OptimizerConfig::loss_scale).
+    /// A training whose passes are in f16 or bf16: see [`MlpTraining`].
+    ///
+    /// In f16 small gradients need a [`loss_scale`](OptimizerConfig::loss_scale).
     ///
     /// # Errors
-    /// As [`training`](Self::training); [`NnError::Range`] for weights beyond the range of `T`; [`NnError::Backend`] if `T` is f32.
+    /// As [`training`](Self::training); [`NnError::Range`] for weights beyond the range of `T`;
+    /// [`NnError::Backend`] if `T` is f32.
     pub fn mixed_training<T: Real>(
         &self,
         q: &Q,
@@ -327,7 +339,8 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
     /// The network with its weights rounded to `T`, to predict with.
     ///
     /// # Errors
-    /// [`NnError::Range`] for weights beyond the range of `T` if those are refused, [`NnError::Backend`].
+    /// [`NnError::Range`] for weights beyond the range of `T` if those are refused,
+    /// [`NnError::Backend`].
     pub fn narrowed<T: Real>(&self, q: &Q, overflow: Overflow) -> Result<MlpInference<Q, T>, NnError> {
         Ok(MlpInference { layers: self.layers.clone(), values: narrowed(q, &self.values, overflow)? })
     }

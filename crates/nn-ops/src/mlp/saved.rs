@@ -14,8 +14,11 @@ const ACTIVATION: &str = "mlp.activation";
 const DROPOUT: &str = "mlp.dropout";
 
 impl<Q: LinalgOps> Mlp<Q> {
-    /// The network and its training as they are between two steps. Waits for them. A network that [`resume`](Self::resume) makes of
-    /// it, trained by what [`resume_training`](Self::resume_training) makes of it, goes on as these would, down to the bits.
+    /// The network and its training as they are between two steps.
+    ///
+    /// Waits for them. A network that [`resume`](Self::resume) makes of it, trained by what
+    /// [`resume_training`](Self::resume_training) makes of it, goes on as these would, down to the
+    /// bits.
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device.
@@ -35,7 +38,8 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// The network of a checkpoint.
     ///
     /// # Errors
-    /// [`NnError::Checkpoint`] for text that is missing or broken; otherwise as [`import`](Self::import).
+    /// [`NnError::Checkpoint`] for text that is missing or broken; otherwise as
+    /// [`import`](Self::import).
     pub fn resume(q: &Q, checkpoint: &Checkpoint) -> Result<Self, NnError> {
         let mut words = checkpoint.words(LAYERS, "the number of layers")?;
         let count: usize = words.number()?;

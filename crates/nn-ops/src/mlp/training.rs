@@ -11,8 +11,9 @@ use crate::{
     widen,
 };
 
-/// The optimiser of an [`Mlp`](super::Mlp), and the memory that its steps work in, made once for all of them. Passes are in `T`:
-/// with f16 or bf16, weights stay in f32 and a copy in `T` goes through the layers.
+/// The optimiser of an [`Mlp`](super::Mlp), and the memory that its steps work in, made once for
+/// all of them. Passes are in `T`: with f16 or bf16, weights stay in f32 and a copy in `T` goes
+/// through the layers.
 pub struct MlpTraining<Q: Queue, T: Real = f32> {
     pub(super) optimizer: Optimizer<Q>,
     pub(super) pass: Pass<Q, T>,
@@ -31,11 +32,12 @@ pub struct MlpTraining<Q: Queue, T: Real = f32> {
 impl<Q: Queue, T: Real> MlpTraining<Q, T> {
     /// The mean cross-entropy of the batch in the last step, from before it. Waits for that step.
     ///
-    /// A replay of a recorded step does not count as such a call: read its loss after the first replay, and before a
-    /// batch of another size comes in between.
+    /// A replay of a recorded step does not count as such a call: read its loss after the first
+    /// replay, and before a batch of another size comes in between.
     ///
     /// # Errors
-    /// [`NnError::EmptyReduction`] before the first step and after one that failed, [`NnError::Backend`].
+    /// [`NnError::EmptyReduction`] before the first step and after one that failed,
+    /// [`NnError::Backend`].
     pub fn loss(&self, q: &Q) -> Result<f32, NnError> {
         if self.rows == 0 {
             return Err(NnError::EmptyReduction { op: "mlp.loss" });
@@ -115,7 +117,8 @@ impl<Q: LinalgOps> MlpTraining<Q, f32> {
 }
 
 impl<Q: LinalgOps + TensorOps, T: Real> MlpTraining<Q, T> {
-    /// Computes the losses of the batch in f32, and their gradient with respect to the logits in `T`, times the loss scale.
+    /// Computes the losses of the batch in f32, and their gradient with respect to the logits in
+    /// `T`, times the loss scale.
     pub(super) fn differentiate_wide_loss(&mut self, q: &Q, targets: TensorRef<'_, Q, u32>) -> Result<(), NnError> {
         let (rows, share) = (self.pass.plans.rows, 1.0 / self.pass.plans.rows.numel() as f32);
         let layout = *self.loss.logits();

@@ -9,8 +9,8 @@ use crate::{NnError, TensorMut, TensorRef};
 
 const OP: &str = "parameter_arena";
 
-/// The tensors of a [`ParameterTable`] in one buffer of a queue's device: the values of a model, its gradients, a copy in 16 bits,
-/// or what an optimiser keeps.
+/// The tensors of a [`ParameterTable`] in one buffer of a queue's device: the values of a model,
+/// its gradients, a copy in 16 bits, or what an optimiser keeps.
 ///
 /// ```
 /// use nn_ops::{Optimizer, OptimizerConfig, ParameterArena, ParameterSpec, ParameterTable};
@@ -103,7 +103,8 @@ impl<Q: Queue, T: Element> ParameterArena<Q, T> {
     /// Copies the row-major `values` of a tensor to the device.
     ///
     /// # Errors
-    /// [`NnError::NamedTensor`] unless there is a value for each element; otherwise as [`ParameterTable::name`].
+    /// [`NnError::NamedTensor`] unless there is a value for each element; otherwise as
+    /// [`ParameterTable::name`].
     pub fn write(&mut self, q: &Q, id: ParameterId, values: &[T]) -> Result<(), NnError> {
         let expected = self.table.layout(id)?.numel();
         if values.len() != expected {

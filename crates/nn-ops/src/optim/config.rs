@@ -13,15 +13,16 @@ const SHARE: &str = "at least 0 and less than 1";
 /// Which numbers a step is made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rule {
-    /// Stochastic gradient descent: `v = momentum v + g`, and a step along v, or along `g + momentum v` of Nesterov's form. PyTorch's
-    /// `SGD` without dampening.
+    /// Stochastic gradient descent: `v = momentum v + g`, and a step along v, or along
+    /// `g + momentum v` of Nesterov's form. PyTorch's `SGD` without dampening.
     Sgd {
         /// Share of the running sum of gradients that a step keeps, in `0..1`.
         momentum: f64,
         /// Whether to step along Nesterov's direction.
         nesterov: bool,
     },
-    /// Adam (Kingma, Ba, 2015): a step along `m / (sqrt(v) + eps)`, where both moments are corrected for having begun as zeros.
+    /// Adam (Kingma, Ba, 2015): a step along `m / (sqrt(v) + eps)`, where both moments are
+    /// corrected for having begun as zeros.
     Adam {
         /// Share of the first moment that a step keeps, in `0..1`.
         beta1: f64,
@@ -32,7 +33,9 @@ pub enum Rule {
     },
 }
 
-/// How weights decay, by a part of 0 or more. Tensors made [`without_decay`](crate::ParameterSpec::without_decay) do not.
+/// How weights decay, by a part of 0 or more.
+///
+/// Tensors made [`without_decay`](crate::ParameterSpec::without_decay) do not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WeightDecay {
     /// They do not.
@@ -41,7 +44,8 @@ pub enum WeightDecay {
     ///
     /// AdamW (Loshchilov, Hutter, "Decoupled Weight Decay Regularization", 2019).
     Decoupled(f64),
-    /// This part of each weight is added to its gradient: the penalty of squares that PyTorch's `SGD` and `Adam` have.
+    /// This part of each weight is added to its gradient: the penalty of squares that PyTorch's
+    /// `SGD` and `Adam` have.
     Coupled(f64),
 }
 
@@ -75,12 +79,14 @@ pub enum Annealing {
     },
 }
 
-/// The rate as a function of the step, which the device computes, so that recorded steps follow it too.
+/// The rate as a function of the step, which the device computes, so that recorded steps follow it
+/// too.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Schedule {
     /// The greatest rate; 0 or more, as is every other.
     pub rate: f64,
-    /// Steps over which the rate rises to it in a straight line: step t of them, from 1 on, has `t / warmup` of it.
+    /// Steps over which the rate rises to it in a straight line: step t of them, from 1 on, has
+    /// `t / warmup` of it.
     pub warmup: u64,
     /// What comes after.
     pub annealing: Annealing,
@@ -119,8 +125,9 @@ impl Schedule {
     }
 }
 
-/// A loss scale that is found while training: small gradients would vanish in f16, so losses are multiplied by a number that
-/// grows until gradients overflow (Micikevicius et al., "Mixed Precision Training", 2018; PyTorch's `GradScaler`).
+/// A loss scale that is found while training: small gradients would vanish in f16, so losses are
+/// multiplied by a number that grows until gradients overflow (Micikevicius et al., "Mixed
+/// Precision Training", 2018; PyTorch's `GradScaler`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LossScale {
     /// The first scale.
@@ -142,8 +149,9 @@ impl Default for LossScale {
 
 /// What an [`Optimizer`](crate::Optimizer) does.
 ///
-/// The gradients' norm is measured if there is a limit or a loss scale. Steps whose gradients are then not finite are left out;
-/// otherwise they spoil the weights. An infinite limit measures and holds nothing.
+/// The gradients' norm is measured if there is a limit or a loss scale. Steps whose gradients are
+/// then not finite are left out; otherwise they spoil the weights. An infinite limit measures and
+/// holds nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OptimizerConfig {
     /// The direction of a step.
@@ -154,7 +162,8 @@ pub struct OptimizerConfig {
     pub decay: WeightDecay,
     /// The limit of the joint norm of all gradients.
     ///
-    /// Gradients of a greater norm are multiplied by `clip / (norm + 10^-6)`, as PyTorch's `clip_grad_norm_` does.
+    /// Gradients of a greater norm are multiplied by `clip / (norm + 10^-6)`, as PyTorch's
+    /// `clip_grad_norm_` does.
     pub clip: Option<f64>,
     /// The loss scale, for gradients that pass through f16.
     pub loss_scale: Option<LossScale>,
@@ -190,7 +199,9 @@ impl OptimizerConfig {
         self.clip.is_some() || self.loss_scale.is_some()
     }
 
-    /// Checks the hyper-parameters, also after rounding to the f32 of the steps. [`Optimizer::new`](crate::Optimizer::new) calls it.
+    /// Checks the hyper-parameters, also after rounding to the f32 of the steps.
+    ///
+    /// [`Optimizer::new`](crate::Optimizer::new) calls it.
     ///
     /// # Errors
     /// [`NnError::Parameter`] names the first hyper-parameter outside its domain.

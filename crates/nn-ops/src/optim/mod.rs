@@ -1,4 +1,5 @@
-//! Training: the tensors of a model in one buffer, and the optimisers that step through it in one launch.
+//! Training: the tensors of a model in one buffer, and the optimisers that step through it in one
+//! launch.
 
 mod arena;
 mod config;

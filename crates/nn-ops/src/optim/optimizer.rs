@@ -15,8 +15,9 @@ const OP: &str = "optimizer";
 
 /// Steps through all weights of a model in a launch or two, whatever the number of its tensors.
 ///
-/// The number of the step, its rate, the norm of the gradients and the loss scale are a record on the device, which every step
-/// advances: nothing waits, and a recorded step ([`Record`](backend_api::Record)) goes on with the schedule at every replay. See
+/// The number of the step, its rate, the norm of the gradients and the loss scale are a record on
+/// the device, which every step advances: nothing waits, and a recorded step
+/// ([`Record`](backend_api::Record)) goes on with the schedule at every replay. See
 /// [`ParameterArena`] for an example.
 pub struct Optimizer<Q: Queue> {
     config: OptimizerConfig,
@@ -34,7 +35,8 @@ impl<Q: Queue> Optimizer<Q> {
     /// An optimiser before its first step, for the tensors of `table`.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] for numbers that make no step, [`NnError::Backend`] if memory is short.
+    /// [`NnError::Parameter`] for numbers that make no step, [`NnError::Backend`] if memory is
+    /// short.
     pub fn new(q: &Q, config: OptimizerConfig, table: &Arc<ParameterTable>) -> Result<Self, NnError> {
         config.check()?;
         let moments = match config.rule {
@@ -60,7 +62,8 @@ impl<Q: Queue> Optimizer<Q> {
         &self.config
     }
 
-    /// Waits and gives the record: steps taken and left out, the last rate and norm, the loss scale.
+    /// Waits and gives the record: steps taken and left out, the last rate and norm, the loss
+    /// scale.
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device.
@@ -75,13 +78,14 @@ impl<Q: Queue> Optimizer<Q> {
 }
 
 impl<Q: OptimOps> Optimizer<Q> {
-    /// Steps along gradients of type `T`, divided by the loss scale: those and the weights are all elements of arenas of the table
-    /// ([`ParameterArena::view`]). `copy`, if `T` has 16 bits and a copy of the weights is wanted, gets them rounded to `T`.
+    /// Steps along gradients of type `T`, divided by the loss scale: those and the weights are all
+    /// elements of arenas of the table ([`ParameterArena::view`]). `copy`, if `T` has 16 bits and a
+    /// copy of the weights is wanted, gets them rounded to `T`.
     ///
     /// # Errors
-    /// [`NnError::Length`] if the length of a view differs from the table, [`NnError::Backend`] from the device, also
-    /// for a copy in f32. Nothing has changed then, unless the device failed or a view is of another one: then a step
-    /// may have been counted.
+    /// [`NnError::Length`] if the length of a view differs from the table, [`NnError::Backend`]
+    /// from the device, also for a copy in f32. Nothing has changed then, unless the device failed
+    /// or a view is of another one: then a step may have been counted.
     pub fn step<T: Real>(
         &mut self,
         q: &Q,
@@ -110,7 +114,8 @@ impl<Q: OptimOps> Optimizer<Q> {
         self.update(q, None, Some(gradients), weights, Some(copy))
     }
 
-    /// `y = scale x` with the loss scale, rounded to `T`: the gradient of a loss, as a backward pass in 16 bits begins with.
+    /// `y = scale x` with the loss scale, rounded to `T`: the gradient of a loss, as a backward
+    /// pass in 16 bits begins with.
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device, also for views of different lengths.

@@ -36,12 +36,13 @@ impl<Q: Queue, T: Real> ParameterArena<Q, T> {
 
     /// Overwrites the tensors `ids` from named tensors, rounded to `T`.
     ///
-    /// A tensor is found by its own name after `prefix`; `tensors` may contain others. `ids` are all or some of the
-    /// table's ([`ParameterTable::ids`]).
+    /// A tensor is found by its own name after `prefix`; `tensors` may contain others. `ids` are
+    /// all or some of the table's ([`ParameterTable::ids`]).
     ///
     /// # Errors
-    /// [`NnError::MissingTensor`] if one is not there, [`NnError::NamedTensor`] if it has another shape or number of elements; some
-    /// may have been overwritten then. [`NnError::Backend`] from the device.
+    /// [`NnError::MissingTensor`] if one is not there, [`NnError::NamedTensor`] if it has another
+    /// shape or number of elements; some may have been overwritten then. [`NnError::Backend`] from
+    /// the device.
     pub fn import(
         &mut self,
         q: &Q,
@@ -86,9 +87,9 @@ impl<Q: Queue> Optimizer<Q> {
     /// The optimiser that [`save`](Self::save) saw, for the same tensors.
     ///
     /// # Errors
-    /// [`NnError::Checkpoint`] for text that is missing or not written by an optimiser; [`NnError::Parameter`] for
-    /// numbers that make no step; [`NnError::MissingTensor`] or [`NnError::NamedTensor`] for moments of other tensors;
-    /// [`NnError::Backend`].
+    /// [`NnError::Checkpoint`] for text that is missing or not written by an optimiser;
+    /// [`NnError::Parameter`] for numbers that make no step; [`NnError::MissingTensor`] or
+    /// [`NnError::NamedTensor`] for moments of other tensors; [`NnError::Backend`].
     pub fn resume(q: &Q, table: &Arc<ParameterTable>, checkpoint: &Checkpoint) -> Result<Self, NnError> {
         let mut optimizer = Self::new(q, config(checkpoint)?, table)?;
         let mut words =

@@ -40,8 +40,8 @@ pub struct ParameterId(usize);
 
 /// Names and shapes of the tensors of a model, and the place of each in one buffer.
 ///
-/// Those that decay come first, so that a step of an optimiser tells them apart by their place. Elements between tensors belong
-/// to none; they begin as zeros and stay.
+/// Those that decay come first, so that a step of an optimiser tells them apart by their place.
+/// Elements between tensors belong to none; they begin as zeros and stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterTable {
     entries: Vec<Entry>,
@@ -61,8 +61,8 @@ impl ParameterTable {
     /// Places `tensors`, which are then known by their order.
     ///
     /// # Errors
-    /// [`NnError::DuplicateTensor`] if two have one name; [`NnError::NamedTensor`] if no tensor has the shape;
-    /// [`NnError::Overflow`] if all together cannot be addressed.
+    /// [`NnError::DuplicateTensor`] if two have one name; [`NnError::NamedTensor`] if no tensor has
+    /// the shape; [`NnError::Overflow`] if all together cannot be addressed.
     pub fn new(tensors: &[ParameterSpec]) -> Result<Arc<Self>, NnError> {
         let mut entries = Vec::with_capacity(tensors.len());
         let mut by_name = BTreeMap::new();

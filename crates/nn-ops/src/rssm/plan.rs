@@ -12,8 +12,8 @@ const OP: &str = "rssm_rollout";
 
 /// The specification of a rollout.
 ///
-/// The default takes no row and no step, and otherwise follows RSSM-Lite: a softmax of 32 states, losses that are
-/// exponentials, each member's fed back to it.
+/// The default takes no row and no step, and otherwise follows RSSM-Lite: a softmax of 32 states,
+/// losses that are exponentials, each member's fed back to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RssmSpec {
     /// Rows.
@@ -40,8 +40,9 @@ pub struct RssmSpec {
     pub dropout: Option<RssmDropout>,
 }
 
-/// Which elements of states a roll-out drops before they are read: those that the dropout would drop from a tensor `[members, steps,
-/// batch, hidden]` at this site and step. The next state does not see it.
+/// Which elements of states a roll-out drops before they are read: those that the dropout would
+/// drop from a tensor `[members, steps, batch, hidden]` at this site and step. The next state does
+/// not see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RssmDropout {
     /// Probability and seed.
@@ -77,8 +78,8 @@ pub struct RssmHead<'a, Q: Queue + 'a> {
     pub norm: Option<[TensorRef<'a, Q, f32>; 2]>,
     /// Weights `[hidden, features]` and biases `[features]`, if states are fed back.
     ///
-    /// They make the features of the next step of a state as it is read. With the head of a trained ensemble:
-    /// `RssmHead { back, ..trainer.head()? }`.
+    /// They make the features of the next step of a state as it is read. With the head of a trained
+    /// ensemble: `RssmHead { back, ..trainer.head()? }`.
     pub back: Option<[TensorRef<'a, Q, f32>; 2]>,
 }
 
@@ -101,8 +102,9 @@ pub struct RssmResults<'a, Q: Queue + 'a> {
     pub combined: TensorMut<'a, Q, f32>,
     /// The entropies of all steps, added up, `[members, batch]`.
     pub entropy: TensorMut<'a, Q, f32>,
-    /// The states after every step as they are read, `[members, steps, batch, hidden]`, if they are wanted. A
-    /// [`LinearPlan`](crate::LinearPlan) on them is a head for whatever else should be predicted.
+    /// The states after every step as they are read, `[members, steps, batch, hidden]`, if they are
+    /// wanted. A [`LinearPlan`](crate::LinearPlan) on them is a head for whatever else should be
+    /// predicted.
     pub states: Option<TensorMut<'a, Q, f32>>,
 }
 
@@ -149,9 +151,11 @@ impl RssmPlan {
     /// A plan for `weights`, whose inputs are the features.
     ///
     /// # Errors
-    /// [`NnError::EmptyReduction`] for weights without features or states; [`NnError::ShapeMismatch`] for a copy of another length than
-    /// the state; [`NnError::Parameter`] for an eps that is not positive and finite; [`NnError::Backend`] for a sequence of features that
-    /// something is fed back to; [`NnError::Overflow`] if the elements of a tensor cannot be counted.
+    /// [`NnError::EmptyReduction`] for weights without features or states;
+    /// [`NnError::ShapeMismatch`] for a copy of another length than the state;
+    /// [`NnError::Parameter`] for an eps that is not positive and finite; [`NnError::Backend`] for
+    /// a sequence of features that something is fed back to; [`NnError::Overflow`] if the elements
+    /// of a tensor cannot be counted.
     pub fn new<Q: Queue, T: Real>(weights: &GruWeights<Q, T>, spec: RssmSpec) -> Result<Self, NnError> {
         let RssmSpec { batch, steps, stochastic, part, head, feedback, features, norm, dropout } = spec;
         let (members, hidden) = (weights.count(), weights.hidden());
@@ -199,13 +203,15 @@ impl RssmPlan {
         self.gru.inputs()
     }
 
-    /// Runs all steps: `features` have the axes of their form ([`features`](Self::features)), the states `first` are `[members, batch,
-    /// hidden]`, and `losses`, those before the first step, `[members, batch]`. The features of the first step are what `features` say,
-    /// whatever `losses` are.
+    /// Runs all steps: `features` have the axes of their form ([`features`](Self::features)), the
+    /// states `first` are `[members, batch, hidden]`, and `losses`, those before the first step,
+    /// `[members, batch]`. The features of the first step are what `features` say, whatever
+    /// `losses` are.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout than the plan's, and for weights of
-    /// another ensemble than it was made for; [`NnError::Backend`] from the device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout
+    /// than the plan's, and for weights of another ensemble than it was made for;
+    /// [`NnError::Backend`] from the device.
     #[expect(clippy::too_many_arguments, reason = "each is a tensor of its own, and results are gathered")]
     pub fn run<Q: RecurrentOps, T: Real>(
         &self,

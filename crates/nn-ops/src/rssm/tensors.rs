@@ -62,8 +62,8 @@ impl<Q: Queue> RssmTensors<Q> {
     /// Waits for the results and summarises the members' predictions for each row.
     ///
     /// # Errors
-    /// [`NnError::Backend`] from the device, [`NnError::Parameter`] without members, and [`NnError::Length`] for tensors that were
-    /// put in the places of others and do not fit.
+    /// [`NnError::Backend`] from the device, [`NnError::Parameter`] without members, and
+    /// [`NnError::Length`] for tensors that were put in the places of others and do not fit.
     pub fn summaries(&self, q: &Q) -> Result<Vec<RssmSummary>, NnError> {
         let shape = self.trajectory.layout().shape();
         let len = |axis: Option<&usize>| axis.copied().unwrap_or(0);

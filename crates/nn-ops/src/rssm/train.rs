@@ -29,8 +29,8 @@ const SITE: u32 = 0;
 
 /// The training data and the error of an ensemble.
 ///
-/// The default has no row and no step, and otherwise follows RSSM-Lite with whole gradients: a softmax of 32 states,
-/// losses that are exponentials, errors of losses.
+/// The default has no row and no step, and otherwise follows RSSM-Lite with whole gradients: a
+/// softmax of 32 states, losses that are exponentials, errors of losses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RssmTraining {
     /// Rows.
@@ -45,11 +45,12 @@ pub struct RssmTraining {
     pub head: LossHead,
     /// What an error is.
     pub error: LossError,
-    /// A step counts `decay^age` times in the gradients of the units' weights, with age the steps of the window that follow it: 1 for
-    /// whole gradients, 0.7 in RSSM-Lite. The head's gradient is whole.
+    /// A step counts `decay^age` times in the gradients of the units' weights, with age the steps
+    /// of the window that follow it: 1 for whole gradients, 0.7 in RSSM-Lite. The head's gradient
+    /// is whole.
     pub decay: f32,
-    /// Whether a window begins with the states that the one before it ended with, or always with those that were set. States that a
-    /// window makes NaN are carried too, until others are set.
+    /// Whether a window begins with the states that the one before it ended with, or always with
+    /// those that were set. States that a window makes NaN are carried too, until others are set.
     pub carried: bool,
     /// Whether each member has separate features and losses.
     pub own_data: bool,
@@ -86,12 +87,14 @@ impl Default for RssmTraining {
 /// All members are trained at once.
 ///
 /// A step runs the units over a window of features that were seen, reads a loss from each state
-/// ([`RssmLoss`]), and minimises half the mean of the squared errors over steps and rows, summed over the members: backward
-/// through the window, one norm of all gradients to hold to a limit, and a step of the optimiser. The head is trained
-/// with the units and shared by them. Weights and the head decay, if the optimiser makes weights decay, and biases do not.
+/// ([`RssmLoss`]), and minimises half the mean of the squared errors over steps and rows, summed
+/// over the members: backward through the window, one norm of all gradients to hold to a limit, and
+/// a step of the optimiser. The head is trained with the units and shared by them. Weights and the
+/// head decay, if the optimiser makes weights decay, and biases do not.
 ///
-/// All memory but what single ops need is made at the start, nothing waits, and a step can be recorded ([`Record`](backend_api::Record)) and replayed, as
-/// the optimiser's schedule and the carried states are on the device.
+/// All memory but what single ops need is made at the start, nothing waits, and a step can be
+/// recorded ([`Record`](backend_api::Record)) and replayed, as the optimiser's schedule and the
+/// carried states are on the device.
 ///
 /// ```
 /// use nn_ops::{GruMember, OptimizerConfig, RssmTrainer, RssmTraining, Stochastic, Tensor};
@@ -177,10 +180,11 @@ impl<Q: OptimOps> RssmTrainer<Q> {
     /// The head has `[hidden + stochastic]` weights.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] without members, for a decay outside `0..=1` and for numbers that make no step; [`NnError::ShapeMismatch`]
-    /// for members of different sizes or variants and for a copy of another length than the state; [`NnError::Length`] for a head
-    /// of another length; [`NnError::EmptyReduction`] without rows, steps or states; [`NnError::Overflow`] if the elements of a
-    /// tensor cannot be counted; [`NnError::Backend`] if memory is short.
+    /// [`NnError::Parameter`] without members, for a decay outside `0..=1` and for numbers that
+    /// make no step; [`NnError::ShapeMismatch`] for members of different sizes or variants and for
+    /// a copy of another length than the state; [`NnError::Length`] for a head of another length;
+    /// [`NnError::EmptyReduction`] without rows, steps or states; [`NnError::Overflow`] if the
+    /// elements of a tensor cannot be counted; [`NnError::Backend`] if memory is short.
     pub fn new(
         q: &Q,
         members: &[GruMember],
@@ -234,7 +238,8 @@ impl<Q: OptimOps> RssmTrainer<Q> {
         self.head.of(&self.weights)
     }
 
-    /// The gradients of the last step, before they were held to the limit, in the form of the units and of the head.
+    /// The gradients of the last step, before they were held to the limit, in the form of the units
+    /// and of the head.
     ///
     /// # Errors
     /// As [`head`](Self::head).
@@ -254,8 +259,8 @@ impl<Q: OptimOps> RssmTrainer<Q> {
         self.workspace.predicted.at()
     }
 
-    /// Waits and gives the mean of the squared errors of each member in the last step, from before the weights changed; zeros before the
-    /// first. A replay of a recorded step counts as one.
+    /// Waits and gives the mean of the squared errors of each member in the last step, from before
+    /// the weights changed; zeros before the first. A replay of a recorded step counts as one.
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device.
@@ -275,17 +280,19 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
     /// They are zero in a new trainer.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout, [`NnError::Backend`] from the device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout,
+    /// [`NnError::Backend`] from the device.
     pub fn begin(&mut self, q: &Q, first: TensorRef<'_, Q, f32>) -> Result<(), NnError> {
         let from = first.planned(OP, "first", self.plans.gru.state())?;
         Ok(q.copy(from, self.workspace.first.buffer_mut().view_mut())?)
     }
 
-    /// A step on a window: features `[steps, batch, features]` and the losses that followed, `[steps, batch]`; with data of their own,
-    /// `[members, ..]` of both.
+    /// A step on a window: features `[steps, batch, features]` and the losses that followed,
+    /// `[steps, batch]`; with data of their own, `[members, ..]` of both.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout, [`NnError::Backend`] from the device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout,
+    /// [`NnError::Backend`] from the device.
     pub fn step(
         &mut self,
         q: &Q,

@@ -18,8 +18,9 @@ pub struct SvdFactors<Q: Queue> {
 }
 
 impl<Q: Queue> SvdFactors<Q> {
-    /// Left singular vectors as orthonormal columns: `[m, k]`. The entry of largest magnitude of each is positive, the
-    /// first of such entries.
+    /// Left singular vectors as orthonormal columns: `[m, k]`.
+    ///
+    /// The entry of largest magnitude of each is positive, the first of such entries.
     #[must_use]
     pub fn u(&self) -> TensorRef<'_, Q, f32> {
         TensorRef::whole(self.u.view(), self.shapes[0])
@@ -31,19 +32,21 @@ impl<Q: Queue> SvdFactors<Q> {
         TensorRef::whole(self.s.view(), self.shapes[1])
     }
 
-    /// Right singular vectors as orthonormal columns: `[n, k]`. Its [`transposed`](TensorRef::transposed) is the factor
-    /// of products.
+    /// Right singular vectors as orthonormal columns: `[n, k]`.
+    ///
+    /// Its [`transposed`](TensorRef::transposed) is the factor of products.
     #[must_use]
     pub fn v(&self) -> TensorRef<'_, Q, f32> {
         TensorRef::whole(self.v.view(), self.shapes[2])
     }
 
-    /// How many singular values are not zero, of the last decomposition, which this waits for. Of the others the
-    /// vectors are orthonormal and otherwise arbitrary.
+    /// How many singular values are not zero, of the last decomposition, which this waits for.
+    ///
+    /// Of the others the vectors are orthonormal and otherwise arbitrary.
     ///
     /// # Errors
-    /// [`NnError::Numerical`] if the matrix had an element that was not finite, in which case the factors mean nothing,
-    /// or a singular value beyond f32; [`NnError::Backend`].
+    /// [`NnError::Numerical`] if the matrix had an element that was not finite, in which case the
+    /// factors mean nothing, or a singular value beyond f32; [`NnError::Backend`].
     pub fn rank(&self, q: &Q) -> Result<usize, NnError> {
         const OP: &str = "svd";
         if !q.download(&self.peak)?.into_iter().all(is_finite) {

@@ -1,7 +1,9 @@
 //! Options of a decomposition.
 
-/// How many power iterations a sketch gets. Each takes two more products with the matrix, and raises the ratio of its
-/// singular values to a power that is greater by two.
+/// How many power iterations a sketch gets.
+///
+/// Each takes two more products with the matrix, and raises the ratio of its singular values to a
+/// power that is greater by two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SvdPower {
     /// Two. [`SvdPlan`](crate::SvdPlan) states the errors by rank.

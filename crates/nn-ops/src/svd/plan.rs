@@ -1,4 +1,5 @@
-//! The plan of a decomposition: a randomized one, or a direct one where a side of the matrix is short.
+//! The plan of a decomposition: a randomized one, or a direct one where a side of the matrix is
+//! short.
 
 use backend_api::{
     Buffer, Queue, Ref,
@@ -20,7 +21,8 @@ use crate::{GemmPlan, Layout, NnError, Shape, TensorRef};
 const OP: &str = "svd";
 /// Most columns of a sketch, and the longest side that is decomposed directly.
 const MOST: usize = MAX_SIDE as usize;
-/// Sides up to this are decomposed directly if the sketch would have at least half that number of columns.
+/// Sides up to this are decomposed directly if the sketch would have at least half that number of
+/// columns.
 const MEDIUM: usize = SHARED_SIDE as usize;
 /// Sides up to this are decomposed directly whatever the rank is.
 const SHORT: usize = 64;
@@ -29,17 +31,19 @@ const MOST_ITERATIONS: usize = 64;
 /// Columns of a sketch are a multiple of this, so that its lines are whole multiples of 16 bytes.
 const GRANULE: usize = 4;
 
-/// A checked truncated singular value decomposition `A ~ U diag(S) V^T` of `[m, n]` matrices of f32: the `k` greatest
-/// singular values with their vectors.
+/// A checked truncated singular value decomposition `A ~ U diag(S) V^T` of `[m, n]` matrices of
+/// f32: the `k` greatest singular values with their vectors.
 ///
-/// The decomposition is exact up to rounding, from the eigenvectors of the Gram matrix in f64, if the shorter side has at
-/// most 64 elements, or at most 96 and less than twice the columns of a sketch, or no more than the columns of a sketch.
-/// Otherwise it is randomized (Halko, Martinsson, Tropp, "Finding Structure with Randomness", 2011): the range of A is
-/// sketched by a product with random signs, sharpened by power iterations with an orthonormal basis in between, and the
-/// small remainder is decomposed in f64.
+/// The decomposition is exact up to rounding, from the eigenvectors of the Gram matrix in f64, if
+/// the shorter side has at most 64 elements, or at most 96 and less than twice the columns of a
+/// sketch, or no more than the columns of a sketch. Otherwise it is randomized (Halko, Martinsson,
+/// Tropp, "Finding Structure with Randomness", 2011): the range of A is sketched by a product with
+/// random signs, sharpened by power iterations with an orthonormal basis in between, and the small
+/// remainder is decomposed in f64.
 ///
-/// U and V are orthonormal within 1e-5. Singular values are right within 1e-5 of the greatest where they fall tenfold
-/// over the oversampled columns. Where they fall like 1/j, the error in the Frobenius norm exceeds the best by at most
+/// U and V are orthonormal within 1e-5. Singular values are right within 1e-5 of the greatest where
+/// they fall tenfold over the oversampled columns. Where they fall like 1/j, the error in the
+/// Frobenius norm exceeds the best by at most
 ///
 /// | rank, up to | one power iteration | two |
 /// | --- | --- | --- |
@@ -51,15 +55,16 @@ const GRANULE: usize = 4;
 /// | 1014 | 16 % | 8 % |
 /// | 1024 | 20 % | 12 % |
 ///
-/// with 10 oversampled columns; a sketch has at most 1024 columns, so that above rank 1014 there are fewer. Singular values
-/// up to 2^-20 of the greatest count as zero, and their vectors complete the others to an orthonormal set. Results depend
-/// on the seed, and on no other chance.
+/// with 10 oversampled columns; a sketch has at most 1024 columns, so that above rank 1014 there
+/// are fewer. Singular values up to 2^-20 of the greatest count as zero, and their vectors complete
+/// the others to an orthonormal set. Results depend on the seed, and on no other chance.
 ///
-/// The time grows with the cube of the columns of a sketch: up to 96 columns a block of a GPU has the small matrices in
-/// shared memory, beyond that in global memory, where the step takes far longer.
+/// The time grows with the cube of the columns of a sketch: up to 96 columns a block of a GPU has
+/// the small matrices in shared memory, beyond that in global memory, where the step takes far
+/// longer.
 ///
-/// All steps run on the device and nothing waits: a decomposition can be recorded, and what was found out about the
-/// matrix is read with the result ([`SvdFactors::rank`]).
+/// All steps run on the device and nothing waits: a decomposition can be recorded, and what was
+/// found out about the matrix is read with the result ([`SvdFactors::rank`]).
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -104,12 +109,13 @@ enum Route {
 }
 
 impl SvdPlan {
-    /// A plan for `[m, n]` matrices and the `rank` greatest singular values, or all of them if there are fewer.
+    /// A plan for `[m, n]` matrices and the `rank` greatest singular values, or all of them if
+    /// there are fewer.
     ///
     /// # Errors
-    /// [`NnError::Parameter`] for a rank of 0, one above 1024 if both sides are longer, and for more than 64 power
-    /// iterations; [`NnError::EmptyReduction`] for a side of 0; [`NnError::Overflow`] if the elements cannot be counted or
-    /// a side has 2^31 or more.
+    /// [`NnError::Parameter`] for a rank of 0, one above 1024 if both sides are longer, and for
+    /// more than 64 power iterations; [`NnError::EmptyReduction`] for a side of 0;
+    /// [`NnError::Overflow`] if the elements cannot be counted or a side has 2^31 or more.
     pub fn new(m: usize, n: usize, rank: usize, options: SvdOptions) -> Result<Self, NnError> {
         let layout = Layout::of(OP, &[m, n])?;
         if m == 0 || n == 0 {
@@ -163,7 +169,8 @@ impl SvdPlan {
         &self.layout
     }
 
-    /// Memory for the factors of a matrix; their contents are unspecified before [`run`](Self::run).
+    /// Memory for the factors of a matrix; their contents are unspecified before
+    /// [`run`](Self::run).
     ///
     /// # Errors
     /// [`NnError::Backend`] for lack of memory.
@@ -216,11 +223,14 @@ impl SvdPlan {
         Ok(())
     }
 
-    /// Decomposes `a`. Factors and workspace are of this plan, or one with the same shapes and options. Does not wait.
+    /// Decomposes `a`.
+    ///
+    /// Factors and workspace are of this plan, or one with the same shapes and options. Does not
+    /// wait.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a matrix, factors or a workspace of another shape,
-    /// [`NnError::Backend`] from the device.
+    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a matrix, factors or a
+    /// workspace of another shape, [`NnError::Backend`] from the device.
     pub fn run<Q: FactorOps + GemmOps>(
         &self,
         q: &Q,
@@ -312,12 +322,14 @@ fn sides<'b, B>(is_wide: bool, u: &'b mut B, v: &'b mut B) -> (&'b mut B, &'b mu
 struct Basis<'b, Q: Queue> {
     rows: usize,
     cols: usize,
-    /// The pattern of the magnitude that the basis is divided by, so that products with the matrix stay in range.
+    /// The pattern of the magnitude that the basis is divided by, so that products with the matrix
+    /// stay in range.
     scale: Option<&'b Q::Buf<u32>>,
 }
 
 impl<Q: FactorOps> Basis<'_, Q> {
-    /// One step of Cholesky QR: enough for a basis to be well conditioned, and two for it to be orthonormal.
+    /// One step of Cholesky QR: enough for a basis to be well conditioned, and two for it to be
+    /// orthonormal.
     fn orthonormal(
         &self,
         q: &Q,

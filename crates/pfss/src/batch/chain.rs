@@ -33,13 +33,15 @@ impl<'a> GateChain<'a> {
         Self { gates: VecDeque::new(), masked: false, state: State::Idle(x) }
     }
 
-    /// A further gate. Only the last gate may have [masked outputs](crate::Gate::with_masked_outputs), since a gate
+    /// A further gate.
+    ///
+    /// Only the last gate may have [masked outputs](crate::Gate::with_masked_outputs), since a gate
     /// takes shares of results. A refusal spends and opens nothing.
     ///
     /// # Errors
-    /// [`PfssError::MaskedOutputs`] after a gate that masks its outputs, [`PfssError::OpenInputs`] for keys whose
-    /// inputs come already opened from an earlier gate, and [`PfssError::Kind`] and the like for keys that do not fit
-    /// the task.
+    /// [`PfssError::MaskedOutputs`] after a gate that masks its outputs, [`PfssError::OpenInputs`]
+    /// for keys whose inputs come already opened from an earlier gate, and [`PfssError::Kind`] and
+    /// the like for keys that do not fit the task.
     pub fn then(self, class: Class, task: Task<'a>, bundle: KeyBundle) -> Result<Self, PfssError> {
         task.check_keys(&bundle, bundle.count())?;
         task.plan(bundle.gate())?;

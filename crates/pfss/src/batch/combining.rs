@@ -12,10 +12,13 @@ use crate::{
     lanes::LANES,
 };
 
-/// The most terms that a sum of a gate without a descriptor has, and more than its sums of bits have.
+/// The most terms that a sum of a gate without a descriptor has, and more than its sums of bits
+/// have.
 const TERMS: u64 = 16;
 
-/// The sums of one step of a gate. The step that takes the most of each kind of row stands for all.
+/// The sums of one step of a gate.
+///
+/// The step that takes the most of each kind of row stands for all.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Combining {
     term_bytes: u64,

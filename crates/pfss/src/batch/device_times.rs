@@ -2,10 +2,11 @@
 
 use core::time::Duration;
 
-/// Where the device's time went, measured with marks in its queues: [`SuperBatch::marked`](super::SuperBatch::marked).
+/// Where the device's time went, measured with marks in its queues:
+/// [`SuperBatch::marked`](super::SuperBatch::marked).
 ///
-/// On a GPU these are times of events in the streams; on a processor, where work is done before a call returns, they are
-/// the host's. A queue that waits for another one is not counted as busy.
+/// On a GPU these are times of events in the streams; on a processor, where work is done before a
+/// call returns, they are the host's. A queue that waits for another one is not counted as busy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceTimes {
     /// Copying keys and points to the device.
@@ -25,10 +26,11 @@ impl DeviceTimes {
         self.copy_in + self.copy_out
     }
 
-    /// How much of the work overlapped with other work: `1 - wall / (copies + walk)`; `None` if there was no work.
+    /// How much of the work overlapped with other work: `1 - wall / (copies + walk)`; `None` if
+    /// there was no work.
     ///
-    /// 0 means one thing after the other without a gap; the most that three queues can reach is 2/3. It is negative if
-    /// the device waits for the host longer than its queues overlap.
+    /// 0 means one thing after the other without a gap; the most that three queues can reach is
+    /// 2/3. It is negative if the device waits for the host longer than its queues overlap.
     #[must_use]
     pub fn overlap(&self) -> Option<f64> {
         let work = self.copies() + self.walk;

@@ -29,12 +29,12 @@ impl Opening {
 }
 
 impl<C: Channel> Session<C> {
-    /// Opens `x + r` for every bundle and its shares of inputs, in one round, and returns the keys and masked inputs
-    /// for [`Job`](super::Job)s. The bundles are spent from here on.
+    /// Opens `x + r` for every bundle and its shares of inputs, in one round, and returns the keys
+    /// and masked inputs for [`Job`](super::Job)s. The bundles are spent from here on.
     ///
     /// # Errors
-    /// [`PfssError::WrongParty`], [`PfssError::ReusedBundle`] or [`PfssError::Length`] before anything is sent;
-    /// [`PfssError::Channel`] and [`PfssError::Backend`] close the session.
+    /// [`PfssError::WrongParty`], [`PfssError::ReusedBundle`] or [`PfssError::Length`] before
+    /// anything is sent; [`PfssError::Channel`] and [`PfssError::Backend`] close the session.
     pub fn open_masked<Q: FssOps>(
         &mut self,
         q: &Q,
@@ -53,8 +53,8 @@ impl<C: Channel> Session<C> {
     /// Opens everything that a flushed batch asks for, one message a round, until it is final.
     ///
     /// # Errors
-    /// [`PfssError::Batch`] unless the batch is flushed; [`PfssError::Channel`] and [`PfssError::Backend`] close the
-    /// session and poison the batch.
+    /// [`PfssError::Batch`] unless the batch is flushed; [`PfssError::Channel`] and
+    /// [`PfssError::Backend`] close the session and poison the batch.
     pub fn finalize<Q: FssOps>(&mut self, batch: &mut SuperBatch<'_, Q>) -> Result<(), PfssError> {
         let q = batch.queue();
         while batch.round()?.is_some() {
@@ -66,7 +66,9 @@ impl<C: Channel> Session<C> {
         Ok(())
     }
 
-    /// One message for all of `openings` and the next round of each batch. Returns the opened words of each opening.
+    /// One message for all of `openings` and the next round of each batch.
+    ///
+    /// Returns the opened words of each opening.
     pub(super) fn open_round<'a, Q: FssOps>(
         &mut self,
         q: &Q,
@@ -117,7 +119,8 @@ impl<C: Channel> Session<C> {
 /// Finalizes the batches of both parties in this process, as [`Session::finalize`] does for one.
 ///
 /// # Errors
-/// [`PfssError::Batch`] unless both are flushed, [`PfssError::Channel`] if they were given different jobs.
+/// [`PfssError::Batch`] unless both are flushed, [`PfssError::Channel`] if they were given
+/// different jobs.
 pub fn finalize_lockstep<Q: FssOps>(batches: [&mut SuperBatch<'_, Q>; 2]) -> Result<(), PfssError> {
     finalize_lockstep_watched(batches, |_, _| {})
 }

@@ -67,9 +67,11 @@ impl Default for Pace {
     }
 }
 
-/// Runs tasks together: what they open goes into one message a round, and their gates into one flush of each class.
+/// Runs tasks together: what they open goes into one message a round, and their gates into one
+/// flush of each class.
 ///
-/// Both parties run the same tasks in the same order at the same [`Pace`]; the session compares what they do.
+/// Both parties run the same tasks in the same order at the same [`Pace`]; the session compares
+/// what they do.
 pub struct PhaseExecutor<'a, Q: FssOps> {
     q: &'a Q,
     /// One for each class.
@@ -120,9 +122,9 @@ impl<'a, Q: FssOps> PhaseExecutor<'a, Q> {
     /// Runs all tasks to their ends.
     ///
     /// # Errors
-    /// [`BatchError::NoProgress`] if no task can go on and nothing that a task asks for was submitted; and whatever a
-    /// task, the device or the peer fails with. The executor is then spent: later calls report
-    /// [`BatchError::Poisoned`].
+    /// [`BatchError::NoProgress`] if no task can go on and nothing that a task asks for was
+    /// submitted; and whatever a task, the device or the peer fails with. The executor is then
+    /// spent: later calls report [`BatchError::Poisoned`].
     pub fn run<C: Channel>(
         &mut self,
         session: &mut Session<C>,
@@ -258,7 +260,8 @@ impl<'a, Q: FssOps> PhaseExecutor<'a, Q> {
 
     /// Sends one message.
     ///
-    /// It holds all words waiting to be opened, if `policy.open` is set, and the next round of the policy's classes.
+    /// It holds all words waiting to be opened, if `policy.open` is set, and the next round of the
+    /// policy's classes.
     fn open<C: Channel>(&mut self, session: &mut Session<C>, policy: BarrierPolicy) -> Result<(), PfssError> {
         let waiting = if policy.open { core::mem::take(&mut self.port.openings) } else { Vec::new() };
         let (tickets, openings): (Vec<_>, Vec<_>) = waiting.into_iter().unzip();

@@ -1,4 +1,5 @@
-//! The device memory that a job takes: a function of its gate, its public points and its number of elements.
+//! The device memory that a job takes: a function of its gate, its public points and its number of
+//! elements.
 
 use core_types::{Ring, cmp::cmp_blocks};
 
@@ -88,7 +89,8 @@ impl Footprint {
         self.trees.iter().map(tree).max().unwrap_or(combined)
     }
 
-    /// Bytes that say where `count` elements are evaluated: masked inputs, and offsets for each tree.
+    /// Bytes that say where `count` elements are evaluated: masked inputs, and offsets for each
+    /// tree.
     pub(super) fn points(&self, count: usize) -> u64 {
         let points = self.trees.iter().filter_map(|(_, asked)| match asked {
             Asked::Points(points) => Some(points),
@@ -102,7 +104,8 @@ impl Footprint {
         self.trees.iter().map(|&(tree, asked)| asked.result_bytes(tree, count)).sum()
     }
 
-    /// Bytes for `count` elements at once: while trees are walked, or later, when the keys are gone.
+    /// Bytes for `count` elements at once: while trees are walked, or later, when the keys are
+    /// gone.
     pub(super) fn total(&self, count: usize) -> u64 {
         let walked = self.keys(count) + self.scratch(count);
         walked.max(self.closing.bytes(count.min(self.closing.at_once()))).max(self.packing)

@@ -25,7 +25,8 @@ pub(super) enum Kind<'a> {
 
 /// One gate on a batch of public masked inputs, with this party's keys.
 ///
-/// The inputs are elements of the ring of the gate's keys; their effective width is the width of that ring.
+/// The inputs are elements of the ring of the gate's keys; their effective width is the width of
+/// that ring.
 #[derive(Debug)]
 pub struct Job<'a> {
     pub(super) work: Work<'a>,
@@ -59,8 +60,8 @@ impl<'a> Job<'a> {
         Self { work: Work(kind), keys, x_hat, rows }
     }
 
-    /// The same job on elements packed in rows of these lengths, so that [`SuperBatch::row`](super::SuperBatch::row)
-    /// finds each row.
+    /// The same job on elements packed in rows of these lengths, so that
+    /// [`SuperBatch::row`](super::SuperBatch::row) finds each row.
     ///
     /// # Errors
     /// [`BatchError::Rows`] unless the lengths add up to the number of elements.
@@ -78,7 +79,9 @@ impl<'a> Job<'a> {
         self.keys
     }
 
-    /// How the job is evaluated. Refuses everything that can be refused before the job is taken in.
+    /// How the job is evaluated.
+    ///
+    /// Refuses everything that can be refused before the job is taken in.
     pub(super) fn plan(&self, plans: &mut AllPlans) -> Result<JobPlan, PfssError> {
         let (keys, count) = (&self.keys.0, self.x_hat.len());
         let plan = match self.work.task() {
@@ -175,7 +178,8 @@ pub enum Shares {
 }
 
 impl Shares {
-    /// The additive shares of words: the result of a task, or a descriptor's words, `[elements][words]`.
+    /// The additive shares of words: the result of a task, or a descriptor's words,
+    /// `[elements][words]`.
     #[must_use]
     pub fn words(&self) -> &[u64] {
         match self {

@@ -2,8 +2,9 @@
 
 use super::{BatchError, Limit};
 
-/// The most that a super-batch takes in. Whatever would exceed a limit is refused, naming the limit; nothing is
-/// dropped.
+/// The most that a super-batch takes in.
+///
+/// Whatever would exceed a limit is refused, naming the limit; nothing is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchLimits {
     /// Jobs.

@@ -44,8 +44,9 @@ impl<'a, Q> Meter<'a, Q> {
         self.marks.as_ref().map_or(Ok(()), |marks| marks.begin(q))
     }
 
-    /// `work` of part `part` on `q`, in the time of `stage`. A mark that fails is reported when the part is
-    /// [`settle`](Self::settle)d.
+    /// `work` of part `part` on `q`, in the time of `stage`.
+    ///
+    /// A mark that fails is reported when the part is [`settle`](Self::settle)d.
     pub(super) fn during<T>(&self, stage: Activity, part: u64, q: &Q, work: impl FnOnce() -> T) -> T {
         let span = self.marks.as_ref().and_then(|marks| marks.open(q, stage, part));
         let done = self.watch.during(stage, work);
@@ -195,9 +196,9 @@ struct Sums {
 impl Sums {
     /// Adds the stages of one part, in the order in which the host began them.
     ///
-    /// The mark before a stage may be reached while its queue still waits for the preceding stage on another queue. So
-    /// a walk counts as starting no earlier than the copies before it end, and a copy of results no earlier than the
-    /// walk before it ends.
+    /// The mark before a stage may be reached while its queue still waits for the preceding stage
+    /// on another queue. So a walk counts as starting no earlier than the copies before it end, and
+    /// a copy of results no earlier than the walk before it ends.
     fn add(&mut self, stages: &[(Activity, [i64; 2])]) {
         let (mut copied, mut walked) = (i64::MIN, i64::MIN);
         for &(stage, [from, to]) in stages {

@@ -1,13 +1,13 @@
 //! Many gates at once: super-batches and the planners above them.
 //!
-//! A [`SuperBatch`] takes in [`Job`]s, walks all their key trees in one flush, and opens what they ask for in one
-//! message a round. Jobs with the same program form a group; a job that does not fit the device may be cut into parts
-//! whose keys are streamed ([`Fit::Split`]), so a bundle of any size can be evaluated within a budget. Neither changes
-//! any share.
+//! A [`SuperBatch`] takes in [`Job`]s, walks all their key trees in one flush, and opens what they
+//! ask for in one message a round. Jobs with the same program form a group; a job that does not fit
+//! the device may be cut into parts whose keys are streamed ([`Fit::Split`]), so a bundle of any
+//! size can be evaluated within a budget. Neither changes any share.
 //!
-//! A [`PhaseExecutor`] runs [`PhaseTask`]s, such as a [`GateChain`], side by side: all that they open goes into one
-//! message a round, and their gates into one flush of each [`Class`] in a phase. On a GPU both need a [`Stager`], such as
-//! [`Streams`].
+//! A [`PhaseExecutor`] runs [`PhaseTask`]s, such as a [`GateChain`], side by side: all that they
+//! open goes into one message a round, and their gates into one flush of each [`Class`] in a phase.
+//! On a GPU both need a [`Stager`], such as [`Streams`].
 //!
 //! ```
 //! use pfss::{Dealer, Gate, Task, batch::{BatchConfig, Job, SuperBatch, finalize_lockstep}};

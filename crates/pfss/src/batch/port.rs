@@ -37,7 +37,8 @@ impl<'a> Port<'a> {
         }
     }
 
-    /// Asks for `x + r` to be opened, from this party's shares of `x` and the masks of `bundle`, which this spends.
+    /// Asks for `x + r` to be opened, from this party's shares of `x` and the masks of `bundle`,
+    /// which this spends.
     ///
     /// # Errors
     /// As [`KeyBundle::mask`].
@@ -73,7 +74,8 @@ impl<'a> Port<'a> {
     /// What was opened, given out once; `None` until it is there.
     ///
     /// # Errors
-    /// [`BatchError::Ticket`] for a ticket that is not for an opening, or whose opening was fetched already.
+    /// [`BatchError::Ticket`] for a ticket that is not for an opening, or whose opening was fetched
+    /// already.
     pub fn opened(&mut self, ticket: Ticket) -> Result<Option<Vec<u64>>, BatchError> {
         let found = self.opened.remove(&ticket);
         self.fetched(ticket, found)
@@ -82,7 +84,8 @@ impl<'a> Port<'a> {
     /// A gate's shares, given out once; `None` until they are there.
     ///
     /// # Errors
-    /// [`BatchError::Ticket`] for a ticket that is not for a gate, or whose shares were fetched already.
+    /// [`BatchError::Ticket`] for a ticket that is not for a gate, or whose shares were fetched
+    /// already.
     pub fn shares(&mut self, ticket: Ticket) -> Result<Option<Shares>, BatchError> {
         let found = self.shares.remove(&ticket);
         self.fetched(ticket, found)

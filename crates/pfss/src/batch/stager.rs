@@ -1,12 +1,15 @@
-//! The queues of a pipeline: one that computes, one for copies to the device, one for copies from it.
+//! The queues of a pipeline: one that computes, one for copies to the device, one for copies from
+//! it.
 
 use backend_api::{BackendError, BackendKind, Fork, Queue};
 
 use super::{BatchError, ref_or_arc::RefOrArc};
 
-/// The queues through which keys reach a device and results leave it, besides the one that computes.
+/// The queues through which keys reach a device and results leave it, besides the one that
+/// computes.
 ///
-/// A super-batch on a GPU needs one. The queues themselves order the use of buffers that they share.
+/// A super-batch on a GPU needs one. The queues themselves order the use of buffers that they
+/// share.
 pub trait Stager<Q> {
     /// Where keys go to the device.
     fn upload(&self) -> &Q;
@@ -17,7 +20,8 @@ pub trait Stager<Q> {
 
 /// Three queues of one device: computation, copies to it, and copies from it.
 ///
-/// Other work, such as a matrix product, may use further forks; nothing here waits for the whole device.
+/// Other work, such as a matrix product, may use further forks; nothing here waits for the whole
+/// device.
 #[derive(Debug)]
 pub struct Streams<Q> {
     upload: Q,
@@ -33,7 +37,8 @@ impl<Q: Fork> Streams<Q> {
         Ok(Self { upload: compute.fork()?, download: compute.fork()? })
     }
 
-    /// The queues for copies to the device and from it, as [`SuperBatch::shared`](super::SuperBatch::shared) takes them.
+    /// The queues for copies to the device and from it, as
+    /// [`SuperBatch::shared`](super::SuperBatch::shared) takes them.
     #[must_use]
     pub fn into_queues(self) -> [Q; 2] {
         [self.upload, self.download]

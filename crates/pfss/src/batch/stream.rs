@@ -1,4 +1,5 @@
-//! Keys on their way through the device: while one part of a job is walked, the keys of the next are copied.
+//! Keys on their way through the device: while one part of a job is walked, the keys of the next
+//! are copied.
 
 use core::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -31,10 +32,11 @@ struct Staged<'q, Q: FssOps> {
     trees: Vec<DeviceTree<'q, Q>>,
 }
 
-/// Walks `parts` in order and hands each result to `done`, with the keys of at most `slots` parts on the device at once.
+/// Walks `parts` in order and hands each result to `done`, with the keys of at most `slots` parts
+/// on the device at once.
 ///
-/// Keys are copied on the queue for uploads as soon as the walk before them is submitted, and their memory is reused
-/// after the events that the buffers keep.
+/// Keys are copied on the queue for uploads as soon as the walk before them is submitted, and their
+/// memory is reused after the events that the buffers keep.
 pub(super) fn run<'q, Q: FssOps>(
     queues: &'q Queues<'q, Q>,
     meter: &Meter<'_, Q>,

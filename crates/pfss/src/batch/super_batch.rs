@@ -29,11 +29,13 @@ pub struct Handle {
     index: usize,
 }
 
-/// Many gates evaluated together: one pass over the device, and one message a round for all of them.
+/// Many gates evaluated together: one pass over the device, and one message a round for all of
+/// them.
 ///
-/// A batch is pending while it takes in jobs, flushed when all key trees are walked, and finalized when everything is
-/// opened; [`clear`](Self::clear) makes it pending again and all handles stale. A failure of the device or the peer
-/// poisons it: no share comes out from then on. Shares do not depend on how jobs are grouped, cut or streamed.
+/// A batch is pending while it takes in jobs, flushed when all key trees are walked, and finalized
+/// when everything is opened; [`clear`](Self::clear) makes it pending again and all handles stale.
+/// A failure of the device or the peer poisons it: no share comes out from then on. Shares do not
+/// depend on how jobs are grouped, cut or streamed.
 pub struct SuperBatch<'a, Q: FssOps> {
     queues: Queues<'a, Q>,
     config: BatchConfig,
@@ -79,7 +81,8 @@ struct Taken {
 impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// An empty batch on a queue. A GPU needs a stager; a processor may have one.
     ///
-    /// Device memory is limited by the budget of the queue and by [`BatchLimits`](super::BatchLimits), whichever is less.
+    /// Device memory is limited by the budget of the queue and by
+    /// [`BatchLimits`](super::BatchLimits), whichever is less.
     ///
     /// # Errors
     /// [`BatchError::NoStager`], [`BatchError::ForeignStager`], or [`BatchError::Config`].
@@ -88,8 +91,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         Self::on(Queues::new(RefOrArc::Borrowed(q), stager)?, config)
     }
 
-    /// [`new`](Self::new), with shared ownership of the queue and of a stager's queues for uploads and downloads, so
-    /// the batch may outlive whoever made it.
+    /// [`new`](Self::new), with shared ownership of the queue and of a stager's queues for uploads
+    /// and downloads, so the batch may outlive whoever made it.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -130,16 +133,17 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         })
     }
 
-    /// The batch, now measuring with the clock `now` where its time goes: [`Counters::times`]. `now` is the time since
-    /// a moment of the caller's choice.
+    /// The batch, now measuring with the clock `now` where its time goes: [`Counters::times`].
+    ///
+    /// `now` is the time since a moment of the caller's choice.
     #[must_use]
     pub fn timed(self, now: impl Fn() -> Duration + Send + Sync + 'a) -> Self {
         let watch = Stopwatch::new(Some(Box::new(now)));
         Self { meter: self.meter.with_watch(watch), ..self }
     }
 
-    /// The batch, now measuring with marks in its queues how long the device copies and walks, and how much of that
-    /// overlaps: [`Counters::device`].
+    /// The batch, now measuring with marks in its queues how long the device copies and walks, and
+    /// how much of that overlaps: [`Counters::device`].
     #[must_use]
     pub fn marked(self) -> Self
     where
@@ -183,8 +187,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         self.rows.len()
     }
 
-    /// A digest of all public facts of all jobs so far, in order: equal for both parties, unless they are out of step.
-    /// A [`Session`](crate::Session) compares it on its own.
+    /// A digest of all public facts of all jobs so far, in order: equal for both parties, unless
+    /// they are out of step. A [`Session`](crate::Session) compares it on its own.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         *self.transcript.finalize().as_bytes()
@@ -193,14 +197,16 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// Takes in a job, and reserves the device memory for its keys, inputs, outputs and scratch.
     ///
     /// # Errors
-    /// [`BatchError::State`] unless the batch is pending, [`BatchError::Limit`], [`BatchError::BudgetExceeded`],
-    /// [`PfssError::WrongParty`] for keys of another party than earlier jobs, and the gate's own errors. The batch is
-    /// then as before, but the job and its keys are gone; [`try_enqueue`](Self::try_enqueue) gives them back.
+    /// [`BatchError::State`] unless the batch is pending, [`BatchError::Limit`],
+    /// [`BatchError::BudgetExceeded`], [`PfssError::WrongParty`] for keys of another party than
+    /// earlier jobs, and the gate's own errors. The batch is then as before, but the job and its
+    /// keys are gone; [`try_enqueue`](Self::try_enqueue) gives them back.
     pub fn enqueue(&mut self, job: Job<'a>) -> Result<Handle, PfssError> {
         Ok(self.try_enqueue(job)?)
     }
 
-    /// [`enqueue`](Self::enqueue), but gives a refused job back: its masked inputs are open, so no other keys will do.
+    /// [`enqueue`](Self::enqueue), but gives a refused job back: its masked inputs are open, so no
+    /// other keys will do.
     ///
     /// # Errors
     /// As [`enqueue`](Self::enqueue).
@@ -240,7 +246,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
 
     /// Takes the bytes of a job from the budget.
     ///
-    /// All of them or, if parts are streamed, the bytes that each slot needs beyond the largest earlier job.
+    /// All of them or, if parts are streamed, the bytes that each slot needs beyond the largest
+    /// earlier job.
     fn reserve(&mut self, footprint: &Footprint, count: usize) -> Result<(), BatchError> {
         let whole = footprint.total(count);
         let need = match self.config.fit {
@@ -279,8 +286,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// Walks the key trees of all jobs, group by group.
     ///
     /// # Errors
-    /// [`BatchError::State`] unless the batch is pending, [`BatchError::Limit`] for flushes. A failure of the device,
-    /// as [`PfssError::Backend`], poisons the batch.
+    /// [`BatchError::State`] unless the batch is pending, [`BatchError::Limit`] for flushes. A
+    /// failure of the device, as [`PfssError::Backend`], poisons the batch.
     pub fn flush(&mut self) -> Result<(), PfssError> {
         self.expect(State::Pending)?;
         self.counters.flushes = grow(Limit::Flushes, self.config.limits.flushes, self.counters.flushes, 1)?;
@@ -331,7 +338,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         Ok(parts.into_iter().map(Progress::join).collect())
     }
 
-    /// This party's message of the next round, for all jobs at once; `None` when all is open, and the batch final.
+    /// This party's message of the next round, for all jobs at once; `None` when all is open, and
+    /// the batch final.
     ///
     /// [`absorb`](Self::absorb) the peer's message of the round before asking for the next.
     ///
@@ -369,9 +377,9 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// Takes in the peer's message of this round.
     ///
     /// # Errors
-    /// [`BatchError::State`] unless the batch is flushed, [`BatchError::NoRound`] unless a [`round`](Self::round) was
-    /// begun. A message of the wrong length or with bits where none belong, as [`PfssError::Channel`], poisons the
-    /// batch, as does a failure of the device.
+    /// [`BatchError::State`] unless the batch is flushed, [`BatchError::NoRound`] unless a
+    /// [`round`](Self::round) was begun. A message of the wrong length or with bits where none
+    /// belong, as [`PfssError::Channel`], poisons the batch, as does a failure of the device.
     pub fn absorb(&mut self, theirs: &[u8]) -> Result<(), PfssError> {
         self.expect(State::Flushed)?;
         let stage = core::mem::replace(&mut self.stage, Stage::Poisoned);
@@ -413,8 +421,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// The shares of a job.
     ///
     /// # Errors
-    /// [`BatchError::State`] unless the batch is final, [`BatchError::Stale`] for a handle from before a clear,
-    /// [`BatchError::Ticket`] for one whose shares were taken.
+    /// [`BatchError::State`] unless the batch is final, [`BatchError::Stale`] for a handle from
+    /// before a clear, [`BatchError::Ticket`] for one whose shares were taken.
     pub fn shares(&self, handle: Handle) -> Result<&Shares, BatchError> {
         let taken = BatchError::Ticket { got: handle.index as u64 };
         self.find(handle)?;
@@ -443,7 +451,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// [`Task::Predicates`](crate::Task::Predicates).
     ///
     /// # Errors
-    /// As [`shares`](Self::shares), and [`BackendError::OutOfRange`] for a row that the job does not have.
+    /// As [`shares`](Self::shares), and [`BackendError::OutOfRange`] for a row that the job does
+    /// not have.
     pub fn row(&self, handle: Handle, row: usize) -> Result<&[u64], PfssError> {
         let (words, rows) = (self.shares(handle)?.words(), &self.rows[handle.index]);
         let Some(&len) = rows.get(row) else {

@@ -10,10 +10,11 @@ use super::{
 };
 
 impl KeyBundle {
-    /// Reads a bundle from bytes: total, and never more than a small multiple of `bytes.len()` is allocated.
+    /// Reads a bundle from bytes: total, and never more than a small multiple of `bytes.len()` is
+    /// allocated.
     ///
-    /// The content digest finds damage, not malice: whoever can write the bytes can also write a digest. So everything
-    /// is checked against the gate and the count as well.
+    /// The content digest finds damage, not malice: whoever can write the bytes can also write a
+    /// digest. So everything is checked against the gate and the count as well.
     ///
     /// # Errors
     /// The [`BundleError`] of the first check that fails.
@@ -47,8 +48,8 @@ impl KeyBundle {
 
     /// The bytes of the bundle. They are as secret as the keys and are wiped when dropped.
     ///
-    /// Little-endian: a header of 128 bytes, the section table, then each section at a multiple of 256 bytes,
-    /// structure-of-arrays with the element index innermost.
+    /// Little-endian: a header of 128 bytes, the section table, then each section at a multiple of
+    /// 256 bytes, structure-of-arrays with the element index innermost.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let layout = self.layout();

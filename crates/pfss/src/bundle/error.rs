@@ -4,7 +4,9 @@ use thiserror::Error;
 
 use crate::{GateKind, hex::hex, suf::SufError};
 
-/// Why bytes are not a key bundle. Checked in the order: header, lengths, section table, digest, contents.
+/// Why bytes are not a key bundle.
+///
+/// Checked in the order: header, lengths, section table, digest, contents.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BundleError {

@@ -5,20 +5,22 @@ use core::fmt;
 use super::KeyBundle;
 use crate::{Gate, Party, PfssError, spent};
 
-/// One party's keys whose input masks are spent: they evaluate their gate once, on the public masked inputs.
+/// One party's keys whose input masks are spent: they evaluate their gate once, on the public
+/// masked inputs.
 ///
-/// [`KeyBundle::mask`] returns them with the masked inputs, [`KeyBundle::with_open_inputs`] for inputs that are already
-/// open. They can no longer mask anything, and cannot be turned into bytes.
+/// [`KeyBundle::mask`] returns them with the masked inputs, [`KeyBundle::with_open_inputs`] for
+/// inputs that are already open. They can no longer mask anything, and cannot be turned into bytes.
 pub struct MaskedKeys(pub(crate) KeyBundle);
 
 impl KeyBundle {
     /// Masks this party's shares `x`, and consumes the bundle.
     ///
-    /// Returns its additive shares of `x + r`, to be opened, and the keys for the opened words. The sum of both
-    /// parties' shares is public, and a mask used twice would reveal the difference of two inputs; so the bundle is
-    /// consumed, and from here on this process refuses its bytes.
+    /// Returns its additive shares of `x + r`, to be opened, and the keys for the opened words. The
+    /// sum of both parties' shares is public, and a mask used twice would reveal the difference of
+    /// two inputs; so the bundle is consumed, and from here on this process refuses its bytes.
     ///
-    /// For a product, `x` holds all first factors, then all second ones; the result is `x + a`, then `y + b`.
+    /// For a product, `x` holds all first factors, then all second ones; the result is `x + a`,
+    /// then `y + b`.
     ///
     /// ```
     /// use pfss::{Dealer, Gate};
@@ -40,8 +42,8 @@ impl KeyBundle {
     /// ```
     ///
     /// # Errors
-    /// [`PfssError::Length`] unless there is one input per element, [`PfssError::OpenInputs`] for keys whose inputs
-    /// come already opened from an earlier gate, and [`PfssError::ReusedBundle`].
+    /// [`PfssError::Length`] unless there is one input per element, [`PfssError::OpenInputs`] for
+    /// keys whose inputs come already opened from an earlier gate, and [`PfssError::ReusedBundle`].
     pub fn mask(self, x: &[u64]) -> Result<(Vec<u64>, MaskedKeys), PfssError> {
         self.check_mask(x.len())?;
         let keys = self.with_open_inputs()?;
@@ -50,8 +52,9 @@ impl KeyBundle {
         Ok((masked, keys))
     }
 
-    /// The keys for inputs that are already open under their masks: `y + r_out` of an earlier gate with
-    /// [masked outputs](Gate::with_masked_outputs), or inputs under masks that were given to the dealer.
+    /// The keys for inputs that are already open under their masks: `y + r_out` of an earlier gate
+    /// with [masked outputs](Gate::with_masked_outputs), or inputs under masks that were given to
+    /// the dealer.
     ///
     /// # Errors
     /// [`PfssError::ReusedBundle`].
@@ -62,14 +65,16 @@ impl KeyBundle {
         Ok(MaskedKeys(self))
     }
 
-    /// Whether the inputs come already opened from an earlier gate, under its masks; these keys then mask nothing.
+    /// Whether the inputs come already opened from an earlier gate, under its masks; these keys
+    /// then mask nothing.
     #[must_use]
     pub fn takes_open_inputs(&self) -> bool {
         self.header.open_inputs
     }
 
-    /// The bundle, which this process then accepts even when its keys are spent. **For tests only:** using a bundle
-    /// twice reveals differences of secrets. Bundles of an insecure dealer are like this from the start.
+    /// The bundle, which this process then accepts even when its keys are spent. **For tests
+    /// only:** using a bundle twice reveals differences of secrets. Bundles of an insecure dealer
+    /// are like this from the start.
     #[must_use]
     pub fn insecure_reusable(self) -> Self {
         Self { reusable: true, ..self }

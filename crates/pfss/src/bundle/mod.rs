@@ -25,9 +25,9 @@ use crate::{
 
 /// One party's keys for `count` evaluations of one gate.
 ///
-/// A bundle is used once: [masking](Self::mask) takes it by value and returns [`MaskedKeys`], which evaluation takes by
-/// value, and neither can be cloned. The process remembers the nonces of bundles that have masked, so a second copy
-/// read from the same bytes is refused as well.
+/// A bundle is used once: [masking](Self::mask) takes it by value and returns [`MaskedKeys`], which
+/// evaluation takes by value, and neither can be cloned. The process remembers the nonces of
+/// bundles that have masked, so a second copy read from the same bytes is refused as well.
 ///
 /// `Debug` shows only the public header; the keys are wiped when dropped.
 pub struct KeyBundle {
@@ -37,7 +37,8 @@ pub struct KeyBundle {
     pub(crate) reusable: bool,
 }
 
-/// The sections, structure-of-arrays: row-major with the element index innermost, `padded` elements per row.
+/// The sections, structure-of-arrays: row-major with the element index innermost, `padded` elements
+/// per row.
 #[derive(Default)]
 pub(crate) struct Keys {
     pub(crate) roots: Zeroizing<Vec<Label>>,
@@ -155,7 +156,8 @@ impl KeyBundle {
         self.header.check_party(party)
     }
 
-    /// A copy of the keys of the elements `range`, which starts at a multiple of [`LANES`] and lies in the batch.
+    /// A copy of the keys of the elements `range`, which starts at a multiple of [`LANES`] and lies
+    /// in the batch.
     ///
     /// It has the nonce of the whole bundle: it may only be used in place of the whole.
     pub(crate) fn slice(&self, range: Range<usize>) -> Self {

@@ -15,8 +15,9 @@ pub struct MemoryChannel {
     from_peer: Receiver<Vec<u8>>,
 }
 
-/// Both ends of an in-process connection, party 0 first, for two parties on two threads. A receiver waits at most
-/// `timeout`.
+/// Both ends of an in-process connection, party 0 first, for two parties on two threads.
+///
+/// A receiver waits at most `timeout`.
 #[must_use]
 pub fn memory_pair(timeout: Duration) -> (MemoryChannel, MemoryChannel) {
     let (to_one, from_zero) = channel();

@@ -14,8 +14,8 @@ use crate::{Party, hex::hex};
 
 /// A reliable, ordered connection from one party to the other that carries framed messages.
 ///
-/// Messages are public values (masked inputs and masked bits), but a channel does not authenticate or encrypt them:
-/// if the parties do not share a host, run it over a network that does.
+/// Messages are public values (masked inputs and masked bits), but a channel does not authenticate
+/// or encrypt them: if the parties do not share a host, run it over a network that does.
 pub trait Channel {
     /// The party at this end.
     fn party(&self) -> Party;
@@ -23,7 +23,8 @@ pub trait Channel {
     /// Sends one message.
     ///
     /// # Errors
-    /// [`ChannelError::Lost`], [`ChannelError::Timeout`], [`ChannelError::TooLong`] or [`ChannelError::Io`].
+    /// [`ChannelError::Lost`], [`ChannelError::Timeout`], [`ChannelError::TooLong`] or
+    /// [`ChannelError::Io`].
     fn send(&mut self, message: &[u8]) -> Result<(), ChannelError>;
 
     /// Receives one message of exactly `len` bytes. Nothing beyond `len` bytes is ever allocated.
@@ -32,8 +33,9 @@ pub trait Channel {
     /// [`ChannelError::Length`] if the peer announces another length, else as [`send`](Self::send).
     fn recv(&mut self, len: usize) -> Result<Vec<u8>, ChannelError>;
 
-    /// Sends `message` and receives the peer's message of the same length. Both parties call this at the same step;
-    /// neither may wait for the other to receive first.
+    /// Sends `message` and receives the peer's message of the same length.
+    ///
+    /// Both parties call this at the same step; neither may wait for the other to receive first.
     ///
     /// # Errors
     /// As [`send`](Self::send) and [`recv`](Self::recv).
@@ -42,9 +44,11 @@ pub trait Channel {
         self.recv(message.len())
     }
 
-    /// Called with words that have just become public, because both parties have sent their parts of them.
+    /// Called with words that have just become public, because both parties have sent their parts
+    /// of them.
     ///
-    /// Does nothing by default. A check for secret-dependent timing overrides it to learn which words are public.
+    /// Does nothing by default. A check for secret-dependent timing overrides it to learn which
+    /// words are public.
     fn opened_words(&self, _words: &[u64]) {}
 
     /// [`opened_words`](Self::opened_words) for bits.

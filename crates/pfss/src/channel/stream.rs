@@ -9,14 +9,14 @@ const MAGIC: [u8; 8] = *b"pfss-tcp";
 const VERSION: u16 = 1;
 /// Magic, version, party number, one zero byte, protocol digest.
 const HELLO_BYTES: usize = 8 + 2 + 1 + 1 + 32;
-/// Both parties write at most this much before they read as much, so that the buffers underneath never fill on both
-/// sides.
+/// Both parties write at most this much before they read as much, so that the buffers underneath
+/// never fill on both sides.
 const CHUNK_BYTES: usize = 32 << 10;
 
 /// A [`Channel`] over any two-way stream of bytes.
 ///
-/// It performs a handshake, then sends frames of a 32-bit little-endian length and the message. The stream's timeouts
-/// apply.
+/// It performs a handshake, then sends frames of a 32-bit little-endian length and the message. The
+/// stream's timeouts apply.
 #[derive(Debug)]
 pub struct StreamChannel<S> {
     party: Party,
@@ -25,12 +25,13 @@ pub struct StreamChannel<S> {
 }
 
 impl<S: Read + Write> StreamChannel<S> {
-    /// Shakes hands on an open stream: magic, version, party numbers and protocol digest must match. `protocol` is a
-    /// digest of what both sides agreed to compute. Messages are at most `max_message_bytes` long, below 2^32.
+    /// Shakes hands on an open stream: magic, version, party numbers and protocol digest must
+    /// match. `protocol` is a digest of what both sides agreed to compute. Messages are at most
+    /// `max_message_bytes` long, below 2^32.
     ///
     /// # Errors
-    /// [`ChannelError::Magic`], [`ChannelError::Version`], [`ChannelError::PeerParty`] or [`ChannelError::Protocol`]
-    /// for a peer that does not fit; else as [`Channel::send`].
+    /// [`ChannelError::Magic`], [`ChannelError::Version`], [`ChannelError::PeerParty`] or
+    /// [`ChannelError::Protocol`] for a peer that does not fit; else as [`Channel::send`].
     pub fn over(party: Party, stream: S, protocol: &[u8; 32], max_message_bytes: usize) -> Result<Self, ChannelError> {
         let mut channel = Self { party, stream, max_message_bytes: max_message_bytes.min(u32::MAX as usize) };
         channel.shake_hands(protocol)?;

@@ -45,7 +45,8 @@ impl TcpChannel {
     /// Connects to a waiting peer.
     ///
     /// # Errors
-    /// [`ChannelError::Io`] or [`ChannelError::Timeout`] if no address answers, and as [`new`](Self::new).
+    /// [`ChannelError::Io`] or [`ChannelError::Timeout`] if no address answers, and as
+    /// [`new`](Self::new).
     pub fn connect(party: Party, peer: impl ToSocketAddrs, options: &TcpOptions) -> Result<Self, ChannelError> {
         let doing = "connecting";
         let mut last = ChannelError::Io { doing, reason: "no address".into() };
@@ -58,7 +59,9 @@ impl TcpChannel {
         Err(last)
     }
 
-    /// Accepts one connection. The wait for a peer has no limit; the handshake has the configured ones.
+    /// Accepts one connection.
+    ///
+    /// The wait for a peer has no limit; the handshake has the configured ones.
     ///
     /// # Errors
     /// [`ChannelError::Io`] if accepting fails, and as [`new`](Self::new).
@@ -67,11 +70,13 @@ impl TcpChannel {
         Self::new(party, stream, options)
     }
 
-    /// Shakes hands on an open connection: magic, version, party numbers and protocol digest must match.
+    /// Shakes hands on an open connection: magic, version, party numbers and protocol digest must
+    /// match.
     ///
     /// # Errors
-    /// [`ChannelError::Magic`], [`ChannelError::Version`], [`ChannelError::PeerParty`] or [`ChannelError::Protocol`]
-    /// for a peer that does not fit; else as [`Channel::send`](crate::Channel::send).
+    /// [`ChannelError::Magic`], [`ChannelError::Version`], [`ChannelError::PeerParty`] or
+    /// [`ChannelError::Protocol`] for a peer that does not fit; else as
+    /// [`Channel::send`](crate::Channel::send).
     pub fn new(party: Party, stream: TcpStream, options: &TcpOptions) -> Result<Self, ChannelError> {
         let set = |result: io::Result<()>| result.map_err(|e| classify(&e, "configuring the socket"));
         set(stream.set_read_timeout(Some(options.read_timeout)))?;

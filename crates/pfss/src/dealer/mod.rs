@@ -29,14 +29,16 @@ pub use wire::{Inputs, Wire};
 
 /// The trusted third party that makes correlated keys for both parties and then leaves.
 ///
-/// Whoever holds a dealer, or the randomness it drew, can open every secret masked by its bundles: it must run apart
-/// from both parties, and each bundle must reach its own party only. Its state is wiped when it is dropped.
+/// Whoever holds a dealer, or the randomness it drew, can open every secret masked by its bundles:
+/// it must run apart from both parties, and each bundle must reach its own party only. Its state is
+/// wiped when it is dropped.
 pub struct Dealer {
     /// Makes everything that is secret.
     rng: ChaCha20Rng,
     /// Makes the public nonces, which therefore say nothing about the secret stream.
     nonces: ChaCha20Rng,
-    /// Whether anyone can reproduce its output, so that its bundles protect nothing and may be used again.
+    /// Whether anyone can reproduce its output, so that its bundles protect nothing and may be used
+    /// again.
     pub(crate) insecure: bool,
 }
 
@@ -58,8 +60,8 @@ impl Dealer {
         Ok(Self { rng: generator()?, nonces: generator()?, insecure: false })
     }
 
-    /// A dealer whose output anyone can reproduce. **For tests and benchmarks only:** its bundles protect nothing, and
-    /// a process accepts them as often as they are dealt.
+    /// A dealer whose output anyone can reproduce. **For tests and benchmarks only:** its bundles
+    /// protect nothing, and a process accepts them as often as they are dealt.
     #[must_use]
     pub fn insecure_from_seed(seed: u64) -> Self {
         Self::insecure_from_seeds(seed, !seed)
@@ -74,17 +76,19 @@ impl Dealer {
         Self { rng, nonces, insecure: true }
     }
 
-    /// Keys for `count` evaluations of `gate`, for party 0 and party 1, with a fresh uniform mask for each element.
+    /// Keys for `count` evaluations of `gate`, for party 0 and party 1, with a fresh uniform mask
+    /// for each element.
     ///
     /// # Errors
-    /// [`PfssError::Bundle`] with [`BundleError::Overflow`](crate::BundleError::Overflow) if `count` is 2^32 or more
-    /// or the bundle does not fit the address space; [`PfssError::Backend`].
+    /// [`PfssError::Bundle`] with [`BundleError::Overflow`](crate::BundleError::Overflow) if
+    /// `count` is 2^32 or more or the bundle does not fit the address space;
+    /// [`PfssError::Backend`].
     pub fn deal<Q: FssOps>(&mut self, q: &Q, gate: &Gate, count: usize) -> Result<[KeyBundle; 2], PfssError> {
         self.deal_wired(q, gate, Inputs::Fresh(count)).map(|(bundles, _)| bundles)
     }
 
-    /// Keys for inputs masked by the given `masks` instead of fresh ones. **For tests only:** a mask that is known, or
-    /// used twice, protects nothing.
+    /// Keys for inputs masked by the given `masks` instead of fresh ones. **For tests only:** a
+    /// mask that is known, or used twice, protects nothing.
     ///
     /// # Errors
     /// As [`deal`](Self::deal).
@@ -99,8 +103,8 @@ impl Dealer {
         self.deal_masked(q, gate, &[masks], false).map(|(bundles, _)| bundles)
     }
 
-    /// Keys for inputs under the first rows of masks, one for each secret of an element at most, and the masks of output
-    /// words, if the gate masks them.
+    /// Keys for inputs under the first rows of masks, one for each secret of an element at most,
+    /// and the masks of output words, if the gate masks them.
     fn deal_masked<Q: FssOps>(
         &mut self,
         q: &Q,
@@ -155,7 +159,9 @@ impl Dealer {
         Zeroizing::new((0..len).map(|_| ring.reduce(self.rng.next_u64())).collect())
     }
 
-    /// Roots of both parties, one row each. Truth tables take all bits as randomness, trees reserve two.
+    /// Roots of both parties, one row each.
+    ///
+    /// Truth tables take all bits as randomness, trees reserve two.
     fn roots(&mut self, tree: Tree, padded: usize) -> Zeroizing<Vec<Label>> {
         let block = |rng: &mut ChaCha20Rng| u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64());
         let label = |bits| if tree.rows().root > 0 { Label::new(bits).seed() } else { Label::new(bits) };

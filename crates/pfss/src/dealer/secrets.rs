@@ -1,4 +1,6 @@
-//! The dealer's secrets, and the arithmetic on rows of masks that derives them. Nothing here branches on a mask.
+//! The dealer's secrets, and the arithmetic on rows of masks that derives them.
+//!
+//! Nothing here branches on a mask.
 
 use core_types::Ring;
 use zeroize::Zeroizing;

@@ -13,8 +13,9 @@ use crate::{Gate, KeyBundle, PfssError, bundle::check_size};
 ///
 /// The dealer needs them to make keys for the gate that takes the opened word as its input.
 ///
-/// A wire unmasks the words opened on it, so it must stay with the dealer. `Debug` shows no masks, and they are wiped
-/// when dropped. One wire may be the input of several gates, as they all take the same opened word.
+/// A wire unmasks the words opened on it, so it must stay with the dealer. `Debug` shows no masks,
+/// and they are wiped when dropped. One wire may be the input of several gates, as they all take
+/// the same opened word.
 pub struct Wire {
     ring: Ring,
     masks: Zeroizing<Vec<u64>>,
@@ -44,8 +45,8 @@ impl Wire {
 }
 
 impl Dealer {
-    /// Keys of `gate` for party 0 and party 1, as a part of a circuit, and the wires of its output words: none unless it
-    /// has [masked outputs](Gate::with_masked_outputs).
+    /// Keys of `gate` for party 0 and party 1, as a part of a circuit, and the wires of its output
+    /// words: none unless it has [masked outputs](Gate::with_masked_outputs).
     ///
     /// ```
     /// use pfss::{Dealer, Gate, Inputs, Task, run_lockstep};
@@ -68,8 +69,9 @@ impl Dealer {
     /// ```
     ///
     /// # Errors
-    /// [`PfssError::Length`] unless there is a wire for each secret of an element and all wires have the same length,
-    /// [`PfssError::WireRing`] for a wire of another ring than the gate's inputs, and as [`deal`](Self::deal).
+    /// [`PfssError::Length`] unless there is a wire for each secret of an element and all wires
+    /// have the same length, [`PfssError::WireRing`] for a wire of another ring than the gate's
+    /// inputs, and as [`deal`](Self::deal).
     pub fn deal_wired<Q: FssOps>(
         &mut self,
         q: &Q,

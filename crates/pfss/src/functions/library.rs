@@ -17,8 +17,9 @@ const FAR: i64 = ONE << F;
 pub struct Accuracy {
     /// Degree of the pieces, 1 to 3.
     pub degree: u32,
-    /// For functions on a fixed interval, the number of pieces; for [`reciprocal`] and [`rsqrt`], pieces per octave. A
-    /// power of two, at least 2 for functions that are fitted on both sides of zero.
+    /// For functions on a fixed interval, the number of pieces; for [`reciprocal`] and [`rsqrt`],
+    /// pieces per octave. A power of two, at least 2 for functions that are fitted on both sides of
+    /// zero.
     pub pieces: u32,
 }
 
@@ -29,8 +30,8 @@ impl Accuracy {
     pub const QUADRATIC_32: Self = Self { degree: 2, pieces: 32 };
     /// Lines, two to an octave: for [`reciprocal`] and [`rsqrt`] as the start of Newton's method.
     pub const LINEAR_HALF_OCTAVE: Self = Self { degree: 1, pieces: 2 };
-    /// Cubic pieces, four to an octave: the recommended choice for [`reciprocal`] and [`rsqrt`], which needs no step of
-    /// Newton's method.
+    /// Cubic pieces, four to an octave: the recommended choice for [`reciprocal`] and [`rsqrt`],
+    /// which needs no step of Newton's method.
     pub const CUBIC_QUARTER_OCTAVE: Self = Self { degree: 3, pieces: 4 };
 
     fn check(self, least: u32) -> Result<(), PfssError> {
@@ -45,9 +46,11 @@ impl Accuracy {
     }
 }
 
-/// `x Φ(x)` with 12 fraction bits: fitted on `-4 <= x < 4`, 0 below and `x` above, for `|x| < 2^12`.
+/// `x Φ(x)` with 12 fraction bits: fitted on `-4 <= x < 4`, 0 below and `x` above, for
+/// `|x| < 2^12`.
 ///
-/// With [`Accuracy::CUBIC_16`] the error is at most 0.62 units in the last place, with [`Accuracy::QUADRATIC_32`] 0.76.
+/// With [`Accuracy::CUBIC_16`] the error is at most 0.62 units in the last place, with
+/// [`Accuracy::QUADRATIC_32`] 0.76.
 ///
 /// # Errors
 /// [`PfssError::Suf`] for an accuracy outside the definition.
@@ -55,10 +58,11 @@ pub fn gelu(accuracy: Accuracy) -> Result<FixedFn, PfssError> {
     two_sided(accuracy, 4, &|x| x * normal_cdf(x))
 }
 
-/// `x / (1 + exp(-x))` with 12 fraction bits: fitted on `-8 <= x < 8`, 0 below and `x` above, for `|x| < 2^12`.
+/// `x / (1 + exp(-x))` with 12 fraction bits: fitted on `-8 <= x < 8`, 0 below and `x` above, for
+/// `|x| < 2^12`.
 ///
-/// With [`Accuracy::CUBIC_16`] the error on the fitted pieces is at most 0.94 units of the last place. Beyond them it
-/// is the tail's, at most `8 / (1 + exp(8))`, 11 units.
+/// With [`Accuracy::CUBIC_16`] the error on the fitted pieces is at most 0.94 units of the last
+/// place. Beyond them it is the tail's, at most `8 / (1 + exp(8))`, 11 units.
 ///
 /// # Errors
 /// [`PfssError::Suf`] for an accuracy outside the definition.
@@ -90,28 +94,29 @@ pub fn neg_exp(accuracy: Accuracy) -> Result<FixedFn, PfssError> {
     .build()
 }
 
-/// `1 / z` for `1 <= z <= 1024` and a little beyond both ends (1/256 of each), with 12 fraction bits in `z` and
-/// `output_bits` in the result.
+/// `1 / z` for `1 <= z <= 1024` and a little beyond both ends (1/256 of each), with 12 fraction
+/// bits in `z` and `output_bits` in the result.
 ///
-/// With 12 output bits and [`Accuracy::LINEAR_HALF_OCTAVE`] the error is at most 53 units of `2^-12`; a step of
-/// Newton's method squares the relative error. With [`Accuracy::CUBIC_QUARTER_OCTAVE`] it is at most 0.55 units.
+/// With 12 output bits and [`Accuracy::LINEAR_HALF_OCTAVE`] the error is at most 53 units of
+/// `2^-12`; a step of Newton's method squares the relative error. With
+/// [`Accuracy::CUBIC_QUARTER_OCTAVE`] it is at most 0.55 units.
 ///
 /// # Errors
-/// [`PfssError::Suf`] for an accuracy outside the definition, [`PfssError::Range`] if `output_bits` is too large to
-/// leave room.
+/// [`PfssError::Suf`] for an accuracy outside the definition, [`PfssError::Range`] if `output_bits`
+/// is too large to leave room.
 pub fn reciprocal(accuracy: Accuracy, output_bits: u32) -> Result<FixedFn, PfssError> {
     octaves(accuracy, output_bits, (ONE, 1024 * ONE), &|z| 1.0 / z)
 }
 
-/// `1 / sqrt(z)` for `1/16 <= z <= 256` and a little beyond both ends (1/256 of each), with 12 fraction bits in `z`
-/// and `output_bits` in the result.
+/// `1 / sqrt(z)` for `1/16 <= z <= 256` and a little beyond both ends (1/256 of each), with 12
+/// fraction bits in `z` and `output_bits` in the result.
 ///
-/// With 12 output bits and [`Accuracy::LINEAR_HALF_OCTAVE`] the error is at most 85 units of `2^-12`, with
-/// [`Accuracy::CUBIC_QUARTER_OCTAVE`] 0.56.
+/// With 12 output bits and [`Accuracy::LINEAR_HALF_OCTAVE`] the error is at most 85 units of
+/// `2^-12`, with [`Accuracy::CUBIC_QUARTER_OCTAVE`] 0.56.
 ///
 /// # Errors
-/// [`PfssError::Suf`] for an accuracy outside the definition, [`PfssError::Range`] if `output_bits` is too large to
-/// leave room.
+/// [`PfssError::Suf`] for an accuracy outside the definition, [`PfssError::Range`] if `output_bits`
+/// is too large to leave room.
 pub fn rsqrt(accuracy: Accuracy, output_bits: u32) -> Result<FixedFn, PfssError> {
     rsqrt_octaves(accuracy, output_bits, 12)
 }
@@ -200,8 +205,8 @@ mod tests {
         })
     }
 
-    /// The bounds to meet: errors for degrees 1, 2 and 3 (rows) with 8, 16, 32 and 64 pieces, over every input of the
-    /// range.
+    /// The bounds to meet: errors for degrees 1, 2 and 3 (rows) with 8, 16, 32 and 64 pieces, over
+    /// every input of the range.
     fn hold(
         name: &str,
         build: fn(Accuracy) -> Result<FixedFn, PfssError>,

@@ -5,7 +5,8 @@ const GRID: usize = 1024;
 /// The exchange converges quadratically; a smooth function takes a handful.
 const EXCHANGES: usize = 16;
 
-/// Coefficients, constant term first, of a polynomial on `0 <= u <= 1` close to the best of degree `degree`.
+/// Coefficients, constant term first, of a polynomial on `0 <= u <= 1` close to the best of degree
+/// `degree`.
 pub(super) fn minimax(degree: u32, function: impl Fn(f64) -> f64) -> Vec<f64> {
     let size = degree as usize + 2;
     let at = |i: usize| i as f64 / GRID as f64;
@@ -64,8 +65,8 @@ fn solve(mut rows: Vec<Vec<f64>>) -> Vec<f64> {
     (0..size).map(|k| rows[k][size] / rows[k][k]).collect()
 }
 
-/// The `size` neighbouring runs of one sign with the greatest errors, each given by where its greatest error is; none
-/// if there are not that many runs.
+/// The `size` neighbouring runs of one sign with the greatest errors, each given by where its
+/// greatest error is; none if there are not that many runs.
 fn extrema(size: usize, error: impl Fn(usize) -> f64) -> Option<Vec<usize>> {
     let mut runs: Vec<usize> = Vec::new();
     for i in 0..=GRID {

@@ -1,8 +1,10 @@
-//! Elementary functions in fixed point, as descriptors: splines fitted in the clear, evaluated exactly on shares.
+//! Elementary functions in fixed point, as descriptors: splines fitted in the clear, evaluated
+//! exactly on shares.
 //!
-//! A value `v` is the integer `v 2^f`. Each piece is a polynomial with integer coefficients at a scale so large that
-//! rounding them does not matter; one exact shift then reduces the result to `f` fraction bits. Only the fit is
-//! approximate, and it is public: [`FixedFn::eval`] is the function that shares compute, bit for bit.
+//! A value `v` is the integer `v 2^f`. Each piece is a polynomial with integer coefficients at a
+//! scale so large that rounding them does not matter; one exact shift then reduces the result to
+//! `f` fraction bits. Only the fit is approximate, and it is public: [`FixedFn::eval`] is the
+//! function that shares compute, bit for bit.
 //!
 //! ```
 //! use pfss::{Dealer, functions, suf::SufModes};
@@ -21,7 +23,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Piecewise polynomials for secure inference follow SUF (FuseFSS, ICML 2026); SIGMA (PETS 2024) uses tables instead.
+//! Piecewise polynomials for secure inference follow SUF (FuseFSS, ICML 2026); SIGMA (PETS 2024)
+//! uses tables instead.
 
 mod fit;
 mod library;
@@ -98,11 +101,12 @@ impl FixedFn {
         self.gates_within(modes, self.inputs)
     }
 
-    /// The gates that evaluate the function on a proven range of inputs: the smaller the range, the smaller the keys.
+    /// The gates that evaluate the function on a proven range of inputs: the smaller the range, the
+    /// smaller the keys.
     ///
     /// # Errors
-    /// [`PfssError::Suf`] for modes that do not go with the descriptor, [`PfssError::Range`] for a range that is not
-    /// within [`inputs`](Self::inputs).
+    /// [`PfssError::Suf`] for modes that do not go with the descriptor, [`PfssError::Range`] for a
+    /// range that is not within [`inputs`](Self::inputs).
     pub fn gates_within(&self, modes: SufModes, inputs: SignedRange) -> Result<FixedGates, PfssError> {
         self.inputs.holds(inputs)?;
         let suf = Gate::suf(SufProgram::within(self.desc.clone(), modes, inputs)?);
@@ -142,8 +146,9 @@ struct Spline<'a> {
     input_bits: u32,
     output_bits: u32,
     degree: u32,
-    /// Starts of the fitted pieces and the end of the last, as fixed-point integers, ascending. If some are negative,
-    /// 0 is among them.
+    /// Starts of the fitted pieces and the end of the last, as fixed-point integers, ascending.
+    ///
+    /// If some are negative, 0 is among them.
     cuts: &'a [i64],
     /// How far beyond the pieces they are fitted on the first and the last polynomial are used.
     margins: (i64, i64),

@@ -35,7 +35,8 @@ impl Dealer {
 }
 
 impl FixedGates {
-    /// Whether the bundles are for these gates: a shift is only right for the function whose range it was proven for.
+    /// Whether the bundles are for these gates: a shift is only right for the function whose range
+    /// it was proven for.
     fn check(&self, bundles: &FixedBundles) -> Result<(), PfssError> {
         if *bundles.suf.gate() != self.suf || bundles.shift.as_ref().map(KeyBundle::gate) != self.shift.gate() {
             return Err(PfssError::Program);
@@ -47,7 +48,8 @@ impl FixedGates {
 impl<C: Channel> Session<C> {
     /// Shares of a function of `x`. The rounds are given by [`FixedGates::cost`].
     ///
-    /// Inputs must lie in [`FixedFn::inputs`](super::FixedFn::inputs). Nothing checks this, as they are secret.
+    /// Inputs must lie in [`FixedFn::inputs`](super::FixedFn::inputs). Nothing checks this, as they
+    /// are secret.
     ///
     /// # Errors
     /// [`PfssError::Program`] for keys of another function, and as [`relu`](Self::relu).

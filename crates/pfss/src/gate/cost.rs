@@ -9,8 +9,9 @@ use super::{Gate, TreeRows};
 pub struct Cost {
     /// Bits of keys, without header and padding.
     pub key_bits: u64,
-    /// AES blocks of the evaluation, where clustered points share their prefixes. For gates whose questions come later,
-    /// the blocks of one public point.
+    /// AES blocks of the evaluation, where clustered points share their prefixes.
+    ///
+    /// For gates whose questions come later, the blocks of one public point.
     pub aes: u64,
     /// Bits sent to open the masked input.
     pub input_bits: u64,
@@ -50,8 +51,9 @@ impl Gate {
         Cost { key_bits: self.key_bits_per_element(), ..self.rule().work(self.ring()) }
     }
 
-    /// Bytes that each party sends for `count` elements, step digests included, and rounds. Exact for additive results
-    /// of every gate; each row of masked bits is padded to whole bytes.
+    /// Bytes that each party sends for `count` elements, step digests included, and rounds.
+    ///
+    /// Exact for additive results of every gate; each row of masked bits is padded to whole bytes.
     #[must_use]
     pub fn traffic(&self, count: usize) -> (u64, u64) {
         let (Cost { input_bits, masked_bits, rounds, .. }, count) = (self.cost(), count as u64);
@@ -87,7 +89,8 @@ mod tests {
         assert_eq!(tree_bytes(&Gate::relu(64).unwrap()), 928);
     }
 
-    /// The table of the documentation, held to the code: bytes of trees and words, AES blocks, opened bits and rounds.
+    /// The table of the documentation, held to the code: bytes of trees and words, AES blocks,
+    /// opened bits and rounds.
     #[test]
     fn gates_cost_what_the_documented_table_says() {
         let document = include_str!("../../../../docs/pfss.md");

@@ -18,7 +18,8 @@ pub(crate) use tree::{Tree, TreeRows, aes_of_all_points};
 
 use crate::{PfssError, gates::suf::Suf, suf::SufProgram};
 
-/// A gate with its public parameters: everything that decides the shape of its keys, and nothing secret.
+/// A gate with its public parameters: everything that decides the shape of its keys, and nothing
+/// secret.
 ///
 /// ```
 /// use pfss::Gate;
@@ -45,15 +46,17 @@ impl Gate {
 
     /// The same gate with masked outputs: `y + r_out` for each output word `y`.
     ///
-    /// The uniform mask `r_out` is known to the dealer only. The output shares are meant to be opened; the opened word
-    /// is the masked input of keys that [`Dealer::deal_wired`](crate::Dealer::deal_wired) makes for it. Costs one word
-    /// for each output word.
+    /// The uniform mask `r_out` is known to the dealer only. The output shares are meant to be
+    /// opened; the opened word is the masked input of keys that
+    /// [`Dealer::deal_wired`](crate::Dealer::deal_wired) makes for it. Costs one word for each
+    /// output word.
     ///
-    /// Without it, output shares add up to `y` itself and must not be opened unless `y` may be known. Output bits are
-    /// never masked.
+    /// Without it, output shares add up to `y` itself and must not be opened unless `y` may be
+    /// known. Output bits are never masked.
     ///
     /// # Errors
-    /// [`PfssError::NoOutputWords`] for predicates, powers on intervals, and descriptors of bits alone.
+    /// [`PfssError::NoOutputWords`] for predicates, powers on intervals, and descriptors of bits
+    /// alone.
     pub fn with_masked_outputs(self) -> Result<Self, PfssError> {
         if self.output_words() == 0 {
             return Err(PfssError::NoOutputWords { got: self.kind() });
@@ -85,11 +88,12 @@ impl Gate {
         Self::checked(GateKind::LowPredicates, n, Parameters { f, ..Parameters::default() })
     }
 
-    /// The same predicate keys with `masks` masked bits per element, so that this many predicates can be turned into
-    /// additive shares.
+    /// The same predicate keys with `masks` masked bits per element, so that this many predicates
+    /// can be turned into additive shares.
     ///
     /// # Errors
-    /// [`PfssError::Cap`] above [`MAX_MASKS`](Self::MAX_MASKS) and for gates that are not predicates.
+    /// [`PfssError::Cap`] above [`MAX_MASKS`](Self::MAX_MASKS) and for gates that are not
+    /// predicates.
     pub fn with_masks(self, masks: u32) -> Result<Self, PfssError> {
         let (kind, max) = (self.kind(), self.kind().bounds().masks);
         if masks > max {
@@ -108,8 +112,8 @@ impl Gate {
         Self::checked(GateKind::Relu, n, Parameters::default())
     }
 
-    /// `max(x, 0)` for an `n`-bit `x` that is proven to be a signed integer of `bits` bits: the key compares only
-    /// these. Evaluation requires the proof.
+    /// `max(x, 0)` for an `n`-bit `x` that is proven to be a signed integer of `bits` bits: the key
+    /// compares only these. Evaluation requires the proof.
     ///
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `2 <= bits <= n`.
@@ -130,7 +134,8 @@ impl Gate {
         Self::checked(GateKind::TruncateReduce, n, Parameters { f, ..Parameters::default() })
     }
 
-    /// `floor(x / 2^f)` for an `n`-bit `x` read as signed, given a [`GapCert`](crate::GapCert) when evaluated.
+    /// `floor(x / 2^f)` for an `n`-bit `x` read as signed, given a [`GapCert`](crate::GapCert) when
+    /// evaluated.
     ///
     /// # Errors
     /// [`PfssError::RingWidth`] outside `3..=64`, [`PfssError::Shift`] unless `1 <= f <= n - 2`.
@@ -138,8 +143,10 @@ impl Gate {
         Self::checked(GateKind::GapArs, n, Parameters { f, ..Parameters::default() })
     }
 
-    /// `floor(x / 2^f)` for an `n`-bit `x` read as unsigned. Exact for every `x`, at the price of a comparison of all
-    /// bits; where a bound is proven, [`gap_ars`](Self::gap_ars) avoids it.
+    /// `floor(x / 2^f)` for an `n`-bit `x` read as unsigned.
+    ///
+    /// Exact for every `x`, at the price of a comparison of all bits; where a bound is proven,
+    /// [`gap_ars`](Self::gap_ars) avoids it.
     ///
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
@@ -165,7 +172,8 @@ impl Gate {
         Self::checked(GateKind::ReluArs, n, Parameters { f, ..Parameters::default() })
     }
 
-    /// `table[x]` for an `n`-bit `x` and a public table of `2^n` words of `out` bits, given when evaluated.
+    /// `table[x]` for an `n`-bit `x` and a public table of `2^n` words of `out` bits, given when
+    /// evaluated.
     ///
     /// # Errors
     /// [`PfssError::RingWidth`] unless `1 <= n <= MAX_LUT_BITS` and `1 <= out <= 64`.
@@ -173,7 +181,9 @@ impl Gate {
         Self::checked(GateKind::Lut, n, Parameters { f: out, ..Parameters::default() })
     }
 
-    /// `x y` for two secrets of `n` bits, from one triple (Beaver, CRYPTO 1991). Exact modulo `2^n`.
+    /// `x y` for two secrets of `n` bits, from one triple (Beaver, CRYPTO 1991).
+    ///
+    /// Exact modulo `2^n`.
     ///
     /// # Errors
     /// [`PfssError::RingWidth`] outside `1..=64`.
@@ -181,11 +191,12 @@ impl Gate {
         Self::checked(GateKind::Product, n, Parameters::default())
     }
 
-    /// Additive shares of `1[x in I] * (-r)^j` for public intervals `I` and `0 <= j <= degree`, where `r` is the mask
-    /// of `x`. No round is needed after the opening of the masked `x`.
+    /// Additive shares of `1[x in I] * (-r)^j` for public intervals `I` and `0 <= j <= degree`,
+    /// where `r` is the mask of `x`. No round is needed after the opening of the masked `x`.
     ///
     /// # Errors
-    /// [`PfssError::RingWidth`] outside `1..=64`, [`PfssError::Cap`] above [`MAX_DEGREE`](Self::MAX_DEGREE).
+    /// [`PfssError::RingWidth`] outside `1..=64`, [`PfssError::Cap`] above
+    /// [`MAX_DEGREE`](Self::MAX_DEGREE).
     pub fn interval_powers(n: u32, degree: u32) -> Result<Self, PfssError> {
         Self::checked(GateKind::IntervalPowers, n, Parameters { degree, ..Parameters::default() })
     }
@@ -197,8 +208,9 @@ impl Gate {
         Self { rule: AnyRule::Suf(Suf::new(program)), ring, masked_outputs: false }
     }
 
-    /// The one place that accepts parameters, from callers and from bundle headers alike. Descriptors come with their
-    /// programs instead.
+    /// The one place that accepts parameters, from callers and from bundle headers alike.
+    ///
+    /// Descriptors come with their programs instead.
     pub(crate) fn checked(kind: GateKind, n: u32, parameters: Parameters) -> Result<Self, PfssError> {
         let bounds = kind.bounds();
         let (min, max) = (*bounds.ring.start(), *bounds.ring.end());
@@ -269,8 +281,8 @@ impl Gate {
         self.masked_outputs
     }
 
-    /// Output words of an element that can be masked; none for predicates and for powers on intervals, whose number
-    /// follows from the questions.
+    /// Output words of an element that can be masked; none for predicates and for powers on
+    /// intervals, whose number follows from the questions.
     #[must_use]
     pub fn output_words(&self) -> usize {
         self.rule().output_words()
@@ -283,7 +295,8 @@ impl Gate {
         self.rule().inputs()
     }
 
-    /// The row of additive shares that holds the mask of the first output word, if outputs are masked: the others follow.
+    /// The row of additive shares that holds the mask of the first output word, if outputs are
+    /// masked: the others follow.
     pub(crate) fn output_mask_row(&self) -> Option<u32> {
         self.masked_outputs.then(|| self.own_word_rows() as u32)
     }
@@ -295,14 +308,16 @@ impl Gate {
     }
 
     /// The byte `f` of the bundle header: the bits that a shift drops, the low bits that
-    /// [predicates](Self::low_predicates) look at, the bits that [hold the input](Self::relu_within) of a ReLU unless
-    /// these are all, or the width of a [table's words](Self::lut). 0 for gates that have none of these.
+    /// [predicates](Self::low_predicates) look at, the bits that [hold the
+    /// input](Self::relu_within) of a ReLU unless these are all, or the width of a [table's
+    /// words](Self::lut). 0 for gates that have none of these.
     #[must_use]
     pub fn f(&self) -> u32 {
         self.rule().parameters().f
     }
 
-    /// The highest power of [`interval_powers`](Self::interval_powers) or of a descriptor; 0 for other gates.
+    /// The highest power of [`interval_powers`](Self::interval_powers) or of a descriptor; 0 for
+    /// other gates.
     #[must_use]
     pub fn degree(&self) -> u32 {
         self.rule().parameters().degree

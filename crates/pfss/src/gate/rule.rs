@@ -1,5 +1,5 @@
-//! The definition of a gate: its keys, the secrets that the dealer hides in them, its evaluation, and its result in
-//! the clear.
+//! The definition of a gate: its keys, the secrets that the dealer hides in them, its evaluation,
+//! and its result in the clear.
 
 use core::ops::RangeInclusive;
 use std::sync::Arc;
@@ -100,7 +100,8 @@ pub(crate) trait Rule {
     /// Rows of XOR shares.
     fn bit_rows(&self) -> u64;
 
-    /// Bits that an element opens after its masked input, and the bits of a word that it opens with them.
+    /// Bits that an element opens after its masked input, and the bits of a word that it opens with
+    /// them.
     fn opened(&self) -> (u64, u64) {
         (0, 0)
     }
@@ -126,8 +127,8 @@ pub(crate) trait Rule {
 
     /// Draws the dealer's secrets.
     ///
-    /// The input mask, which is already the first row of words, and the threshold of every tree are given. The order of
-    /// the draws decides the bytes of bundles.
+    /// The input mask, which is already the first row of words, and the threshold of every tree are
+    /// given. The order of the draws decides the bytes of bundles.
     fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets);
 
     /// How `task` is evaluated, checked against `gate`, which this is the rule of.
@@ -135,8 +136,9 @@ pub(crate) trait Rule {
         Err(task.not_for(gate))
     }
 
-    /// The result of `task` (`None` for a descriptor) for an element `x` of the ring in the clear. Empty for gates
-    /// whose results depend on questions or on a second secret. Not for secrets: may branch on `x`.
+    /// The result of `task` (`None` for a descriptor) for an element `x` of the ring in the clear.
+    /// Empty for gates whose results depend on questions or on a second secret. Not for secrets:
+    /// may branch on `x`.
     fn plain(&self, _ring: Ring, _task: Option<&Task<'_>>, _x: u64) -> Vec<u64> {
         Vec::new()
     }

@@ -65,8 +65,8 @@ impl Tree {
     }
 }
 
-/// AES blocks that one party computes for all points of a comparison key over `bits` bits at once: two children of each
-/// node.
+/// AES blocks that one party computes for all points of a comparison key over `bits` bits at once:
+/// two children of each node.
 pub(crate) const fn aes_of_all_points(bits: u32) -> u64 {
     2 * (cmp_blocks(bits) - 1)
 }

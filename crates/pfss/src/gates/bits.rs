@@ -6,8 +6,8 @@ use zeroize::Zeroizing;
 
 use crate::{Party, PfssError};
 
-/// One party's XOR shares of rows of bits, 32 elements a word: element `e` is bit `e % 32` of word `e / 32`. Bits
-/// past the last element are zero.
+/// One party's XOR shares of rows of bits, 32 elements a word: element `e` is bit `e % 32` of word
+/// `e / 32`. Bits past the last element are zero.
 pub struct BitShares {
     party: Party,
     count: usize,
@@ -40,7 +40,8 @@ impl BitShares {
     /// Joins both parties' shares into the plain bits, one `bool` per element, row after row.
     ///
     /// # Errors
-    /// [`PfssError::WrongParty`] if both shares are of one party, [`PfssError::Length`] if their shapes differ.
+    /// [`PfssError::WrongParty`] if both shares are of one party, [`PfssError::Length`] if their
+    /// shapes differ.
     pub fn reveal(&self, other: &Self) -> Result<Vec<bool>, PfssError> {
         if other.party == self.party {
             return Err(PfssError::WrongParty { expected: self.party.peer(), got: other.party });

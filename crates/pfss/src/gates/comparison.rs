@@ -18,7 +18,8 @@ use crate::{PfssError, answers::Program, cluster::Points, gate::Tree, staging::S
 pub(crate) struct Comparison {
     points: Points,
     sums: BitSums,
-    /// For each answer, whether it also takes the top bit of the mask, whose shares are the first row of bits.
+    /// For each answer, whether it also takes the top bit of the mask, whose shares are the first
+    /// row of bits.
     with_msb: Vec<bool>,
 }
 
@@ -40,8 +41,8 @@ impl Comparison {
         (&self.sums, self.points.offsets().len())
     }
 
-    /// XOR shares of the answers from comparison tree `index`, one row of `count.div_ceil(32)` words each. Bits past the last
-    /// element are zero.
+    /// XOR shares of the answers from comparison tree `index`, one row of `count.div_ceil(32)`
+    /// words each. Bits past the last element are zero.
     pub(super) fn eval<W: Evaluator>(
         &self,
         trees: &Trees<'_, W>,

@@ -98,8 +98,8 @@ impl PowersPlan {
         Ok(Self { points, sums })
     }
 
-    /// Shares for the keys and intervals that the plan was made for, from the masked input of each element, an element of
-    /// the gate's ring.
+    /// Shares for the keys and intervals that the plan was made for, from the masked input of each
+    /// element, an element of the gate's ring.
     pub(crate) fn eval<Q: Evaluator>(&self, q: &Q, bundle: &KeyBundle, x_hat: &[u64]) -> Result<Vec<u64>, PfssError> {
         let trees = Trees::at(q, bundle, x_hat)?;
         let shares = trees.words(0, &self.points)?;
@@ -108,16 +108,18 @@ impl PowersPlan {
 }
 
 impl MaskedKeys {
-    /// Additive shares of `1[x in I] (-r)^j` for every interval `I`, power `0 <= j <= degree` and element, in that
-    /// order with the element innermost: `[intervals][degree + 1][count]`. No round is needed.
+    /// Additive shares of `1[x in I] (-r)^j` for every interval `I`, power `0 <= j <= degree` and
+    /// element, in that order with the element innermost: `[intervals][degree + 1][count]`. No
+    /// round is needed.
     ///
-    /// With these, a polynomial of `x = x_hat - r` on each interval is public arithmetic. The key is one comparison
-    /// key with payload `D(y) = (-r)^j 1[y < r]`, evaluated at the ends: `D(x_hat - end) - D(x_hat - start)`, plus
-    /// `(-r)^j` where the ends wrap around (Boyle et al., EUROCRYPT 2021, interval containment).
+    /// With these, a polynomial of `x = x_hat - r` on each interval is public arithmetic. The key
+    /// is one comparison key with payload `D(y) = (-r)^j 1[y < r]`, evaluated at the ends:
+    /// `D(x_hat - end) - D(x_hat - start)`, plus `(-r)^j` where the ends wrap around (Boyle et al.,
+    /// EUROCRYPT 2021, interval containment).
     ///
     /// # Errors
-    /// [`PfssError::Constant`] or [`PfssError::EmptyInterval`] for intervals outside the ring, and as
-    /// [`eval_relu`](Self::eval_relu).
+    /// [`PfssError::Constant`] or [`PfssError::EmptyInterval`] for intervals outside the ring, and
+    /// as [`eval_relu`](Self::eval_relu).
     pub fn eval_interval_powers<Q: Evaluator>(
         self,
         q: &Q,
@@ -130,8 +132,8 @@ impl MaskedKeys {
     }
 }
 
-/// Where `x_hat - end > x_hat - start`: that is where `x_hat - end` is at least the size of the ring outside the
-/// interval.
+/// Where `x_hat - end > x_hat - start`: that is where `x_hat - end` is at least the size of the
+/// ring outside the interval.
 fn wraps(ring: Ring, start: u64, end: u64) -> Threshold {
     Threshold { shift: ring.neg(end), bound: ring.sub(start, end), bits: ring.bits(), wanted: 0 }
 }

@@ -4,10 +4,13 @@ use zeroize::Zeroizing;
 
 use super::{BitShares, Pending, SufBools, SufShares, SufStep};
 
-/// Results of consecutive elements that can be joined. Every part but the last has a multiple of 32 elements.
+/// Results of consecutive elements that can be joined.
+///
+/// Every part but the last has a multiple of 32 elements.
 pub(crate) trait Join: Sized + Send + Sync + 'static {
-    /// The result of all elements, from the results of `parts` with their numbers of elements. All parts have the same
-    /// number of rows or steps; there is at least one.
+    /// The result of all elements, from the results of `parts` with their numbers of elements.
+    ///
+    /// All parts have the same number of rows or steps; there is at least one.
     fn join(parts: Vec<(usize, Self)>) -> Self;
 }
 
@@ -80,7 +83,9 @@ fn join_rows(parts: &[(usize, &[u32])]) -> Vec<u32> {
     out
 }
 
-/// One gate from the parts of its batch; all but the last have a multiple of 32 elements. There is at least one.
+/// One gate from the parts of its batch; all but the last have a multiple of 32 elements.
+///
+/// There is at least one.
 ///
 /// It opens and returns exactly the words of the whole batch.
 pub(crate) fn join_pending<T: Join>(mut parts: Vec<Pending<T>>) -> Pending<T> {

@@ -1,4 +1,5 @@
-//! A public table at a secret position: every entry is read, and the bits of a unit vector say which counts.
+//! A public table at a secret position: every entry is read, and the bits of a unit vector say
+//! which counts.
 
 use core_types::{
     Ring,
@@ -108,19 +109,22 @@ fn check_table(domain: Ring, out: Ring, table: &[u64]) -> Result<(), PfssError> 
 }
 
 impl MaskedKeys {
-    /// The first step of `table[x]` from the masked inputs `x_hat`, for a public table of `2^n` words.
+    /// The first step of `table[x]` from the masked inputs `x_hat`, for a public table of `2^n`
+    /// words.
     ///
-    /// The leaves of the comparison key are shares of the unit vector of `r`: the parties' bits differ at position `r`
-    /// only. So the parties' sums `Σ_i bit_i table[x_hat - i]`, one of them negated, add up to the wanted word up to
-    /// its sign, and their sums of bits add up to that sign. The sign is opened under `c` and the word under `ρ`, in
-    /// one round; the result is `(1 - 2w) e (y_hat - ρ)` (Pika, PETS 2022; SIGMA, PETS 2024). Every entry is read,
-    /// whatever the secret.
+    /// The leaves of the comparison key are shares of the unit vector of `r`: the parties' bits
+    /// differ at position `r` only. So the parties' sums `Σ_i bit_i table[x_hat - i]`, one of them
+    /// negated, add up to the wanted word up to its sign, and their sums of bits add up to that
+    /// sign. The sign is opened under `c` and the word under `ρ`, in one round; the result is
+    /// `(1 - 2w) e (y_hat - ρ)` (Pika, PETS 2022; SIGMA, PETS 2024). Every entry is read, whatever
+    /// the secret.
     ///
-    /// The key is evaluated at all `2^n` points at once, each node of its tree expanded once: `2^(n-6) - 2` AES blocks.
+    /// The key is evaluated at all `2^n` points at once, each node of its tree expanded once:
+    /// `2^(n-6) - 2` AES blocks.
     ///
     /// # Errors
-    /// [`PfssError::Length`] unless the table has `2^n` words, [`PfssError::Constant`] for a word outside its ring,
-    /// and as [`eval_relu`](Self::eval_relu).
+    /// [`PfssError::Length`] unless the table has `2^n` words, [`PfssError::Constant`] for a word
+    /// outside its ring, and as [`eval_relu`](Self::eval_relu).
     pub fn eval_lut<Q: Evaluator>(self, q: &Q, table: &[u64], x_hat: &[u64]) -> Result<Pending, PfssError> {
         self.eval(q, Task::Lut(table), x_hat)
     }

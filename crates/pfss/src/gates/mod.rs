@@ -1,10 +1,11 @@
 //! What parties compute from a key bundle and the public masked input `x_hat = x + r`.
 //!
-//! A gate with an additive result has two steps: `eval_*` walks the key trees and masks each secret bit with a dealer
-//! bit, and [`Pending::finish`] turns the opened bits into shares. One round lies between them.
+//! A gate with an additive result has two steps: `eval_*` walks the key trees and masks each secret
+//! bit with a dealer bit, and [`Pending::finish`] turns the opened bits into shares. One round lies
+//! between them.
 //!
-//! Each gate has a file with its complete definition, from its keys to its result in the clear, in its
-//! [`Rule`](crate::gate::Rule); `gate/kind.rs` lists them.
+//! Each gate has a file with its complete definition, from its keys to its result in the clear, in
+//! its [`Rule`](crate::gate::Rule); `gate/kind.rs` lists them.
 
 mod bits;
 mod comparison;

@@ -16,8 +16,8 @@ use crate::{KeyBundle, Party, PfssError};
 
 /// A gate between its two steps: masked bits to exchange, and the remaining work.
 ///
-/// It is used once: [`finish`](Self::finish) takes it by value. `T` is the result: most gates give one additive share
-/// per element.
+/// It is used once: [`finish`](Self::finish) takes it by value. `T` is the result: most gates give
+/// one additive share per element.
 pub struct Pending<T = Vec<u64>> {
     party: Party,
     count: usize,
@@ -31,8 +31,8 @@ pub struct Pending<T = Vec<u64>> {
 enum Remaining<T> {
     /// The second step of one gate.
     SecondStep(Box<dyn SecondStep<T>>),
-    /// The second steps of consecutive parts of a batch, all but the last of a multiple of 32 elements, and how their
-    /// results are joined.
+    /// The second steps of consecutive parts of a batch, all but the last of a multiple of 32
+    /// elements, and how their results are joined.
     Parts(Vec<Pending<T>>, fn(Vec<(usize, T)>) -> T),
 }
 
@@ -65,15 +65,18 @@ impl<T> Pending<T> {
         Self { words: (ring, words), ..self }
     }
 
-    /// This party's share of the masked bits. Public: send them to the peer. Rows of
-    /// `count.div_ceil(32)` words, bits past the last element zero.
+    /// This party's share of the masked bits.
+    ///
+    /// Public: send them to the peer. Rows of `count.div_ceil(32)` words, bits past the last
+    /// element zero.
     #[must_use]
     pub fn masked_bits(&self) -> &[u32] {
         &self.masked
     }
 
-    /// This party's additive shares of masked words, one per element, for gates that open words. Public, like
-    /// [`masked_bits`](Self::masked_bits), and sent with them.
+    /// This party's additive shares of masked words, one per element, for gates that open words.
+    ///
+    /// Public, like [`masked_bits`](Self::masked_bits), and sent with them.
     #[must_use]
     pub fn masked_words(&self) -> &[u64] {
         &self.words.1
@@ -116,19 +119,22 @@ impl<T> Pending<T> {
         }
     }
 
-    /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits), for gates that open no words.
+    /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits), for gates that open
+    /// no words.
     ///
     /// # Errors
-    /// [`PfssError::Length`] unless the peer has sent as much as this party, or if words have to be opened as
-    /// well; [`PfssError::Backend`].
+    /// [`PfssError::Length`] unless the peer has sent as much as this party, or if words have to be
+    /// opened as well; [`PfssError::Backend`].
     pub fn finish<Q: FssOps>(self, q: &Q, peer: &[u32]) -> Result<T, PfssError> {
         self.finish_with(q, peer, &[])
     }
 
-    /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits) and [`masked_words`](Self::masked_words).
+    /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits) and
+    /// [`masked_words`](Self::masked_words).
     ///
     /// # Errors
-    /// [`PfssError::Length`] if the peer's bits or words differ in number from this party's; [`PfssError::Backend`].
+    /// [`PfssError::Length`] if the peer's bits or words differ in number from this party's;
+    /// [`PfssError::Backend`].
     pub fn finish_with<Q: FssOps>(self, q: &Q, bits: &[u32], words: &[u64]) -> Result<T, PfssError> {
         let (ring, mine) = &self.words;
         for (what, expected, got) in
@@ -144,8 +150,10 @@ impl<T> Pending<T> {
 }
 
 impl Pending {
-    /// Masks `bits` with the dealer's bits from the first on. The result is `sums` over the bundle's words and the
-    /// public words `x` or, without `x`, the words that are opened.
+    /// Masks `bits` with the dealer's bits from the first on.
+    ///
+    /// The result is `sums` over the bundle's words and the public words `x` or, without `x`, the
+    /// words that are opened.
     pub(super) fn summed(
         bundle: KeyBundle,
         bits: &BitShares,

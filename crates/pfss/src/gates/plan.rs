@@ -1,4 +1,5 @@
-//! The evaluation plan of a gate: everything that follows from its shape and its task, computed once for all batches.
+//! The evaluation plan of a gate: everything that follows from its shape and its task, computed
+//! once for all batches.
 
 use std::sync::Arc;
 
@@ -29,14 +30,18 @@ pub(crate) struct Compare {
 }
 
 impl Plan {
-    /// Opens the bits of `comparisons` under the dealer's bits from the first on. The result is `sums` over the masked
-    /// inputs and the opened bits, under the output masks of `gate` if it has any.
+    /// Opens the bits of `comparisons` under the dealer's bits from the first on.
+    ///
+    /// The result is `sums` over the masked inputs and the opened bits, under the output masks of
+    /// `gate` if it has any.
     pub(super) fn compare(gate: &Gate, comparisons: Vec<Comparison>, sums: Sums) -> Self {
         Self::Compare(Compare::new(gate, comparisons, sums))
     }
 
-    /// The first step of the gate. The keys are those that the plan was [made for](Task::plan), and there is a masked input
-    /// for each element.
+    /// The first step of the gate.
+    ///
+    /// The keys are those that the plan was [made for](Task::plan), and there is a masked input for
+    /// each element.
     pub(crate) fn eval<W: Evaluator>(
         &self,
         evaluator: &W,

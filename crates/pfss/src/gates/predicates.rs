@@ -168,7 +168,8 @@ fn mask_bits(masks: u32, draw: &mut Draw<'_>, secrets: &mut Secrets) {
     }
 }
 
-/// Each predicate is opened under a bit of the dealer, from row `first_mask` on, and shared again as a word.
+/// Each predicate is opened under a bit of the dealer, from row `first_mask` on, and shared again
+/// as a word.
 fn additive(gate: &Gate, task: &Task<'_>, first_mask: usize) -> Result<Plan, PfssError> {
     let Task::Predicates(predicates) = task else { return Err(task.not_for(gate)) };
     let (expected, got) = (gate.masks() as usize, predicates.len());
@@ -221,11 +222,14 @@ impl Comparison {
 }
 
 impl MaskedKeys {
-    /// XOR shares of `predicates` of `x`, one row per predicate, from the masked inputs `x_hat`. No round is needed.
+    /// XOR shares of `predicates` of `x`, one row per predicate, from the masked inputs `x_hat`.
+    ///
+    /// No round is needed.
     ///
     /// # Errors
-    /// [`PfssError::PredicateKind`], [`PfssError::Constant`] or [`PfssError::EmptyInterval`] for predicates that the
-    /// keys do not answer; [`PfssError::Length`] unless there is one input per element; [`PfssError::Backend`].
+    /// [`PfssError::PredicateKind`], [`PfssError::Constant`] or [`PfssError::EmptyInterval`] for
+    /// predicates that the keys do not answer; [`PfssError::Length`] unless there is one input per
+    /// element; [`PfssError::Backend`].
     pub fn eval_predicates<Q: Evaluator>(
         self,
         q: &Q,
@@ -237,12 +241,13 @@ impl MaskedKeys {
         plan.eval_bits(q, &self.0, x_hat.to_vec())
     }
 
-    /// The first step towards additive shares of `predicates`, row after row. Needs one masked bit per predicate
-    /// ([`Gate::with_masks`]).
+    /// The first step towards additive shares of `predicates`, row after row.
+    ///
+    /// Needs one masked bit per predicate ([`Gate::with_masks`]).
     ///
     /// # Errors
-    /// As [`eval_predicates`](Self::eval_predicates), and [`PfssError::Length`] if the number of masks in the bundle
-    /// differs.
+    /// As [`eval_predicates`](Self::eval_predicates), and [`PfssError::Length`] if the number of
+    /// masks in the bundle differs.
     pub fn eval_predicates_additive<Q: Evaluator>(
         self,
         q: &Q,

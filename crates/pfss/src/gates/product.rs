@@ -50,12 +50,12 @@ impl Rule for Product {
 }
 
 impl KeyBundle {
-    /// [`mask`](Self::mask) for the two factors of a product: returns this party's additive shares of `x + a`, then of
-    /// `y + b`, to be opened, and the keys for the opened words.
+    /// [`mask`](Self::mask) for the two factors of a product: returns this party's additive shares
+    /// of `x + a`, then of `y + b`, to be opened, and the keys for the opened words.
     ///
     /// # Errors
-    /// [`PfssError::Kind`] for keys of another gate, [`PfssError::Length`] unless there are two factors per element, and as
-    /// [`mask`](Self::mask).
+    /// [`PfssError::Kind`] for keys of another gate, [`PfssError::Length`] unless there are two
+    /// factors per element, and as [`mask`](Self::mask).
     pub fn mask_factors(self, x: &[u64], y: &[u64]) -> Result<(Vec<u64>, MaskedKeys), PfssError> {
         self.check_factors(x, y)?;
         self.mask(&Zeroizing::new([x, y].concat()))
@@ -72,7 +72,8 @@ impl MaskedKeys {
     /// `x_hat y_hat - x_hat b - y_hat a + a b` (Beaver, CRYPTO 1991).
     ///
     /// # Errors
-    /// [`PfssError::Kind`] for keys of another gate, [`PfssError::Length`] unless there are two factors per element.
+    /// [`PfssError::Kind`] for keys of another gate, [`PfssError::Length`] unless there are two
+    /// factors per element.
     pub fn eval_product(self, opened: &[u64]) -> Result<Vec<u64>, PfssError> {
         let Self(bundle) = self;
         let expected = 2 * bundle.count();

@@ -1,4 +1,5 @@
-//! The public arithmetic at the end of a gate: sums of the words that the dealer has given, formed on the queue.
+//! The public arithmetic at the end of a gate: sums of the words that the dealer has given, formed
+//! on the queue.
 
 use core::ops::Range;
 
@@ -19,8 +20,9 @@ use super::{
 };
 use crate::{Gate, KeyBundle, PfssError, lanes::LANES, staging::Staged};
 
-/// Bytes of words that go to the device at once after an exchange: this bounds memory and does not change results. In a
-/// walk, whose batch has reserved memory for all its elements, all words go at once.
+/// Bytes of words that go to the device at once after an exchange: this bounds memory and does not
+/// change results. In a walk, whose batch has reserved memory for all its elements, all words go at
+/// once.
 const BYTES_AT_ONCE: usize = 8 << 20;
 
 /// Elements of `rows` words each that go to the device at once, a multiple of 32.
@@ -41,7 +43,9 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// No sums yet. The variable of terms is the public word x, read modulo 2^bits; results have `width`.
+    /// No sums yet.
+    ///
+    /// The variable of terms is the public word x, read modulo 2^bits; results have `width`.
     pub(super) fn new(bits: Ring, width: Ring) -> Self {
         Self { bits, width, offset: 0, shift: 0, interleaved: false, terms: Vec::new() }
     }
@@ -69,7 +73,9 @@ impl Sums {
         self
     }
 
-    /// Adds to each sum the mask of its output word, if `gate` masks them. There is a sum for each word.
+    /// Adds to each sum the mask of its output word, if `gate` masks them.
+    ///
+    /// There is a sum for each word.
     pub(super) fn under_output_masks(mut self, gate: &Gate) -> Self {
         let Some(mut row) = gate.output_mask_row() else { return self };
         for mut term in core::mem::take(&mut self.terms) {
@@ -112,7 +118,8 @@ impl Sums {
         Ok(out)
     }
 
-    /// As [`run`](Self::run), in a walk: over words of the bundle and, after them, rows that are on the device.
+    /// As [`run`](Self::run), in a walk: over words of the bundle and, after them, rows that are on
+    /// the device.
     pub(super) fn run_with<W: Evaluator>(
         &self,
         trees: &Trees<'_, W>,

@@ -1,4 +1,5 @@
-//! A pass over a table for every element, which adds up the entries that the bits of a unit vector choose.
+//! A pass over a table for every element, which adds up the entries that the bits of a unit vector
+//! choose.
 
 use std::sync::Arc;
 
@@ -29,8 +30,8 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Plans `table`, with a word of the second ring for each element of the first; the result is `sums` over the
-    /// opened words.
+    /// Plans `table`, with a word of the second ring for each element of the first; the result is
+    /// `sums` over the opened words.
     pub(super) fn new([domain, ring]: [Ring; 2], table: &[u64], sums: Sums) -> Self {
         Self { entries: Entries::new(domain, table), ring, sums: Arc::new(sums) }
     }
@@ -60,8 +61,8 @@ impl Table {
     }
 }
 
-/// The table from its end to its start, twice, so that the entries for the masks `i`, `i + 1`, .. of one element are
-/// consecutive.
+/// The table from its end to its start, twice, so that the entries for the masks `i`, `i + 1`, ..
+/// of one element are consecutive.
 #[derive(Clone, Debug)]
 struct Entries {
     domain: Ring,
@@ -109,8 +110,8 @@ impl TableSums {
         self.bits[e] += u64::from(bits.count_ones());
     }
 
-    /// The masked words, and shares of the signs: the sum of both parties' bits, one negated, is 1 or 3 modulo 4, so
-    /// one of the two is odd and their second bits add up without a carry.
+    /// The masked words, and shares of the signs: the sum of both parties' bits, one negated, is 1
+    /// or 3 modulo 4, so one of the two is odd and their second bits add up without a carry.
     fn finish(&self, bundle: &KeyBundle, ring: Ring) -> (Vec<u64>, Vec<u32>) {
         let negate = |value: u64| bundle.party().public(value).wrapping_sub(bundle.party().peer().public(value));
         let rho = bundle.word_row(RHO_ROW);

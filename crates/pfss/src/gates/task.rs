@@ -4,7 +4,8 @@ use super::Plan;
 use crate::{Gate, KeyBundle, PfssError, Task};
 
 impl Task<'_> {
-    /// Whether these are keys for `count` elements of a gate that the task is for, in the ring of its certificate.
+    /// Whether these are keys for `count` elements of a gate that the task is for, in the ring of
+    /// its certificate.
     pub(crate) fn check_keys(&self, bundle: &KeyBundle, count: usize) -> Result<(), PfssError> {
         let kind = match self {
             Self::Predicates(_) => bundle.gate().kind(), // each names the kind that it needs
@@ -20,7 +21,8 @@ impl Task<'_> {
         }
     }
 
-    /// How the task is evaluated with keys of `gate`, which [fit](Self::check_keys): refuses whatever else does not.
+    /// How the task is evaluated with keys of `gate`, which [fit](Self::check_keys): refuses
+    /// whatever else does not.
     pub(crate) fn plan(&self, gate: &Gate) -> Result<Plan, PfssError> {
         gate.rule().plan(gate, self)
     }

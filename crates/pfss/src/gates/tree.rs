@@ -1,4 +1,5 @@
-//! Key trees, evaluated at the points that a plan names, and the masked inputs that these points are relative to.
+//! Key trees, evaluated at the points that a plan names, and the masked inputs that these points
+//! are relative to.
 
 use core::ops::Range;
 
@@ -16,8 +17,8 @@ use zeroize::Zeroizing;
 use super::evaluator::{Activity, Evaluator};
 use crate::{KeyBundle, PfssError, cluster::Points, gate::Tree, staging::Staged};
 
-/// The trees of a bundle during an evaluation, with the public masked inputs: these go to the device once, for all
-/// trees and for the sums at the end.
+/// The trees of a bundle during an evaluation, with the public masked inputs: these go to the
+/// device once, for all trees and for the sums at the end.
 pub(super) struct Trees<'w, W: Evaluator> {
     evaluator: &'w W,
     bundle: &'w KeyBundle,
@@ -48,8 +49,8 @@ impl<'w, W: Evaluator> Trees<'w, W> {
         self.x_hat.view()
     }
 
-    /// XOR shares of `1[α <= y]` at the points of comparison tree `index`, `[points][padded / 32]` in the order of
-    /// evaluation.
+    /// XOR shares of `1[α <= y]` at the points of comparison tree `index`, `[points][padded / 32]`
+    /// in the order of evaluation.
     pub(super) fn bits(&self, index: usize, points: &Points) -> Result<Staged<'w, W::Queue, u32>, PfssError> {
         let (q, tree, bundle) = (self.evaluator.queue(), self.evaluator.tree(self.bundle, index)?, self.bundle);
         debug_assert_eq!(tree.shape, points.tree());
@@ -90,8 +91,8 @@ impl<'w, W: Evaluator> Trees<'w, W> {
         Ok(ordered)
     }
 
-    /// Additive shares of `β 1[y < α]` at the points of payload tree `index`, `[points][payload words][count]` in the order
-    /// of their evaluation.
+    /// Additive shares of `β 1[y < α]` at the points of payload tree `index`,
+    /// `[points][payload words][count]` in the order of their evaluation.
     pub(super) fn words(&self, index: usize, points: &Points) -> Result<Staged<'w, W::Queue, u64>, PfssError> {
         let (q, tree, bundle) = (self.evaluator.queue(), self.evaluator.tree(self.bundle, index)?, self.bundle);
         debug_assert_eq!(tree.shape, points.tree());
@@ -138,8 +139,8 @@ impl<'w, W: Evaluator> WholeTree<'w, W> {
         Ok(Self { evaluator, bundle, bits, tree })
     }
 
-    /// XOR shares of the unit vectors of the masks of `elements`, which begin at a multiple of 32: `[blocks][elements]`,
-    /// 128 points to a word.
+    /// XOR shares of the unit vectors of the masks of `elements`, which begin at a multiple of 32:
+    /// `[blocks][elements]`, 128 points to a word.
     pub(super) fn units(&self, elements: Range<usize>) -> Result<Zeroizing<Vec<u128>>, PfssError> {
         let (q, bits) = (self.evaluator.queue(), self.bits);
         let params = CmpAllParams {

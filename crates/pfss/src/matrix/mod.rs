@@ -1,7 +1,8 @@
 //! Products of two secret matrices, using a dealer's triple for whole matrices.
 //!
-//! The product of `rows x inner` and `inner x cols` opens `rows inner + inner cols` masked words, instead of two for
-//! each of its `rows inner cols` scalar products (Mohassel, Zhang, IEEE S&P 2017).
+//! The product of `rows x inner` and `inner x cols` opens `rows inner + inner cols` masked words,
+//! instead of two for each of its `rows inner cols` scalar products (Mohassel, Zhang, IEEE S&P
+//! 2017).
 
 mod codec;
 mod run;
@@ -22,10 +23,12 @@ const RING: Ring = match Ring::new(64) {
     None => unreachable!(),
 };
 
-/// One party's shares of uniform matrices `A`, `B` and of `A B`, in the ring of 64 bits, for one batch of products.
+/// One party's shares of uniform matrices `A`, `B` and of `A B`, in the ring of 64 bits, for one
+/// batch of products.
 ///
-/// It is used once, like a [`KeyBundle`](crate::KeyBundle): multiplying takes it by value, and the process refuses its
-/// nonce a second time. `Debug` shows public facts only; the shares are wiped when dropped.
+/// It is used once, like a [`KeyBundle`](crate::KeyBundle): multiplying takes it by value, and the
+/// process refuses its nonce a second time. `Debug` shows public facts only; the shares are wiped
+/// when dropped.
 ///
 /// ```
 /// use pfss::{Dealer, MatrixShape, Session, memory_pair};

@@ -7,11 +7,12 @@ use super::{MatrixTriple, RING};
 use crate::{Channel, Party, PfssError, Session, spent};
 
 impl<C: Channel> Session<C> {
-    /// Shares of the products `x y`, from shares of both factors, all modulo `2^64`. One round;
-    /// [`MatrixShape::traffic`](crate::MatrixShape::traffic) gives the bytes.
+    /// Shares of the products `x y`, from shares of both factors, all modulo `2^64`.
     ///
-    /// If one party owns a factor, the other party's share of it is zeros. With `x̂ = x + A` and `ŷ = y + B` opened,
-    /// the product is `x̂ ŷ - x̂ B - A ŷ + A B` (Beaver, CRYPTO 1991).
+    /// One round; [`MatrixShape::traffic`](crate::MatrixShape::traffic) gives the bytes.
+    ///
+    /// If one party owns a factor, the other party's share of it is zeros. With `x̂ = x + A` and
+    /// `ŷ = y + B` opened, the product is `x̂ ŷ - x̂ B - A ŷ + A B` (Beaver, CRYPTO 1991).
     ///
     /// # Errors
     /// [`PfssError::Length`] for factors of another shape, and as [`relu`](Self::relu).
@@ -50,8 +51,8 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// Opens shared values to one party, which learns the words modulo `2^64`; the other learns nothing. One round; the
-    /// receiver sends only its step digest.
+    /// Opens shared values to one party, which learns the words modulo `2^64`; the other learns
+    /// nothing. One round; the receiver sends only its step digest.
     ///
     /// # Errors
     /// [`PfssError::Channel`], which closes the session, and [`PfssError::Closed`].

@@ -4,7 +4,8 @@ use core::ops::Range;
 
 use thiserror::Error;
 
-/// Rows of different lengths, packed without gaps: which elements of a `rows` x `cols` tensor are active. Public.
+/// Rows of different lengths, packed without gaps: which elements of a `rows` x `cols` tensor are
+/// active. Public.
 ///
 /// ```
 /// use pfss::softmax::RowLayout;
@@ -107,7 +108,8 @@ impl RowLayout {
         Ok(self.ranges().enumerate().flat_map(row).copied().collect())
     }
 
-    /// The dense tensor with the given active elements and 0 everywhere else: shares of 0, if these are shares.
+    /// The dense tensor with the given active elements and 0 everywhere else: shares of 0, if these
+    /// are shares.
     ///
     /// # Errors
     /// [`LayoutError::Elements`] unless the length of `packed` is the number of active elements.

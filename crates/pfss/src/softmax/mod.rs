@@ -1,7 +1,8 @@
 //! Softmax of packed rows, built from maximum, exponential, reciprocal and product.
 //!
-//! Neither logits nor their distances from the maximum are ever opened. All gates run on the active elements only, so
-//! causal attention costs about half as much as a full square (SIGMA, PETS 2024, packs the same way).
+//! Neither logits nor their distances from the maximum are ever opened. All gates run on the active
+//! elements only, so causal attention costs about half as much as a full square (SIGMA, PETS 2024,
+//! packs the same way).
 
 mod layout;
 mod run;
@@ -19,7 +20,8 @@ const N: u32 = 64;
 /// Fraction bits of the reciprocal, so that long rows keep their precision.
 const INVERSE_BITS: u32 = 24;
 
-/// Everything public about one softmax: the layout, the functions, and the gates in the order in which they run.
+/// Everything public about one softmax: the layout, the functions, and the gates in the order in
+/// which they run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SoftmaxPlan {
     layout: RowLayout,
@@ -42,8 +44,8 @@ impl SoftmaxPlan {
     /// Plans the softmax of logits with 12 fraction bits, given a range that holds every logit.
     ///
     /// # Errors
-    /// [`PfssError::Range`] if differences of logits may wrap around, [`PfssError::Suf`] for a row longer than
-    /// [`MAX_COLS`](Self::MAX_COLS).
+    /// [`PfssError::Range`] if differences of logits may wrap around, [`PfssError::Suf`] for a row
+    /// longer than [`MAX_COLS`](Self::MAX_COLS).
     pub fn new(layout: RowLayout, logits: SignedRange, modes: SufModes) -> Result<Self, PfssError> {
         let distances = logits.checked_sub(logits)?;
         distances.fits(N)?;
@@ -105,7 +107,9 @@ impl SoftmaxPlan {
         deals.fold((0, 0), |sum, (bytes, rounds)| (sum.0 + bytes, sum.1 + rounds))
     }
 
-    /// The softmax of packed logits in the clear, exactly as shares compute it. Not for secrets: branches on `x`.
+    /// The softmax of packed logits in the clear, exactly as shares compute it.
+    ///
+    /// Not for secrets: branches on `x`.
     ///
     /// # Errors
     /// [`PfssError::Length`] unless there is one logit per active element.

@@ -27,13 +27,16 @@ impl Dealer {
 impl<C: Channel> Session<C> {
     /// Shares of the softmax of each row, packed, from shares of packed logits.
     ///
-    /// The bundles are dealt for [`SoftmaxPlan::deals`], in that order; [`SoftmaxPlan::traffic`] gives the cost.
+    /// The bundles are dealt for [`SoftmaxPlan::deals`], in that order; [`SoftmaxPlan::traffic`]
+    /// gives the cost.
     ///
-    /// Probabilities have 12 fraction bits and, once opened, equal [`SoftmaxPlan::eval`] of the logits.
+    /// Probabilities have 12 fraction bits and, once opened, equal [`SoftmaxPlan::eval`] of the
+    /// logits.
     ///
     /// # Errors
-    /// [`PfssError::Length`] for another number of logits or bundles, [`PfssError::Program`] or [`PfssError::Length`]
-    /// for bundles of other gates or counts, all before anything is sent; and as [`relu`](Self::relu).
+    /// [`PfssError::Length`] for another number of logits or bundles, [`PfssError::Program`] or
+    /// [`PfssError::Length`] for bundles of other gates or counts, all before anything is sent; and
+    /// as [`relu`](Self::relu).
     pub fn softmax<Q: FssOps>(
         &mut self,
         q: &Q,
@@ -72,8 +75,8 @@ impl<C: Channel> Session<C> {
         self.gap_ars(q, plan.shift.1, keys.next()?, &products)
     }
 
-    /// Shares of each row's maximum, 0 for an empty row, found in a tournament: neighbours are compared, and an odd one
-    /// out moves on to the next round.
+    /// Shares of each row's maximum, 0 for an empty row, found in a tournament: neighbours are
+    /// compared, and an odd one out moves on to the next round.
     fn row_maxima<Q: FssOps>(
         &mut self,
         q: &Q,

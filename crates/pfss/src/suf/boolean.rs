@@ -1,8 +1,9 @@
-//! From formulas to computations on shares: step functions of `x`, which are free, and conjunctions, which are not.
+//! From formulas to computations on shares: step functions of `x`, which are free, and
+//! conjunctions, which are not.
 //!
-//! A formula whose predicates all look at the same low bits of `x` is a step function of these bits, however many
-//! conjunctions it is written with, and one key answers it. Shares have to be multiplied only where formulas combine
-//! different low bits, or differ between pieces.
+//! A formula whose predicates all look at the same low bits of `x` is a step function of these
+//! bits, however many conjunctions it is written with, and one key answers it. Shares have to be
+//! multiplied only where formulas combine different low bits, or differ between pieces.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -32,8 +33,8 @@ impl StepFunction {
         Self { bits, initial, toggles: candidates.iter().copied().filter(changes).collect() }
     }
 
-    /// The same function of `x mod 2^k`, where `bits` is the whole ring, for an `x` that is a signed integer of `k`
-    /// bits.
+    /// The same function of `x mod 2^k`, where `bits` is the whole ring, for an `x` that is a
+    /// signed integer of `k` bits.
     fn narrowed(self, k: u32) -> Self {
         let toggles = self.toggles.iter().map(|&toggle| narrow(self.bits, k, toggle));
         let mut kept: Vec<u64> = Vec::new();
@@ -110,7 +111,9 @@ impl BoolPlan {
     }
 }
 
-/// A plan in the making. Equal steps and values are found again at once, so the work stays in proportion to the
+/// A plan in the making.
+///
+/// Equal steps and values are found again at once, so the work stays in proportion to the
 /// descriptor, even a hostile one.
 struct Builder<'a> {
     desc: &'a SufDesc,
@@ -227,8 +230,8 @@ impl Builder<'_> {
     }
 }
 
-/// Where `start` lies among the signed integers of `k` bits, taken modulo `2^k`; if it is not one of them, between the
-/// two halves.
+/// Where `start` lies among the signed integers of `k` bits, taken modulo `2^k`; if it is not one
+/// of them, between the two halves.
 pub(crate) fn narrow(n: u32, k: u32, start: u64) -> u64 {
     let half = 1u64 << (k - 1);
     let mask = u64::MAX >> (64 - k);

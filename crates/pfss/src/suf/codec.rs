@@ -1,4 +1,5 @@
-//! The one encoding of a descriptor: little-endian, every number in 8 bytes, every name preceded by its length.
+//! The one encoding of a descriptor: little-endian, every number in 8 bytes, every name preceded by
+//! its length.
 //!
 //! ```text
 //! n, degree, word ports, bit ports, predicates, pieces
@@ -8,8 +9,8 @@
 //!         operands after their operator: 0 false, 1 true, 2 Not, 3 Xor, 4 And, 5 Or, 6 + i the predicate i
 //! ```
 //!
-//! A program is three numbers for its modes, in the order of [`SufModes`] (each counting the variants from 0), then the
-//! number of bits that hold its inputs, then its descriptor.
+//! A program is three numbers for its modes, in the order of [`SufModes`] (each counting the
+//! variants from 0), then the number of bits that hold its inputs, then its descriptor.
 
 use super::{
     BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufError, SufModes, SufProgram, SufSpec,
@@ -50,11 +51,13 @@ impl SufDesc {
         out
     }
 
-    /// Reads and checks a descriptor. Total, and allocates at most a small multiple of `bytes.len()`.
+    /// Reads and checks a descriptor.
+    ///
+    /// Total, and allocates at most a small multiple of `bytes.len()`.
     ///
     /// # Errors
-    /// [`SufError::Truncated`], [`SufError::Tag`] or [`SufError::Trailing`] for bytes that are not an encoding, and as
-    /// [`new`](Self::new).
+    /// [`SufError::Truncated`], [`SufError::Tag`] or [`SufError::Trailing`] for bytes that are not
+    /// an encoding, and as [`new`](Self::new).
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SufError> {
         let mut reader = Reader { left: bytes };
         let n = reader.small("ring width", 64)?;
@@ -186,7 +189,8 @@ impl Reader<'_> {
         Ok(Piece { start, polys, bools })
     }
 
-    /// Reads a formula of at most `nodes` nodes and `depth` levels, and subtracts its nodes from `nodes`.
+    /// Reads a formula of at most `nodes` nodes and `depth` levels, and subtracts its nodes from
+    /// `nodes`.
     fn formula(&mut self, nodes: &mut usize, depth: usize) -> Result<BoolExpr, SufError> {
         let over = |what, max| SufError::Cap { what, max, got: max + 1 };
         *nodes = nodes.checked_sub(1).ok_or(over("nodes of a formula", BoolExpr::MAX_NODES))?;

@@ -6,13 +6,14 @@ use core_types::{MAX_PAYLOAD_WORDS, Ring};
 
 use super::{BoolExpr, Pred, SufError};
 
-/// One piece `start <= x < end` of a descriptor, `end` being the start of the next piece or, for the last one, `2^n`.
+/// One piece `start <= x < end` of a descriptor, `end` being the start of the next piece or, for
+/// the last one, `2^n`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
     /// The first element.
     pub start: u64,
-    /// For each output word, the coefficients of a polynomial in `x`, constant term first, modulo `2^n`. Missing
-    /// coefficients are zero.
+    /// For each output word, the coefficients of a polynomial in `x`, constant term first, modulo
+    /// `2^n`. Missing coefficients are zero.
     pub polys: Vec<Vec<u64>>,
     /// A formula for each output bit.
     pub bools: Vec<BoolExpr>,
@@ -23,7 +24,9 @@ pub struct Piece {
 pub struct SufSpec {
     /// Ring width of the input and of the output words in bits, 1 to 64.
     pub n: u32,
-    /// The greatest degree of a polynomial. Public, and it decides sizes: zero coefficients count as well.
+    /// The greatest degree of a polynomial.
+    ///
+    /// Public, and it decides sizes: zero coefficients count as well.
     pub degree: u32,
     /// Names of the output words.
     pub words: Vec<String>,
@@ -35,9 +38,11 @@ pub struct SufSpec {
     pub pieces: Vec<Piece>,
 }
 
-/// A checked descriptor: a function `F(x) = (P_i(x) mod 2^n, B_i(x))` of a secret `x`, where `i` is the piece of `x`.
+/// A checked descriptor: a function `F(x) = (P_i(x) mod 2^n, B_i(x))` of a secret `x`, where `i` is
+/// the piece of `x`.
 ///
-/// All of it is public. The shape of keys made for it depends only on the descriptor, never on masks.
+/// All of it is public. The shape of keys made for it depends only on the descriptor, never on
+/// masks.
 ///
 /// ```
 /// use pfss::suf::{BoolExpr, Piece, Pred, SufDesc, SufSpec};
@@ -87,7 +92,8 @@ impl SufDesc {
     /// Checks a descriptor.
     ///
     /// # Errors
-    /// The [`SufError`] of the first rule broken: ring, caps, ports, predicates, then piece after piece.
+    /// The [`SufError`] of the first rule broken: ring, caps, ports, predicates, then piece after
+    /// piece.
     pub fn new(spec: SufSpec) -> Result<Self, SufError> {
         let ring = Ring::new(spec.n).ok_or(SufError::RingWidth { got: spec.n })?;
         cap("degrees", Self::MAX_DEGREE as usize, spec.degree as usize)?;

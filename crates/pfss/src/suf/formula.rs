@@ -55,8 +55,9 @@ impl BoolExpr {
         }
     }
 
-    /// Calls `visit` with every node and its depth, the root's being 1, until it fails. Needs no stack per level, so a
-    /// formula of any depth can be refused.
+    /// Calls `visit` with every node and its depth, the root's being 1, until it fails.
+    ///
+    /// Needs no stack per level, so a formula of any depth can be refused.
     pub(super) fn walk<E>(&self, mut visit: impl FnMut(&Self, usize) -> Result<(), E>) -> Result<(), E> {
         let mut open = vec![(self, 1)];
         while let Some((node, depth)) = open.pop() {

@@ -23,12 +23,15 @@ pub enum PredProgram {
 /// How the polynomial of the right piece is selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CoeffMode {
-    /// One payload key for each piece, which hides where it starts and how the coefficients change there: SUF's own
-    /// form, for comparison. No round; keys grow with pieces times degree times words.
+    /// One payload key for each piece, which hides where it starts and how the coefficients change
+    /// there: SUF's own form, for comparison. No round; keys grow with pieces times degree times
+    /// words.
     StepDcf,
     /// One payload key of the mask's powers. No round.
     IntervalLut,
-    /// One comparison key, and one opened bit for each piece but the first. One round; the smallest keys.
+    /// One comparison key, and one opened bit for each piece but the first.
+    ///
+    /// One round; the smallest keys.
     #[default]
     MaskedSelect,
 }
@@ -38,8 +41,10 @@ pub enum CoeffMode {
 pub enum BoolMode {
     /// XOR shares, 32 elements a word.
     XorPacked,
-    /// Additive shares of 0 or 1. They come from [`CoeffMode::IntervalLut`]'s key where possible, otherwise from one
-    /// opened bit each ([`SufProgram::opened_bools`]).
+    /// Additive shares of 0 or 1.
+    ///
+    /// They come from [`CoeffMode::IntervalLut`]'s key where possible, otherwise from one opened
+    /// bit each ([`SufProgram::opened_bools`]).
     #[default]
     Additive,
 }
@@ -57,8 +62,9 @@ pub struct SufModes {
 
 /// A descriptor with its modes, compiled to key trees and rows of shares.
 ///
-/// The shape of its keys, and of everything it sends, is a function of descriptor and modes. In particular, zero
-/// coefficients, equal neighbours and pieces that a mask could make wrap around are kept.
+/// The shape of its keys, and of everything it sends, is a function of descriptor and modes. In
+/// particular, zero coefficients, equal neighbours and pieces that a mask could make wrap around
+/// are kept.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SufProgram {
     desc: SufDesc,
@@ -66,7 +72,8 @@ pub struct SufProgram {
     /// The ring of the bits that hold every input.
     domain: Ring,
     bools: BoolPlan,
-    /// For [`CoeffMode::MaskedSelect`]: the step function `1[x >= start]` of each piece but the first.
+    /// For [`CoeffMode::MaskedSelect`]: the step function `1[x >= start]` of each piece but the
+    /// first.
     selectors: Vec<usize>,
     /// Whether output bits come from the payload key.
     local_bools: bool,
@@ -99,15 +106,16 @@ impl SufProgram {
     /// Compiles `desc` for all inputs.
     ///
     /// # Errors
-    /// [`SufError::Cap`] for [`CoeffMode::StepDcf`] with more than 8 words times coefficients, and above
-    /// [`MAX_ANDS`](Self::MAX_ANDS) conjunctions.
+    /// [`SufError::Cap`] for [`CoeffMode::StepDcf`] with more than 8 words times coefficients, and
+    /// above [`MAX_ANDS`](Self::MAX_ANDS) conjunctions.
     pub fn new(desc: SufDesc, modes: SufModes) -> Result<Self, SufError> {
         let n = desc.ring().bits();
         Self::with_bits(desc, modes, n)
     }
 
-    /// Compiles `desc` for signed inputs in a proven range: keys then look only at the low bits that hold the range,
-    /// and cost correspondingly less. The value for any other input is arbitrary.
+    /// Compiles `desc` for signed inputs in a proven range: keys then look only at the low bits
+    /// that hold the range, and cost correspondingly less. The value for any other input is
+    /// arbitrary.
     ///
     /// # Errors
     /// As [`new`](Self::new), and [`SufError::Bits`] for a range that the ring does not hold.
@@ -169,7 +177,8 @@ impl SufProgram {
         self.desc.pieces().iter().map(|piece| narrow(n, k, piece.start)).collect()
     }
 
-    /// Output bits of [`BoolMode::Additive`] that cost an opened bit each; the others come from the payload key.
+    /// Output bits of [`BoolMode::Additive`] that cost an opened bit each; the others come from the
+    /// payload key.
     #[must_use]
     pub fn opened_bools(&self) -> usize {
         if self.modes.bools == BoolMode::Additive && !self.local_bools { self.desc.bools().len() } else { 0 }
@@ -280,7 +289,8 @@ impl SufProgram {
         }
     }
 
-    /// Points at which the payload key of [`CoeffMode::IntervalLut`] is evaluated: `x_hat` less each of these.
+    /// Points at which the payload key of [`CoeffMode::IntervalLut`] is evaluated: `x_hat` less
+    /// each of these.
     pub(crate) fn payload_offsets(&self) -> Vec<u64> {
         let mut offsets = vec![0];
         if self.selection() == Selection::By(CoeffMode::IntervalLut) {

@@ -91,7 +91,8 @@ pub enum Directive {
 /// The code of a function, nested scopes flattened.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Body {
-    /// Every register, in all scopes, that is declared by itself or used; ranges declare nothing beyond these.
+    /// Every register, in all scopes, that is declared by itself or used; ranges declare nothing
+    /// beyond these.
     pub registers: Vec<Register>,
     /// Variables of all scopes.
     pub variables: Vec<Variable>,
@@ -260,7 +261,8 @@ impl Body {
         &self.registers[reg.0 as usize]
     }
 
-    /// The instruction a branch to `label` runs next; the number of instructions at the end of the body.
+    /// The instruction a branch to `label` runs next; the number of instructions at the end of the
+    /// body.
     ///
     /// # Panics
     /// If `label` is of another body.

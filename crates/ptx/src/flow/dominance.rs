@@ -20,8 +20,9 @@ impl Dominance {
 
     /// Which blocks lie on every path from a block to the end of the thread.
     ///
-    /// The number of blocks stands for the end. Paths into a `trap` do not count, since the whole launch ends there;
-    /// a block that neither ends nor traps, such as an endless loop, counts as one that may end.
+    /// The number of blocks stands for the end. Paths into a `trap` do not count, since the whole
+    /// launch ends there; a block that neither ends nor traps, such as an endless loop, counts as
+    /// one that may end.
     #[must_use]
     pub fn post_dominators(graph: &Graph) -> Self {
         let end = graph.blocks.len();
@@ -85,7 +86,8 @@ impl Dominance {
         a
     }
 
-    /// The immediate dominator of `node`; `None` for the root and for nodes that the root does not reach.
+    /// The immediate dominator of `node`; `None` for the root and for nodes that the root does not
+    /// reach.
     #[must_use]
     pub fn parent(&self, node: usize) -> Option<usize> {
         if node == self.root { None } else { self.parent[node] }

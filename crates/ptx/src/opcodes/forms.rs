@@ -1,4 +1,5 @@
-//! The table: what LLVM emits for kernels of this project at sm_80, the kernels' inline assembly, and near neighbours.
+//! The table: what LLVM emits for kernels of this project at sm_80, the kernels' inline assembly,
+//! and near neighbours.
 
 use super::{
     Form, Group,

@@ -1,7 +1,7 @@
 //! The opcodes that the executor runs and the kernel build admits.
 //!
-//! One table serves both: a kernel that needs an opcode outside it does not pass the lints, so the simulator cannot
-//! fall behind the compiler unnoticed.
+//! One table serves both: a kernel that needs an opcode outside it does not pass the lints, so the
+//! simulator cannot fall behind the compiler unnoticed.
 
 mod forms;
 mod order;

@@ -1,7 +1,8 @@
 //! Modifiers in an order other than the table's.
 //!
-//! The assembler takes the modifiers of an opcode in any order, with few exceptions: what belongs to the name stays
-//! with it, and types, layouts and state spaces keep their order among themselves.
+//! The assembler takes the modifiers of an opcode in any order, with few exceptions: what belongs
+//! to the name stays with it, and types, layouts and state spaces keep their order among
+//! themselves.
 
 use std::{collections::HashMap, sync::OnceLock};
 
@@ -21,8 +22,8 @@ const NAMES: &[(&str, &[&str])] = &[
     ("shf", &["l", "r"]),
 ];
 
-/// The admitted opcode that differs from `opcode` only in the order of its modifiers; `opcode` itself if it is
-/// admitted.
+/// The admitted opcode that differs from `opcode` only in the order of its modifiers; `opcode`
+/// itself if it is admitted.
 #[must_use]
 pub fn canonical(opcode: &str) -> Option<&'static str> {
     static BY_KEY: OnceLock<HashMap<String, String>> = OnceLock::new();

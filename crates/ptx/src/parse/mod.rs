@@ -25,8 +25,8 @@ use crate::{
 /// Memory is linear in the length of `text`, whatever counts it declares.
 ///
 /// # Errors
-/// [`ParseError`] with the place of the first thing that is not PTX: bad tokens, bad grammar, names that are not
-/// declared, numbers out of range.
+/// [`ParseError`] with the place of the first thing that is not PTX: bad tokens, bad grammar, names
+/// that are not declared, numbers out of range.
 pub fn parse(text: &str) -> Result<Module, ParseError> {
     let mut parser = Parser::new(text)?;
     parser.module()

@@ -65,7 +65,9 @@ impl<'text> Parser<'text> {
     }
 }
 
-/// Whether a number is the bits of a float: `0f` or `0d` and digits. Such numbers take no sign.
+/// Whether a number is the bits of a float: `0f` or `0d` and digits.
+///
+/// Such numbers take no sign.
 fn is_bits(text: &str) -> bool {
     matches!(text.as_bytes(), [b'0', b'f' | b'F' | b'd' | b'D', ..])
 }

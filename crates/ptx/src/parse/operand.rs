@@ -22,7 +22,8 @@ enum Meaning {
 }
 
 impl<'text> Parser<'text> {
-    /// An instruction from its guard to its semicolon, or from the operands on if `opcode` has been taken.
+    /// An instruction from its guard to its semicolon, or from the operands on if `opcode` has been
+    /// taken.
     pub(super) fn instruction(
         &mut self,
         builder: &mut BodyBuilder<'text>,

@@ -25,7 +25,8 @@ pub enum RewriteError {
 /// Inserts the launch bounds, drops what no kernel reaches and normalises names.
 ///
 /// # Errors
-/// [`RewriteError::Missing`] if the table lists a kernel that the module lacks; the module is then as before.
+/// [`RewriteError::Missing`] if the table lists a kernel that the module lacks; the module is then
+/// as before.
 pub fn prepare(module: &mut Module, table: &Table) -> Result<(), RewriteError> {
     insert_launch_bounds(module, table)?;
     drop_unreachable(module);
@@ -36,7 +37,8 @@ pub fn prepare(module: &mut Module, table: &Table) -> Result<(), RewriteError> {
 /// Gives each kernel of the table its `.maxntid` and `.minnctapersm`, in place of any it has.
 ///
 /// # Errors
-/// [`RewriteError::Missing`] if the table lists a kernel that the module lacks; the module is then as before.
+/// [`RewriteError::Missing`] if the table lists a kernel that the module lacks; the module is then
+/// as before.
 pub fn insert_launch_bounds(module: &mut Module, table: &Table) -> Result<(), RewriteError> {
     for spec in &table.kernels {
         if !module.entries().any(|(function, _)| *function.name == *spec.name) {

@@ -7,9 +7,11 @@ use crate::ast::{AddressBase, Body, Function, FunctionKind, Initialiser, Linkage
 /// Shortest run of hexadecimal digits that counts as a hash.
 const HASH_DIGITS: usize = 16;
 
-/// Takes hashes out of the names that only the module sees, and numbers labels and depots by the order of functions.
+/// Takes hashes out of the names that only the module sees, and numbers labels and depots by the
+/// order of functions.
 ///
-/// Two names that differ only in their hash are kept apart by a number. Kernels and visible or external names are kept.
+/// Two names that differ only in their hash are kept apart by a number. Kernels and visible or
+/// external names are kept.
 pub fn normalise_names(module: &mut Module) {
     let renamed = new_names(module);
     let rename = |name: &mut Name| {
@@ -119,8 +121,8 @@ fn number_locals(body: &mut Body, index: usize) {
     }
 }
 
-/// `name` without the hashes that rustc puts into symbols: crate disambiguators `Cs..._` of the v0 scheme, and long
-/// runs of hexadecimal digits, with the `17h` before them in the legacy scheme.
+/// `name` without the hashes that rustc puts into symbols: crate disambiguators `Cs..._` of the v0
+/// scheme, and long runs of hexadecimal digits, with the `17h` before them in the legacy scheme.
 fn without_hashes(name: &str) -> String {
     let mut clean = String::with_capacity(name.len());
     let mut rest = name;

@@ -20,7 +20,8 @@ impl Release {
     }
 }
 
-/// Opcodes with one of these names, or opcodes that are one of these texts, if they have this modifier.
+/// Opcodes with one of these names, or opcodes that are one of these texts, if they have this
+/// modifier.
 struct Gate {
     names: &'static [&'static str],
     /// Empty for all of them.

@@ -57,7 +57,8 @@ pub fn architecture(target: &str) -> Option<&str> {
     target.strip_prefix("sm_").or_else(|| target.strip_prefix("compute_"))
 }
 
-/// The version of PTX that brought an architecture, such as `80` or `90a`; `None` if there is no such one from `30` on.
+/// The version of PTX that brought an architecture, such as `80` or `90a`; `None` if there is no
+/// such one from `30` on.
 #[must_use]
 pub fn first_version(architecture: &str) -> Option<(u32, u32)> {
     ARCHITECTURES.iter().find(|(known, _)| *known == architecture).map(|(_, since)| *since)
@@ -86,7 +87,9 @@ pub(super) fn check(module: &Module) -> Vec<Mistake> {
     if debug && !module.has_sections { mistake(Reason::Debug) } else { Vec::new() }
 }
 
-/// The module's version and target. An unreadable target has already been reported; it allows everything.
+/// The module's version and target.
+///
+/// An unreadable target has already been reported; it allows everything.
 pub(super) fn release(module: &Module) -> Release {
     let target = module.target.first().and_then(|target| architecture(target));
     let target = target.and_then(|name| name.trim_end_matches(['a', 'f']).parse().ok());

@@ -1,9 +1,9 @@
 //! Types: whether every declaration and operand is one that NVIDIA's assembler accepts.
 //!
-//! The rules match `ptxas` 13.5 and were found by running it: `tests/data/typing.txt` holds some thousand lines of PTX
-//! with its verdicts, and notes where this pass is stricter on purpose. Targets before `sm_30` and PTX before 6.0 are
-//! refused as such. Opcodes outside the table ([`crate::opcodes`]) are skipped here; a lint and the executor refuse
-//! them.
+//! The rules match `ptxas` 13.5 and were found by running it: `tests/data/typing.txt` holds some
+//! thousand lines of PTX with its verdicts, and notes where this pass is stricter on purpose.
+//! Targets before `sm_30` and PTX before 6.0 are refused as such. Opcodes outside the table
+//! ([`crate::opcodes`]) are skipped here; a lint and the executor refuse them.
 
 mod call;
 mod declaration;

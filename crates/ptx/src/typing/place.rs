@@ -39,8 +39,9 @@ impl Operands<'_> {
         }
     }
 
-    /// Whether a variable of a call may be stored to or loaded from. Neither hangs on a predicate, and a loaded
-    /// variable is the result of a call before.
+    /// Whether a variable of a call may be stored to or loaded from.
+    ///
+    /// Neither hangs on a predicate, and a loaded variable is the result of a call before.
     fn is_passed(&self, symbol: &Symbol, role: Role) -> bool {
         let loaded = role != Role::Write;
         let result = matches!(symbol, Symbol::Local(index) if self.results.contains(index));

@@ -37,10 +37,11 @@ struct Region<'body> {
     copies: Vec<Operand>,
 }
 
-/// The registers that may differ, where paths from the end of the block `branch` meet, by the path alone.
+/// The registers that may differ, where paths from the end of the block `branch` meet, by the path
+/// alone.
 ///
-/// Only registers with `several` definitions count: one with a single definition varies no more than its operands.
-/// Two paths that copy the same unchanged register or constant agree.
+/// Only registers with `several` definitions count: one with a single definition varies no more
+/// than its operands. Two paths that copy the same unchanged register or constant agree.
 pub(super) fn varied(
     body: &Body,
     graph: &Graph,
@@ -85,7 +86,8 @@ impl Region<'_> {
         self.tracked.iter().enumerate().filter(|(slot, _)| different(*slot)).map(|(_, reg)| *reg).collect()
     }
 
-    /// Joins the state of a path after `block` into the entries of its successors; changed entries are `pending`.
+    /// Joins the state of a path after `block` into the entries of its successors; changed entries
+    /// are `pending`.
     fn enter_successors(
         &self,
         block: usize,
@@ -107,7 +109,8 @@ impl Region<'_> {
         }
     }
 
-    /// The contents of the registers when the branch is taken, as far as its own block determines them.
+    /// The contents of the registers when the branch is taken, as far as its own block determines
+    /// them.
     fn at_branch(&mut self) -> Vec<Held> {
         let mut held = vec![Held::Old; self.tracked.len()];
         self.run(self.branch, &mut held);

@@ -1,7 +1,9 @@
-//! Which values are the same for all threads of a warp or block, and which code all of them run together.
+//! Which values are the same for all threads of a warp or block, and which code all of them run
+//! together.
 //!
-//! The analysis may call a uniform value varying, never the other way round, provided that collectives with a full mask
-//! are run by whole warps; that is what [`divergent_collectives`] checks.
+//! The analysis may call a uniform value varying, never the other way round, provided that
+//! collectives with a full mask are run by whole warps; that is what [`divergent_collectives`]
+//! checks.
 
 mod join;
 mod threads;
@@ -81,7 +83,8 @@ pub struct Divergence {
     pub spread: Spread,
 }
 
-/// The collectives of `body` that are control dependent on a value that differs among the threads they join.
+/// The collectives of `body` that are control dependent on a value that differs among the threads
+/// they join.
 #[must_use]
 pub fn divergent_collectives(function: &Function, body: &Body) -> Vec<Divergence> {
     let graph = Graph::new(body);
@@ -261,7 +264,8 @@ struct Flow<'body> {
 }
 
 impl Flow<'_> {
-    /// The registers that tell, where the paths from the branch of `block` meet, which way a thread came.
+    /// The registers that tell, where the paths from the branch of `block` meet, which way a thread
+    /// came.
     fn varied(&self, block: usize) -> &[Reg] {
         let find = || join::varied(self.body, self.graph, &self.post_dominators, &self.several, block);
         self.varied[block].get_or_init(find)

@@ -21,7 +21,9 @@ pub use timed::AnyMark;
 
 use span::traced;
 
-/// A queue whose backend is chosen at run time. Generic code stays generic; this is the one enum it runs on.
+/// A queue whose backend is chosen at run time.
+///
+/// Generic code stays generic; this is the one enum it runs on.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AnyQueue {

@@ -1,4 +1,5 @@
-//! Every op set: an op runs on the queue that its views belong to, within a span that shows its shape.
+//! Every op set: an op runs on the queue that its views belong to, within a span that shows its
+//! shape.
 
 use backend_api::{BackendError, Element, Real, ops::MapViews};
 use cpu_backend::CpuQueue;

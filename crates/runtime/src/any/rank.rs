@@ -12,7 +12,9 @@ use cuda_backend::{Link, NcclRank, PeerRank};
 use super::{AnyBuf, AnyMut, AnyQueue, AnyRef, span::traced};
 use crate::CollectiveKind;
 
-/// The place of an [`AnyQueue`] in a group of ranks of this process. See [`ranks`](crate::ranks).
+/// The place of an [`AnyQueue`] in a group of ranks of this process.
+///
+/// See [`ranks`](crate::ranks).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AnyRank {
@@ -27,8 +29,8 @@ pub enum AnyRank {
 }
 
 impl AnyRank {
-    /// The links between all ranks, if these copy from each other's devices: from the first to each other, from the second to each
-    /// other, and so on.
+    /// The links between all ranks, if these copy from each other's devices: from the first to each
+    /// other, from the second to each other, and so on.
     #[cfg(feature = "cuda")]
     #[must_use]
     pub fn links(&self) -> &[Link] {

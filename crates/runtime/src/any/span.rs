@@ -18,7 +18,9 @@ pub(super) fn wanted() -> bool {
     Level::DEBUG <= STATIC_MAX_LEVEL && Level::DEBUG <= LevelFilter::current()
 }
 
-/// Enters the span that `make` makes. Apart from the call that the span is around, which usually has none.
+/// Enters the span that `make` makes.
+///
+/// Apart from the call that the span is around, which usually has none.
 #[cold]
 #[inline(never)]
 pub(super) fn entered(make: impl FnOnce() -> Span) -> EnteredSpan {
@@ -27,7 +29,8 @@ pub(super) fn entered(make: impl FnOnce() -> Span) -> EnteredSpan {
 
 /// Runs a call on a queue, within a span if a subscriber is interested.
 ///
-/// Otherwise the overhead is one load and two comparisons. The call is compiled once, with and without a span.
+/// Otherwise the overhead is one load and two comparisons. The call is compiled once, with and
+/// without a span.
 macro_rules! traced {
     ($queue:expr, $name:expr, [$($fields:tt)*], $run:expr) => {{
         let _span = $crate::any::span::wanted().then(|| {

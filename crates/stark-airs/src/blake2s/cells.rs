@@ -1,4 +1,5 @@
-//! Arithmetic on words of 32 bits, as two halves each: one definition for constraints and for traces.
+//! Arithmetic on words of 32 bits, as two halves each: one definition for constraints and for
+//! traces.
 
 use core_types::{
     air::{BaseValue, Fraction, LogUp, Row},
@@ -7,7 +8,9 @@ use core_types::{
 
 use super::relations::XORS;
 
-/// A word by its lower and upper 16 bits. That they have no more is shown by what follows from them.
+/// A word by its lower and upper 16 bits.
+///
+/// That they have no more is shown by what follows from them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<F> {
     pub(super) low: F,
@@ -41,7 +44,9 @@ pub(super) trait Cells {
 /// A half in up to three parts, from its lowest bits up.
 type Parts<F> = [F; 3];
 
-/// The sum of `terms`, two or three words, modulo 2^32. Its halves have to be shown to have 16 bits each.
+/// The sum of `terms`, two or three words, modulo 2^32.
+///
+/// Its halves have to be shown to have 16 bits each.
 pub(super) fn add<C: Cells, const K: usize>(cells: &mut C, terms: [Word<C::F>; K]) -> Word<C::F> {
     let mut half = |halves: [C::F; K], carry: Option<C::F>| {
         let terms = halves.into_iter().chain(carry);
@@ -58,7 +63,9 @@ pub(super) fn add<C: Cells, const K: usize>(cells: &mut C, terms: [Word<C::F>; K
     Word { low, high }
 }
 
-/// The exclusive or of two words, turned right by 16, 12, 8 or 7 bits. Shows that all halves have 16 bits.
+/// The exclusive or of two words, turned right by 16, 12, 8 or 7 bits.
+///
+/// Shows that all halves have 16 bits.
 pub(super) fn xor_turned<C: Cells>(cells: &mut C, a: Word<C::F>, b: Word<C::F>, turn: u32) -> Word<C::F> {
     let widths = widths(turn);
     let [a_low, a_high, b_low, b_high] = [a.low, a.high, b.low, b.high].map(|half| split(cells, half, widths));
@@ -110,7 +117,8 @@ fn xor_parts<C: Cells>(cells: &mut C, widths: &[u32], a: Parts<C::F>, b: Parts<C
     parts
 }
 
-/// A half of a turned word: the upper bits of the same half, and above them the lower bits of the other.
+/// A half of a turned word: the upper bits of the same half, and above them the lower bits of the
+/// other.
 fn turned<F: BaseValue>(widths: &[u32], same: Parts<F>, other: Parts<F>, turn: u32) -> F {
     let mut from = 0;
     let terms = widths.iter().enumerate().map(|(k, &width)| {
@@ -128,7 +136,9 @@ struct Xor<F> {
     values: [F; 3],
 }
 
-/// The columns of a row whose constraints are stated. Its `N` look-ups wait until the constraints have all been stated.
+/// The columns of a row whose constraints are stated.
+///
+/// Its `N` look-ups wait until the constraints have all been stated.
 pub(super) struct RowCells<'r, R: Row, const N: usize> {
     row: &'r mut R,
     xors: [Option<Xor<R::F>>; N],

@@ -33,10 +33,11 @@ pub(super) struct Place<F> {
 
 /// A compression on each row, the rows in the order of the blocks.
 ///
-/// The slots are the index of the block, the halves of word 12 of the first state, and one for the last block. The
-/// columns are the chaining value before the block, the message and the state after ten rounds, as halves of words, and
-/// what adds them up to the chaining value after it. The first state is yielded with the key of the first round, the
-/// last one used with the key after the tenth, and the message yielded for each round in its order.
+/// The slots are the index of the block, the halves of word 12 of the first state, and one for the
+/// last block. The columns are the chaining value before the block, the message and the state after
+/// ten rounds, as halves of words, and what adds them up to the chaining value after it. The first
+/// state is yielded with the key of the first round, the last one used with the key after the
+/// tenth, and the message yielded for each round in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compressions {
     log_rows: u32,

@@ -1,11 +1,12 @@
 //! Blake2s of messages, block by block, with exclusive ors looked up in tables.
 //!
-//! A word is two halves of 16 bits, in a column each. Sums have a column for each half of their result, and constraints
-//! on the carries. For an exclusive or, halves are split so that turning the result moves whole parts, into 8 and 8
-//! bits, 8, 4 and 4 or 7, 5 and 4, and each part is looked up. A look-up shows that a part has no more bits than the
-//! table's numbers, so that halves of sums have 16 bits, since the result of each sum is part of an exclusive or. The
-//! words of the message are in sums alone: those bound what stands in its columns, so that it is the same word modulo
-//! 2^32 in each round, even if a half has more than 16 bits.
+//! A word is two halves of 16 bits, in a column each. Sums have a column for each half of their
+//! result, and constraints on the carries. For an exclusive or, halves are split so that turning
+//! the result moves whole parts, into 8 and 8 bits, 8, 4 and 4 or 7, 5 and 4, and each part is
+//! looked up. A look-up shows that a part has no more bits than the table's numbers, so that halves
+//! of sums have 16 bits, since the result of each sum is part of an exclusive or. The words of the
+//! message are in sums alone: those bound what stands in its columns, so that it is the same word
+//! modulo 2^32 in each round, even if a half has more than 16 bits.
 
 mod cells;
 mod compressions;
@@ -36,18 +37,18 @@ use self::{
 };
 use crate::{AirError, Columns, PreprocessedColumn, Statement, Visitor, columns::column, statement::public_fraction};
 
-/// The most blocks, as a log: there are 1664 look-ups for each, and fewer in all than the field has elements, so that
-/// no number of false ones is zero.
+/// The most blocks, as a log: there are 1664 look-ups for each, and fewer in all than the field has
+/// elements, so that no number of false ones is zero.
 const MAX_LOG_BLOCKS: u32 = 20;
 
 /// Statement: the prover has a message of `2^log_blocks` whole blocks with this digest.
 ///
-/// The components are the compressions, their first eight rounds, their last two rounds, and tables for 8, 7, 5
-/// and 4 bits. The claimed sums add up to the fraction of the first chaining value less the digest's: all other
-/// tuples used are yielded.
+/// The components are the compressions, their first eight rounds, their last two rounds, and tables
+/// for 8, 7, 5 and 4 bits. The claimed sums add up to the fraction of the first chaining value less
+/// the digest's: all other tuples used are yielded.
 ///
-/// From `2^8` blocks on, the preprocessed columns have fewer rows than the rounds. stwo 2.3 proves that with a lifting
-/// size alone: one that is the height of the largest tree.
+/// From `2^8` blocks on, the preprocessed columns have fewer rows than the rounds. stwo 2.3 proves
+/// that with a lifting size alone: one that is the height of the largest tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blake2s {
     log_blocks: u32,
@@ -87,8 +88,8 @@ impl Blake2s {
         Ok((Self { digest: Digest(digest), ..statement }, columns))
     }
 
-    /// The digest of a message, as a statement, and the states between its rounds, which the trace that shows it is
-    /// made from.
+    /// The digest of a message, as a statement, and the states between its rounds, which the trace
+    /// that shows it is made from.
     ///
     /// # Errors
     ///
@@ -135,8 +136,8 @@ impl Statement for Blake2s {
         visitor.component(smallest, &[7, 8, 9]);
     }
 
-    /// The place of a block: its index, the halves of the word with the number of bytes, and one for the last. Then
-    /// pairs of five bits and pairs of four, with their exclusive ors.
+    /// The place of a block: its index, the halves of the word with the number of bytes, and one
+    /// for the last. Then pairs of five bits and pairs of four, with their exclusive ors.
     fn preprocessed(&self) -> Vec<PreprocessedColumn> {
         let of = |log_rows| move |name| PreprocessedColumn { name, log_rows };
         let places = ["index", "bytes-low", "bytes-high", "last"].map(of(self.log_blocks));

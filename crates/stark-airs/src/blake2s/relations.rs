@@ -3,14 +3,16 @@
 use core_types::air::Relation;
 
 /// A number of bits, two numbers of that width, and their exclusive or.
+///
 /// Rows use them, tables yield them.
 pub(super) const XORS: Relation = Relation::new(0, 4);
 
-/// A key and the 16 words of a state, as halves: used by the round that takes it, yielded by the one that makes it.
+/// A key and the 16 words of a state, as halves: used by the round that takes it, yielded by the
+/// one that makes it.
 pub(super) const STATES: Relation = Relation::new(4, 33);
 
-/// A key and the 16 words of a message in the order of a round, as halves: used by the round, yielded by its
-/// compression.
+/// A key and the 16 words of a message in the order of a round, as halves: used by the round,
+/// yielded by its compression.
 pub(super) const MESSAGES: Relation = Relation::new(37, 33);
 
 /// The index of a block and the chaining value before it, as halves.
@@ -19,5 +21,6 @@ pub(super) const CHAIN: Relation = Relation::new(70, 17);
 /// All of them, in the order of their slots.
 pub(super) const ALL: [Relation; 4] = [XORS, STATES, MESSAGES, CHAIN];
 
-/// Keys of the states and messages of a compression: its index times this, and the number of rounds before.
+/// Keys of the states and messages of a compression: its index times this, and the number of rounds
+/// before.
 pub(super) const KEYS: u32 = 16;

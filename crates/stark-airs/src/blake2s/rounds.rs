@@ -30,10 +30,11 @@ pub(super) const COLUMNS: usize = 1 + 2 * 32 + 8 * 52;
 
 /// A round of Blake2s on each row, of any compression.
 ///
-/// The columns are a key, the state before the round and the message in the round's order as halves of words,
-/// and the intermediate values of the round's eight mixes. The key is the index of the block times 16, plus the
-/// number of the round. The state before the round is used with that key, and the state after it is yielded
-/// with the next key. The compression defines the message words of each key.
+/// The columns are a key, the state before the round and the message in the round's order as halves
+/// of words, and the intermediate values of the round's eight mixes. The key is the index of the
+/// block times 16, plus the number of the round. The state before the round is used with that key,
+/// and the state after it is yielded with the next key. The compression defines the message words
+/// of each key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rounds {
     log_rows: u32,

@@ -20,8 +20,9 @@ use crate::{Columns, Witness, WitnessVisitor, columns::Table};
 /// Halves of a state or of a message.
 const HALVES: usize = 32;
 
-/// The states and messages that the rows of a trace of [`Blake2s`] begin with: 80 columns of a compression's 192 and 64
-/// of a round's 481. The others follow row by row, and the tables are counted.
+/// The states and messages that the rows of a trace of [`Blake2s`] begin with: 80 columns of a
+/// compression's 192 and 64 of a round's 481. The others follow row by row, and the tables are
+/// counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blake2sStates {
     statement: Blake2s,

@@ -24,7 +24,9 @@ pub struct Gate {
     pub inputs: [u32; 2],
 }
 
-/// A circuit. Its inputs are wires `0..inputs`; gate `k` drives wire `inputs + k`, and reads wires before it.
+/// A circuit.
+///
+/// Its inputs are wires `0..inputs`; gate `k` drives wire `inputs + k`, and reads wires before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Circuit {
     inputs: u32,
@@ -38,7 +40,8 @@ impl Circuit {
     ///
     /// # Errors
     ///
-    /// Refuses a gate that reads its own wire or a later one, an output that is no wire, and more than `2^29` wires.
+    /// Refuses a gate that reads its own wire or a later one, an output that is no wire, and more
+    /// than `2^29` wires.
     pub fn new(inputs: u32, gates: Vec<Gate>, outputs: Vec<u32>) -> Result<Self, AirError> {
         // Two rows at least, and wires that differ as field elements.
         let log_rows = gates.len().next_power_of_two().ilog2().max(1);
@@ -56,8 +59,9 @@ impl Circuit {
         Ok(Self { inputs, gates, outputs, log_rows })
     }
 
-    /// A circuit of two inputs and any number of gates, for trials: gate `k` reads the wire before its own and wire
-    /// `(5 k + 3) mod (k + 2)`, and every third gate, from gate 1 on, multiplies. It puts out its last wire and one in the middle.
+    /// A circuit of two inputs and any number of gates, for trials: gate `k` reads the wire before
+    /// its own and wire `(5 k + 3) mod (k + 2)`, and every third gate, from gate 1 on, multiplies.
+    /// It puts out its last wire and one in the middle.
     ///
     /// # Errors
     ///
@@ -76,7 +80,8 @@ impl Circuit {
         &self.outputs
     }
 
-    /// Log of the number of rows that its gates fill, the last of them with gates that add nothing to the circuit.
+    /// Log of the number of rows that its gates fill, the last of them with gates that add nothing
+    /// to the circuit.
     #[must_use]
     pub const fn log_rows(&self) -> u32 {
         self.log_rows

@@ -8,8 +8,11 @@ use core_types::{
 /// Wires with their values: used by gates that read them, yielded by the gate that drives them.
 pub(super) const WIRES: Relation = Relation::new(0, 2);
 
-/// A gate on each row. Its slots are the wires that it reads, the wire that it drives, and one where it adds, zero
-/// where it multiplies; its columns are how often its output is read, and the values of the three wires.
+/// A gate on each row.
+///
+/// Its slots are the wires that it reads, the wire that it drives, and one where it adds, zero
+/// where it multiplies; its columns are how often its output is read, and the values of the three
+/// wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gates {
     log_rows: u32,

@@ -1,4 +1,5 @@
-//! Circuits of additions and products, proven gate by gate, with wires that carry their values by look-ups.
+//! Circuits of additions and products, proven gate by gate, with wires that carry their values by
+//! look-ups.
 
 mod circuit;
 mod gates;
@@ -24,11 +25,12 @@ use crate::{
 
 /// A circuit has these outputs for these inputs.
 ///
-/// Rows are gates. Each row after the last gate is a gate that adds its own output to itself, so that it is
-/// zero. The preprocessed columns are the circuit: the wires that each gate reads and drives, and whether it
-/// adds. The claimed sum is the sum over all reads less the sum over all values that gates drive: the fractions
-/// of the inputs, with their numbers of reads, less the fractions of the outputs, which are read once more from
-/// outside. Each wire is driven by one row, so that all its reads agree.
+/// Rows are gates. Each row after the last gate is a gate that adds its own output to itself, so
+/// that it is zero. The preprocessed columns are the circuit: the wires that each gate reads and
+/// drives, and whether it adds. The claimed sum is the sum over all reads less the sum over all
+/// values that gates drive: the fractions of the inputs, with their numbers of reads, less the
+/// fractions of the outputs, which are read once more from outside. Each wire is driven by one row,
+/// so that all its reads agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plonk {
     circuit: Circuit,
@@ -82,8 +84,10 @@ impl Plonk {
         &self.outputs
     }
 
-    /// The trace: how often each gate's output is read, and the values of its wires. It depends on the inputs alone: if
-    /// the outputs are others than the circuit's, the rows are right and the sums do not add up.
+    /// The trace: how often each gate's output is read, and the values of its wires.
+    ///
+    /// It depends on the inputs alone: if the outputs are others than the circuit's, the rows are
+    /// right and the sums do not add up.
     #[must_use]
     pub fn trace(&self) -> Vec<Columns> {
         let log_rows = self.circuit.log_rows();

@@ -12,7 +12,9 @@ const READS: usize = 0;
 /// The place of their values.
 const VALUES: usize = 1;
 
-/// The columns of the AIR. Its first slots are the wires that a gate reads, and the one it drives.
+/// The columns of the AIR.
+///
+/// Its first slots are the wires that a gate reads, and the one it drives.
 const COLUMNS: [Gather; 4] = [
     Gather { table: READS, keys: 2 },
     Gather { table: VALUES, keys: 0 },
@@ -20,8 +22,9 @@ const COLUMNS: [Gather; 4] = [
     Gather { table: VALUES, keys: 2 },
 ];
 
-/// How often each wire of a circuit is read, and its value: two tables, from which the four columns of a trace of
-/// [`Plonk`](super::Plonk) are gathered by the preprocessed columns, which name the wires of each gate.
+/// How often each wire of a circuit is read, and its value: two tables, from which the four columns
+/// of a trace of [`Plonk`](super::Plonk) are gathered by the preprocessed columns, which name the
+/// wires of each gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlonkWires {
     tables: [Vec<M31>; 2],

@@ -1,4 +1,5 @@
-//! Poseidon2 over Mersenne-31 with sixteen words, in Plonky3's instance, and chains of its permutations.
+//! Poseidon2 over Mersenne-31 with sixteen words, in Plonky3's instance, and chains of its
+//! permutations.
 //!
 //! <https://eprint.iacr.org/2023/323>. Eight full rounds and fourteen partial ones with S-boxes `x^5`.
 
@@ -30,15 +31,16 @@ const SBOXES: usize = 8 * WIDTH + 14;
 /// Columns of a permutation.
 const COLUMNS: usize = WIDTH + 2 * SBOXES;
 
-/// States of a chain: each is used by the permutation that takes it and yielded by the one that makes it.
+/// States of a chain: each is used by the permutation that takes it and yielded by the one that
+/// makes it.
 const STATES: Relation = Relation::new(0, WIDTH as u32);
 
 /// A permutation on each row.
 ///
-/// Constraints have at most degree three, so that an S-box takes two columns: the square `t = x^2` of its input
-/// and its output `t^2 x`. A row is the 16 input words of the permutation, then `t` and the output of each
-/// S-box in the order of the rounds: 300 columns. The output of the permutation is linear in the last 32, and
-/// has no separate columns.
+/// Constraints have at most degree three, so that an S-box takes two columns: the square `t = x^2`
+/// of its input and its output `t^2 x`. A row is the 16 input words of the permutation, then `t`
+/// and the output of each S-box in the order of the rounds: 300 columns. The output of the
+/// permutation is linear in the last 32, and has no separate columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Poseidon2 {
     log_rows: u32,
@@ -75,9 +77,9 @@ impl Air for Poseidon2 {
 
 /// The first state leads to the last by `2^log_rows` permutations.
 ///
-/// The claimed sum is the fraction of the first state less the last state's: all states between are used and
-/// yielded equally often. A trace could also hold a shorter chain and separate cycles, but no cycle of the
-/// permutation is known.
+/// The claimed sum is the fraction of the first state less the last state's: all states between are
+/// used and yielded equally often. A trace could also hold a shorter chain and separate cycles, but
+/// no cycle of the permutation is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Poseidon2Chain {
     air: Poseidon2,
@@ -86,7 +88,8 @@ pub struct Poseidon2Chain {
 }
 
 impl Poseidon2Chain {
-    /// The statement that `2^log_rows` permutations lead from `first` to `last`, which need not be true.
+    /// The statement that `2^log_rows` permutations lead from `first` to `last`, which need not be
+    /// true.
     ///
     /// # Errors
     ///
@@ -95,7 +98,8 @@ impl Poseidon2Chain {
         Ok(Self { air: Poseidon2 { log_rows: checked_rows(log_rows)? }, first, last })
     }
 
-    /// Where `2^log_rows` permutations lead from `first`, as a statement, and the trace that shows it.
+    /// Where `2^log_rows` permutations lead from `first`, as a statement, and the trace that shows
+    /// it.
     ///
     /// # Errors
     ///
@@ -117,8 +121,8 @@ impl Poseidon2Chain {
         Ok((Self::new(log_rows, first, state)?, vec![table.into_columns()]))
     }
 
-    /// Where `2^log_rows` permutations lead from `first`, as a statement, and the states between, which its trace is
-    /// made from.
+    /// Where `2^log_rows` permutations lead from `first`, as a statement, and the states between,
+    /// which its trace is made from.
     ///
     /// # Errors
     ///

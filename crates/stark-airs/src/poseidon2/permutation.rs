@@ -7,11 +7,12 @@ use super::{
     constants::{INITIAL, PARTIAL, TERMINAL},
 };
 
-/// Logs of the entries of the internal matrix that it adds on its diagonal, but for the first, which is -2.
+/// Logs of the entries of the internal matrix that it adds on its diagonal, but for the first,
+/// which is -2.
 const DIAGONAL: [u32; WIDTH - 1] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 13, 14, 15, 16];
 
-/// The state after the permutation, with S-boxes by `sbox`: 16 in each full round, then one in each partial round, then
-/// 16 in each full round again.
+/// The state after the permutation, with S-boxes by `sbox`: 16 in each full round, then one in each
+/// partial round, then 16 in each full round again.
 pub(super) fn permute<F: BaseValue>(mut state: [F; WIDTH], mut sbox: impl FnMut(F) -> F) -> [F; WIDTH] {
     external(&mut state);
     for constants in &INITIAL {
@@ -34,8 +35,8 @@ fn full_round<F: BaseValue>(state: &mut [F; WIDTH], constants: &[M31; WIDTH], sb
     external(state);
 }
 
-/// The external matrix: `M` twice for the block itself and once for each other block, with `M` the circulant of 2, 3,
-/// 1, 1.
+/// The external matrix: `M` twice for the block itself and once for each other block, with `M` the
+/// circulant of 2, 3, 1, 1.
 fn external<F: BaseValue>(state: &mut [F; WIDTH]) {
     for block in state.as_chunks_mut::<4>().0 {
         let [a, b, c, d] = *block;

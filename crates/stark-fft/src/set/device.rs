@@ -15,7 +15,8 @@ use core_types::{
 use super::{ColumnSetMut, ColumnSetRef, HostColumnSet};
 use crate::{Coefficients, ColumnsMut, ColumnsRef, FftError, Representation, SetShape};
 
-/// Columns of several sizes in one buffer on a device, the biggest first, as the commitment trees of a circle STARK take them.
+/// Columns of several sizes in one buffer on a device, the biggest first, as the commitment trees
+/// of a circle STARK take them.
 ///
 /// ```
 /// use stark_fft::{
@@ -141,7 +142,8 @@ impl<Q: Queue, R: Representation> ColumnSet<Q, R> {
 }
 
 impl<Q: CircleOps> ColumnSet<Q, Coefficients> {
-    /// The value of every polynomial at a point of the circle over the secure field, in the order of the columns.
+    /// The value of every polynomial at a point of the circle over the secure field, in the order
+    /// of the columns.
     ///
     /// # Errors
     /// [`FftError::OffCircle`] before any device work; [`FftError::Backend`] after.

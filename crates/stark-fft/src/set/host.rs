@@ -25,7 +25,8 @@ impl<R: Representation> HostColumnSet<R> {
         Ok(Self { shape, elements, representation: PhantomData })
     }
 
-    /// The columns of all `parts`, ordered by size, the biggest first; columns of one size keep their order.
+    /// The columns of all `parts`, ordered by size, the biggest first; columns of one size keep
+    /// their order.
     ///
     /// # Errors
     /// [`FftError::TooManyColumns`] as [`SetShape::new`].

@@ -33,7 +33,8 @@ impl CfftSetPlan {
     /// Values in stored order to coefficients, in place.
     ///
     /// # Errors
-    /// [`FftError::SetShape`] or [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] after.
+    /// [`FftError::SetShape`] or [`FftError::TwiddlesTooSmall`] before any device work;
+    /// [`FftError::Backend`] after.
     pub fn interpolate<Q: CircleOps>(
         &self,
         q: &Q,
@@ -106,7 +107,8 @@ pub struct LdeSetPlan {
 }
 
 impl LdeSetPlan {
-    /// A plan for evaluating the polynomials of sets of `shape` on domains `2^log_blowup` times as big as theirs.
+    /// A plan for evaluating the polynomials of sets of `shape` on domains `2^log_blowup` times as
+    /// big as theirs.
     ///
     /// # Errors
     /// As [`SetShape::extended`].
@@ -132,7 +134,8 @@ impl LdeSetPlan {
     /// The values of every polynomial, in stored order. The coefficients are kept.
     ///
     /// # Errors
-    /// [`FftError::SetShape`] or [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] after.
+    /// [`FftError::SetShape`] or [`FftError::TwiddlesTooSmall`] before any device work;
+    /// [`FftError::Backend`] after.
     pub fn extend<Q: CircleOps>(
         &self,
         q: &Q,
@@ -163,7 +166,8 @@ impl LdeSetPlan {
         Ok(())
     }
 
-    /// Interpolates `values` and extends: the coefficients, and the values on the bigger domains, in stored order.
+    /// Interpolates `values` and extends: the coefficients, and the values on the bigger domains,
+    /// in stored order.
     ///
     /// # Errors
     /// As [`extend`](Self::extend).
@@ -180,8 +184,8 @@ impl LdeSetPlan {
         Ok((ColumnSet::labelled(values.shape, values.buf), extended))
     }
 
-    /// [`interpolate_and_extend`](Self::interpolate_and_extend) of a view, which has coefficients then, into another one, so that it
-    /// can be recorded.
+    /// [`interpolate_and_extend`](Self::interpolate_and_extend) of a view, which has coefficients
+    /// then, into another one, so that it can be recorded.
     ///
     /// # Errors
     /// As [`extend`](Self::extend).

@@ -7,7 +7,8 @@ use core_types::field::M31;
 
 use crate::{FftError, HostColumns, Shard, Sharded, domain::column_count};
 
-/// What one rank has of columns of equal length that several ranks share: its part of each, one after the other.
+/// What one rank has of columns of equal length that several ranks share: its part of each, one
+/// after the other.
 pub struct ShardedColumns<Q: Queue, R> {
     pub(super) buf: Q::Buf<M31>,
     pub(super) shard: Shard,
@@ -19,8 +20,8 @@ impl<Q: Queue, R: Sharded> ShardedColumns<Q, R> {
     /// Copies the rank's part of whole columns to the device.
     ///
     /// # Errors
-    /// [`FftError::Shape`] if the columns are on another domain than the shard's, [`FftError::TooManyColumns`] beyond 2^32 - 1,
-    /// [`FftError::Backend`] if memory is short.
+    /// [`FftError::Shape`] if the columns are on another domain than the shard's,
+    /// [`FftError::TooManyColumns`] beyond 2^32 - 1, [`FftError::Backend`] if memory is short.
     pub fn upload(q: &Q, shard: Shard, host: &HostColumns<R>) -> Result<Self, FftError> {
         let count = column_count(host.domain(), host.count())?;
         crate::plan::check_shape(shard.domain(), count, (host.domain(), host.count()))?;
@@ -33,7 +34,8 @@ impl<Q: Queue, R: Sharded> ShardedColumns<Q, R> {
     /// The rank's part of columns that a buffer holds, one part after the other.
     ///
     /// # Errors
-    /// [`FftError::PartialColumn`] if the parts are not whole, [`FftError::TooManyColumns`] beyond 2^32 - 1.
+    /// [`FftError::PartialColumn`] if the parts are not whole, [`FftError::TooManyColumns`] beyond
+    /// 2^32 - 1.
     pub fn from_buf(shard: Shard, buf: Q::Buf<M31>) -> Result<Self, FftError> {
         if !buf.len().is_multiple_of(shard.len()) {
             return Err(FftError::PartialColumn { column_len: shard.len(), got: buf.len() });

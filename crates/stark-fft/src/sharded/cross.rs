@@ -1,4 +1,5 @@
-//! The highest layers of a transform, which pair whole blocks of positions, as programs that run on words of all blocks at once.
+//! The highest layers of a transform, which pair whole blocks of positions, as programs that run on
+//! words of all blocks at once.
 
 use backend_api::{
     Buffer as _, Mut, Ref,
@@ -14,8 +15,8 @@ use crate::{CanonicDomain, FftError, Shard};
 
 /// The cross layers of one column on one rank.
 ///
-/// They read a run of each of the `G` blocks of a column, and write `G` runs for each copy. A register holds a
-/// word of each block; two more hold a twiddle and a saved operand.
+/// They read a run of each of the `G` blocks of a column, and write `G` runs for each copy. A
+/// register holds a word of each block; two more hold a twiddle and a saved operand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CrossLayers {
     log_run: u32,
@@ -47,8 +48,10 @@ impl CrossLayers {
         program
     }
 
-    /// From coefficients to the values that the lower layers of `2^log_blowup` copies begin with. There are fewer copies than ranks, so
-    /// each rank has `2^log_blowup` blocks in the end: run `j G + r` is of block `j` of rank `r`.
+    /// From coefficients to the values that the lower layers of `2^log_blowup` copies begin with.
+    ///
+    /// There are fewer copies than ranks, so each rank has `2^log_blowup` blocks in the end: run
+    /// `j G + r` is of block `j` of rank `r`.
     pub(super) fn evaluating(shard: &Shard, extended: CanonicDomain) -> Self {
         let log_blowup = extended.log_size() - shard.domain().log_size();
         let mut program = Self::new(shard, log_blowup);
@@ -101,7 +104,8 @@ impl CrossLayers {
         self.step(Opcode::Out, output as u16, block, 0);
     }
 
-    /// All butterflies of the blocks that differ in a bit and have `pair` above it, each of the same steps.
+    /// All butterflies of the blocks that differ in a bit and have `pair` above it, each of the
+    /// same steps.
     fn butterflies(&mut self, bit: u32, pair: usize, steps: impl Fn([u16; 4]) -> [(Opcode, u16, u16, u16); 3]) {
         let first = (pair as u16) << (bit + 1);
         for low in first..first + (1 << bit) {
@@ -134,7 +138,8 @@ impl CrossLayers {
     }
 }
 
-/// Twiddle `h` of layer `layer`, at least 1, of a domain: the x-coordinate of its positions, doubled once for each layer between.
+/// Twiddle `h` of layer `layer`, at least 1, of a domain: the x-coordinate of its positions,
+/// doubled once for each layer between.
 fn twiddle(domain: CanonicDomain, layer: u32, h: usize) -> M31 {
     (1..layer).fold(domain.stored_point(h << (layer + 1)).x, |x, _| double_x(x))
 }

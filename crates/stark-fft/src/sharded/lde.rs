@@ -19,10 +19,11 @@ use crate::{BitReversed, CanonicDomain, Coefficients, FftError, Shard, domain::c
 
 /// A checked batch shape for low-degree extension of columns that `G` ranks share, by `2^b`.
 ///
-/// Each rank has its [`Shard`] of the coefficients before and of the extended values after. If there are more
-/// ranks than copies, `G > 2^b`, the upper layers run once for each copy, and an all-to-all for each of the
-/// `2^b` blocks of a rank delivers `2^b N/G^2` elements from each other rank. Otherwise each rank has whole
-/// copies, and gathers the `N/G` coefficients of each other rank, a column at a time. The workspace is `(2^b +
+/// Each rank has its [`Shard`] of the coefficients before and of the extended values after. If
+/// there are more ranks than copies, `G > 2^b`, the upper layers run once for each copy, and an
+/// all-to-all for each of the `2^b` blocks of a rank delivers `2^b N/G^2` elements from each other
+/// rank. Otherwise each rank has whole copies, and gathers the `N/G` coefficients of each other
+/// rank, a column at a time. The workspace is `(2^b +
 /// 1) N/G` elements, or `N`.
 ///
 /// See [`ShardedCfftPlan`](super::ShardedCfftPlan) for the ranks.
@@ -36,11 +37,13 @@ pub struct ShardedLdePlan {
 }
 
 impl ShardedLdePlan {
-    /// A plan for evaluating `columns` polynomials, of whose coefficients this rank has a shard, on `domain`.
+    /// A plan for evaluating `columns` polynomials, of whose coefficients this rank has a shard, on
+    /// `domain`.
     ///
     /// # Errors
-    /// [`FftError::DomainTooSmall`] if `domain` has fewer points than there are coefficients, [`FftError::TooManyColumns`] if the whole
-    /// batch exceeds the address space or 2^32 - 1 columns.
+    /// [`FftError::DomainTooSmall`] if `domain` has fewer points than there are coefficients,
+    /// [`FftError::TooManyColumns`] if the whole batch exceeds the address space or 2^32 - 1
+    /// columns.
     pub fn new(coefficients: Shard, domain: CanonicDomain, columns: usize) -> Result<Self, FftError> {
         let small = coefficients.domain();
         if domain < small {
@@ -57,8 +60,8 @@ impl ShardedLdePlan {
         self.values
     }
 
-    /// Bytes that this rank sends to each other one: `4 * 2^b N/G^2` for each column if there are more ranks than copies, else
-    /// `4 N/G`.
+    /// Bytes that this rank sends to each other one: `4 * 2^b N/G^2` for each column if there are
+    /// more ranks than copies, else `4 N/G`.
     #[must_use]
     pub fn bytes_to_each(&self) -> u64 {
         let words = match &self.cross {
@@ -69,11 +72,14 @@ impl ShardedLdePlan {
         4 * u64::from(self.columns) * words as u64
     }
 
-    /// The values of every polynomial at this rank's positions of the plan's domain. The coefficients are kept.
+    /// The values of every polynomial at this rank's positions of the plan's domain.
+    ///
+    /// The coefficients are kept.
     ///
     /// # Errors
-    /// [`FftError::Shape`], [`FftError::Shard`], [`FftError::Group`] or [`FftError::TwiddlesTooSmall`] before any device work;
-    /// [`FftError::Backend`] or [`FftError::Collective`] after.
+    /// [`FftError::Shape`], [`FftError::Shard`], [`FftError::Group`] or
+    /// [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] or
+    /// [`FftError::Collective`] after.
     pub fn extend<Q: CircleOps + AirOps>(
         &self,
         q: &Q,

@@ -15,7 +15,8 @@ pub use twiddles::ShardTwiddles;
 
 use crate::{FftError, Shard};
 
-/// Refuses columns of another shard or of another number, and a group in which this rank has another place.
+/// Refuses columns of another shard or of another number, and a group in which this rank has
+/// another place.
 fn check(ranks: &impl Ranks, shard: &Shard, columns: u32, got: (&Shard, usize)) -> Result<(), FftError> {
     if (ranks.rank(), ranks.ranks()) != (shard.rank(), shard.ranks()) {
         return Err(FftError::Group { expected: *shard, rank: ranks.rank(), ranks: ranks.ranks() });

@@ -21,13 +21,14 @@ use crate::{BitReversed, Coefficients, FftError, Shard, domain::column_count};
 ///
 /// Each rank has a separate queue.
 ///
-/// Use it if the columns are too long for one device, or if there are fewer columns than devices; otherwise it
-/// is faster for each device to transform whole columns. A rank runs the lower layers on its [`Shard`] of the
-/// positions, and the upper `log2 G` on its runs of coefficients. In between, one all-to-all for each column
-/// exchanges the elements of other ranks: each rank sends `N/G^2` elements to each other one. The workspace is
-/// one rank's part of one column.
+/// Use it if the columns are too long for one device, or if there are fewer columns than devices;
+/// otherwise it is faster for each device to transform whole columns. A rank runs the lower layers
+/// on its [`Shard`] of the positions, and the upper `log2 G` on its runs of coefficients. In
+/// between, one all-to-all for each column exchanges the elements of other ranks: each rank sends
+/// `N/G^2` elements to each other one. The workspace is one rank's part of one column.
 ///
-/// All ranks make the same calls. A rank whose device fails ends the others, each with an error that names it.
+/// All ranks make the same calls. A rank whose device fails ends the others, each with an error
+/// that names it.
 ///
 /// ```
 /// use std::thread;
@@ -68,7 +69,8 @@ impl ShardedCfftPlan {
     /// Plans the transform of `columns` columns, for the rank that has `shard`.
     ///
     /// # Errors
-    /// [`FftError::TooManyColumns`] if the whole batch exceeds the address space or 2^32 - 1 columns.
+    /// [`FftError::TooManyColumns`] if the whole batch exceeds the address space or 2^32 - 1
+    /// columns.
     pub fn new(shard: Shard, columns: usize) -> Result<Self, FftError> {
         let params = CircleFftParams { log_size: shard.log_len(), columns: column_count(shard.domain(), columns)? };
         let (up, down) = (CrossLayers::interpolating(&shard), CrossLayers::evaluating(&shard, shard.domain()));
@@ -84,11 +86,13 @@ impl ShardedCfftPlan {
 
     /// Interpolates values at this rank's positions to its part of the coefficients, in place.
     ///
-    /// The coefficients belong to the unique polynomials of the circle basis through the values of all ranks.
+    /// The coefficients belong to the unique polynomials of the circle basis through the values of
+    /// all ranks.
     ///
     /// # Errors
-    /// [`FftError::Shape`], [`FftError::Shard`], [`FftError::Group`] or [`FftError::TwiddlesTooSmall`] before any device work;
-    /// [`FftError::Backend`] or [`FftError::Collective`] after.
+    /// [`FftError::Shape`], [`FftError::Shard`], [`FftError::Group`] or
+    /// [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] or
+    /// [`FftError::Collective`] after.
     pub fn interpolate<Q: CircleOps + AirOps>(
         &self,
         q: &Q,
@@ -102,8 +106,8 @@ impl ShardedCfftPlan {
         Ok(ShardedColumns::labelled(self.shard, values.count, values.buf))
     }
 
-    /// The way back from [`interpolate`](Self::interpolate): this rank's part of the coefficients to the values at its positions, in
-    /// place.
+    /// The way back from [`interpolate`](Self::interpolate): this rank's part of the coefficients
+    /// to the values at its positions, in place.
     ///
     /// # Errors
     /// As [`interpolate`](Self::interpolate).

@@ -9,8 +9,8 @@ use crate::{FftError, Shard, TwiddleTree};
 
 /// Twiddles, and their inverses, of the layers that a rank runs on its own positions.
 ///
-/// They cover a domain and every smaller one, with `1/G` of the twiddles of a [`TwiddleTree`] for each of `G`
-/// ranks.
+/// They cover a domain and every smaller one, with `1/G` of the twiddles of a [`TwiddleTree`] for
+/// each of `G` ranks.
 pub struct ShardTwiddles<Q: CircleOps> {
     shard: Shard,
     forward: Q::Buf<Twiddle>,
@@ -34,7 +34,8 @@ impl<Q: CircleOps> ShardTwiddles<Q> {
         self.shard
     }
 
-    /// The twiddles of a shard's layers in the order of a [`TwiddleTree`] of the shard's number of positions.
+    /// The twiddles of a shard's layers in the order of a [`TwiddleTree`] of the shard's number of
+    /// positions.
     pub(super) fn forward(&self, shard: &Shard) -> Result<Ref<'_, Q, Twiddle>, FftError> {
         Ok(self.forward.slice(self.tail(shard)?)?)
     }
@@ -44,7 +45,8 @@ impl<Q: CircleOps> ShardTwiddles<Q> {
         Ok(self.inverse.slice(self.tail(shard)?)?)
     }
 
-    /// The positions of a rank on a smaller domain have the twiddles of those on a bigger one, but for its lowest layers.
+    /// The positions of a rank on a smaller domain have the twiddles of those on a bigger one, but
+    /// for its lowest layers.
     fn tail(&self, shard: &Shard) -> Result<Range<usize>, FftError> {
         if (shard.rank(), shard.ranks()) != (self.shard.rank(), self.shard.ranks()) {
             return Err(FftError::Shard { expected: *shard, got: self.shard });

@@ -40,7 +40,8 @@ impl ProofFile {
     /// ```
     ///
     /// # Errors
-    /// [`FileError::Size`] for more than [`MOST_BYTES`](Self::MOST_BYTES), which take fewer queries or columns.
+    /// [`FileError::Size`] for more than [`MOST_BYTES`](Self::MOST_BYTES), which take fewer queries
+    /// or columns.
     pub fn to_bytes(&self, encoding: FileEncoding) -> Result<Vec<u8>, FileError> {
         let bytes = match encoding {
             FileEncoding::Json => serde_json::to_vec(self).map(|json| [&json[..], b"\n"].concat()).map_err(refused),
@@ -52,7 +53,8 @@ impl ProofFile {
     /// Reads the bytes of a file in either encoding, and nothing after it.
     ///
     /// # Errors
-    /// [`FileError::Size`] for more than [`MOST_BYTES`](Self::MOST_BYTES), [`FileError::Encoding`] for anything but a file.
+    /// [`FileError::Size`] for more than [`MOST_BYTES`](Self::MOST_BYTES), [`FileError::Encoding`]
+    /// for anything but a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, FileError> {
         let bytes = sized(bytes)?;
         let Some(binary) = bytes.strip_prefix(MARK) else { return serde_json::from_slice(bytes).map_err(refused) };

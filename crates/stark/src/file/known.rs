@@ -6,7 +6,8 @@ use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, Statemen
 
 use super::FileError;
 
-/// A statement about AIRs that ship, as it stands in a file: everything that a verifier needs to know of it.
+/// A statement about AIRs that ship, as it stands in a file: everything that a verifier needs to
+/// know of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
@@ -80,7 +81,8 @@ impl KnownStatement {
     /// Uses the statement.
     ///
     /// # Errors
-    /// [`FileError::Gates`] for a circuit of more gates than a verifier makes, [`FileError::Statement`] if there is no such statement.
+    /// [`FileError::Gates`] for a circuit of more gates than a verifier makes,
+    /// [`FileError::Statement`] if there is no such statement.
     pub fn with<U: UseStatement>(&self, body: U) -> Result<U::Out, FileError> {
         Ok(match self {
             &Self::WideFibonacci { log_rows, columns } => body.with(&WideFibonacci::new(log_rows, columns)?),

@@ -17,14 +17,17 @@ use stark_verifier::{Digest, PcsConfig, Protocol};
 use self::written::Written;
 use crate::{Statement, StatementProof, verify};
 
-/// The most leaves of a tree of preprocessed columns that a reader makes, as a log: with its columns 1.4 GiB of memory.
+/// The most leaves of a tree of preprocessed columns that a reader makes, as a log: with its
+/// columns 1.4 GiB of memory.
 const MOST_LOG_LEAVES: u32 = 24;
 
-/// The least bits of conjectured security that [`ProofFile::verify`] accepts: what `trefoil stark prove` makes by default.
+/// The least bits of conjectured security that [`ProofFile::verify`] accepts: what
+/// `trefoil stark prove` makes by default.
 pub const MIN_SECURITY_BITS: u32 = 96;
 
-/// A file of a proof, in any format of serde: a format's name and version, the statement, the claimed sums, and the proof as stwo's
-/// serde writes it. Fields that it does not know are refused, those within the proof too.
+/// A file of a proof, in any format of serde: a format's name and version, the statement, the
+/// claimed sums, and the proof as stwo's serde writes it. Fields that it does not know are refused,
+/// those within the proof too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct ProofFile {
@@ -35,8 +38,9 @@ pub struct ProofFile {
 }
 
 impl ProofFile {
-    /// Checks that the proof shows the statement, with the parameters that it was made with, which have to be worth
-    /// [`MIN_SECURITY_BITS`]. The preprocessed columns are computed on `q`, after all else was found right.
+    /// Checks that the proof shows the statement, with the parameters that it was made with, which
+    /// have to be worth [`MIN_SECURITY_BITS`]. The preprocessed columns are computed on `q`, after
+    /// all else was found right.
     ///
     /// # Errors
     /// [`FileError::Security`], and as [`verify_with_security`](Self::verify_with_security).
@@ -44,11 +48,12 @@ impl ProofFile {
         self.verify_with_security(q, MIN_SECURITY_BITS)
     }
 
-    /// As [`verify`](Self::verify), with another least number of bits of conjectured security ([`PcsConfig::security_bits`]).
+    /// As [`verify`](Self::verify), with another least number of bits of conjectured security
+    /// ([`PcsConfig::security_bits`]).
     ///
     /// # Errors
-    /// The first check that fails. [`FileError::Security`] and [`FileError::Leaves`] come first, before anything of the statement's size
-    /// is computed.
+    /// The first check that fails. [`FileError::Security`] and [`FileError::Leaves`] come first,
+    /// before anything of the statement's size is computed.
     pub fn verify_with_security<Q: StarkOps>(&self, q: &Q, min_bits: u32) -> Result<(), FileError> {
         let got = self.proof.proof.config.security_bits();
         if got < min_bits {
@@ -57,7 +62,8 @@ impl ProofFile {
         self.statement.with(Verifying { q, proof: &self.proof })?
     }
 
-    /// Whether the preprocessed columns of a statement are few enough that [`verify`](Self::verify) computes them.
+    /// Whether the preprocessed columns of a statement are few enough that [`verify`](Self::verify)
+    /// computes them.
     ///
     /// # Errors
     /// [`FileError::Leaves`] if their tree has more than `2^24` leaves.

@@ -1,6 +1,7 @@
 //! Speed lines of the `circle` op set.
 //!
-//! The unit of transforms is an element-layer: transforming a column of `2^n` elements is `n 2^n` of them.
+//! The unit of transforms is an element-layer: transforming a column of `2^n` elements is `n 2^n`
+//! of them.
 
 mod extend;
 mod inverse;
@@ -119,7 +120,8 @@ fn ours(name: &str, simd: SimdLevel, direction: Direction, log_size: u32) -> Con
     })
 }
 
-/// The same layers as plain loops over the column, one layer after the other, vectorised by the compiler.
+/// The same layers as plain loops over the column, one layer after the other, vectorised by the
+/// compiler.
 fn autovectorised(direction: Direction, log_size: u32) -> Contender {
     let q = runtime::cpu().expect("threads start");
     let mut column = input(log_size);

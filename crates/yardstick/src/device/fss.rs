@@ -43,7 +43,8 @@ impl Points {
         (0..u64::from(self.points)).map(|j| j * step).collect()
     }
 
-    /// The width of the window for trees of `bits` bits that end `leaf` levels early: all points for one.
+    /// The width of the window for trees of `bits` bits that end `leaf` levels early: all points
+    /// for one.
     fn window(self, bits: u32, leaf: u32) -> u32 {
         if self.points == 1 { bits } else { self.within.max(leaf) }
     }
@@ -108,7 +109,8 @@ impl CmpKeys {
     }
 }
 
-/// Bytes that the evaluation of a key reads: a root, its corrections, two leaves and a masked input.
+/// Bytes that the evaluation of a key reads: a root, its corrections, two leaves and a masked
+/// input.
 fn cmp_bytes(bits: u32, count: u32) -> f64 {
     f64::from(count) * (16.0 * f64::from(1 + cmp_levels(bits) + 2) + 8.0)
 }

@@ -1,7 +1,8 @@
 //! Speed of ops on any queue, with their inputs resident on its device.
 //!
-//! The [`contests`](super::contests) compare the CPU with its peers on one thread; these lines measure all of the
-//! backend that the user chose, and compare lines that move much memory with a plain copy on the same queue.
+//! The [`contests`](super::contests) compare the CPU with its peers on one thread; these lines
+//! measure all of the backend that the user chose, and compare lines that move much memory with a
+//! plain copy on the same queue.
 
 mod air;
 mod channel;
@@ -43,7 +44,8 @@ pub enum Extent {
     Small,
 }
 
-/// The id of the line that copies with the device's own copy: the limit for every line that moves bytes.
+/// The id of the line that copies with the device's own copy: the limit for every line that moves
+/// bytes.
 pub const COPY: &str = "copy";
 
 /// How much one run does.
@@ -67,7 +69,8 @@ pub struct DeviceLine {
     pub work: f64,
     /// Least bytes that one run reads and writes; 0 where arithmetic is the limit.
     pub bytes: f64,
-    /// Bytes of all its buffers: runs of a line whose buffers fit a cache of the device find them there.
+    /// Bytes of all its buffers: runs of a line whose buffers fit a cache of the device find them
+    /// there.
     pub resident: f64,
     prepare: Prepare,
 }
@@ -87,8 +90,8 @@ impl DeviceLine {
         Self { id: id.into(), unit, work, bytes, resident, prepare: Box::new(prepare) }
     }
 
-    /// Uploads the inputs, runs once to warm up, and then, in each round, runs as often as fits the batch time before
-    /// it waits.
+    /// Uploads the inputs, runs once to warm up, and then, in each round, runs as often as fits the
+    /// batch time before it waits.
     ///
     /// # Errors
     /// Any error of the backend or of a plan.

@@ -1,7 +1,7 @@
 //! Truncated decompositions of rank 32 with one power iteration, on one thread.
 //!
-//! Work counts the four products with the matrix, which every sketch with one iteration needs. The peer is a product of
-//! square matrices with the same number of multiply-adds.
+//! Work counts the four products with the matrix, which every sketch with one iteration needs. The
+//! peer is a product of square matrices with the same number of multiply-adds.
 
 use crate::peers::plain_gemm;
 use nn_ops::{SvdOptions, SvdPlan, SvdPower, Tensor};

@@ -1,4 +1,6 @@
-//! What ops are measured against. None of it is Trefoil's vector code, so that no line is measured against itself.
+//! What ops are measured against.
+//!
+//! None of it is Trefoil's vector code, so that no line is measured against itself.
 
 mod peak;
 mod product;

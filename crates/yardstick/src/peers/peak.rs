@@ -4,11 +4,13 @@ use core::hint::black_box;
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Independent chains: enough to cover the latency of two multiply-add units, few enough to stay in registers.
+/// Independent chains: enough to cover the latency of two multiply-add units, few enough to stay in
+/// registers.
 const CHAINS: usize = 12;
 
-/// Does at least `flops` floating-point operations in independent chains of f32 multiply-adds on registers, with the widest
-/// vectors that the processor has, and returns how many it did. The clock for "time at peak" on one core.
+/// Does at least `flops` floating-point operations in independent chains of f32 multiply-adds on
+/// registers, with the widest vectors that the processor has, and returns how many it did. The
+/// clock for "time at peak" on one core.
 #[must_use]
 pub(crate) fn fma_peak(flops: u64) -> u64 {
     Arch::new().dispatch(Chains { flops })

@@ -83,8 +83,8 @@ impl Places for Plane {
     }
 }
 
-/// The planes of the round keys of some ciphers in shared memory: for each round and half of a byte, four words to a
-/// place, so that no two places meet in a bank.
+/// The planes of the round keys of some ciphers in shared memory: for each round and half of a
+/// byte, four words to a place, so that no two places meet in a bank.
 #[derive(Clone, Copy)]
 pub(super) struct RoundKeys(SharedAddr);
 
@@ -115,7 +115,8 @@ impl RoundKeys {
     /// Writes the round keys of cipher `index`, a thread one place of a round at a time.
     ///
     /// # Safety
-    /// All threads of a one-dimensional block call, before a barrier and with an index in the region.
+    /// All threads of a one-dimensional block call, before a barrier and with an index in the
+    /// region.
     #[inline(always)]
     pub(super) unsafe fn write(self, index: u32, key: &AesKey) {
         let own = self.0.offset(index * CIPHER);
@@ -144,7 +145,8 @@ impl RoundKeys {
     /// The hashes of a group's labels under cipher `index`: AES(u) ^ u.
     ///
     /// # Safety
-    /// All lanes of a warp call, after the barrier that follows [`write`](Self::write), with an index that was written.
+    /// All lanes of a warp call, after the barrier that follows [`write`](Self::write), with an
+    /// index that was written.
     #[inline(always)]
     pub(super) unsafe fn hash(self, index: u32, labels: Planes) -> Planes {
         let own = self.0.offset(index * CIPHER + idx::lane() % PLACES * STEP);
@@ -158,10 +160,12 @@ impl RoundKeys {
     }
 }
 
-/// Reads four words of shared memory, each time anew: kept ones would take the registers of the state.
+/// Reads four words of shared memory, each time anew: kept ones would take the registers of the
+/// state.
 ///
 /// # Safety
-/// The words lie in the block's shared memory at a multiple of 16, and a barrier lies between their writes and this read.
+/// The words lie in the block's shared memory at a multiple of 16, and a barrier lies between their
+/// writes and this read.
 #[inline(always)]
 unsafe fn load(address: SharedAddr) -> [u32; 4] {
     let (a, b, c, d);

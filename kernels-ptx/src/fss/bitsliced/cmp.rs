@@ -75,11 +75,12 @@ impl Walks {
 impl Batch {
     /// Evaluates the keys of `pair` at `points`, which lie in a window of 2^`width`.
     ///
-    /// `y(point)` returns the points of the two keys whose bits in planes are the lane's. The schedule is the one of
-    /// `core_types::cmp::cmp_eval_window`.
+    /// `y(point)` returns the points of the two keys whose bits in planes are the lane's. The
+    /// schedule is the one of `core_types::cmp::cmp_eval_window`.
     ///
     /// # Safety
-    /// All lanes of a warp call; the pointers lead to the sections and shares of a batch with this pair and these points.
+    /// All lanes of a warp call; the pointers lead to the sections and shares of a batch with this
+    /// pair and these points.
     #[inline(always)]
     unsafe fn evaluate(
         &self,
@@ -162,13 +163,15 @@ impl Batch {
     }
 }
 
-/// Evaluates keys of more than 7 bits at clustered points: a warp takes 64 keys and their points one after the other.
+/// Evaluates keys of more than 7 bits at clustered points: a warp takes 64 keys and their points
+/// one after the other.
 ///
-/// The grid's first dimension runs over tiles of 256 keys and may be smaller than the range; the second cuts the points
-/// into equal parts.
+/// The grid's first dimension runs over tiles of 256 keys and may be smaller than the range; the
+/// second cuts the points into equal parts.
 ///
 /// # Safety
-/// As the crate; sections, masked inputs, offsets and shares have the lengths of `FssOps::cmp_eval_window`.
+/// As the crate; sections, masked inputs, offsets and shares have the lengths of
+/// `FssOps::cmp_eval_window`.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn fss_cmp_eval_window_bitsliced(
     params: CmpWindowParams,

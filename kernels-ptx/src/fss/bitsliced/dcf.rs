@@ -49,10 +49,12 @@ impl Sums {
 ///
 /// Value blocks become words again, four keys to a lane, to be added.
 ///
-/// The grid's first dimension runs over tiles of 256 keys, the second over points; both may be smaller than the range.
+/// The grid's first dimension runs over tiles of 256 keys, the second over points; both may be
+/// smaller than the range.
 ///
 /// # Safety
-/// As the crate; sections, masked inputs, offsets and shares have the lengths of `FssOps::dcf_eval_window`.
+/// As the crate; sections, masked inputs, offsets and shares have the lengths of
+/// `FssOps::dcf_eval_window`.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn fss_dcf_eval_window_bitsliced(
     params: DcfWindowParams,

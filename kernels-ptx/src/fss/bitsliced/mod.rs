@@ -1,16 +1,17 @@
 //! Evaluation of keys by AES on bit planes: no address and no branch depends on a secret.
 //!
-//! `core_types::bitsliced` states the circuits. Half a warp takes the 32 keys to which rows are padded: lane i of it is
-//! the place of byte i of their labels, eight registers of 32 bits. A warp walks 64 keys, and exchanges planes by
-//! shuffles. Correction words become planes as they are read ([`planes`](seat::Seat::planes)), so sections have the
-//! layout that the table kernels read.
+//! `core_types::bitsliced` states the circuits. Half a warp takes the 32 keys to which rows are
+//! padded: lane i of it is the place of byte i of their labels, eight registers of 32 bits. A warp
+//! walks 64 keys, and exchanges planes by shuffles. Correction words become planes as they are read
+//! ([`planes`](seat::Seat::planes)), so sections have the layout that the table kernels read.
 //!
-//! For each level of 64 keys a lane has 10 * 73 gates of SubBytes, each of three inputs, 9 * 35 + 16 of MixColumns and round keys, 80
-//! operations to make planes of the correction word, about 50 for the walk; 152 exchanges of AES, 17 of the correction
-//! word and the control bit; and 22 loads of round keys, 8 of the correction word. The assembler joins the other
-//! gates to operations with three inputs too: a middle round has 111 of them, a level about 1255. A
-//! multiprocessor takes two warps' operations of the logic pipe and one warp's exchange a clock, so that logic bounds:
-//! about 630 clocks.
+//! For each level of 64 keys a lane has 10 * 73 gates of SubBytes, each of three inputs, 9 * 35 +
+//! 16 of MixColumns and round keys, 80 operations to make planes of the correction word, about 50
+//! for the walk; 152 exchanges of AES, 17 of the correction word and the control bit; and 22 loads
+//! of round keys, 8 of the correction word. The assembler joins the other gates to operations with
+//! three inputs too: a middle round has 111 of them, a level about 1255. A multiprocessor takes two
+//! warps' operations of the logic pipe and one warp's exchange a clock, so that logic bounds: about
+//! 630 clocks.
 
 mod all;
 mod cipher;

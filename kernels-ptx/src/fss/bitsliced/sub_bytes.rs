@@ -1,7 +1,8 @@
 //! SubBytes as 73 gates of three inputs.
 //!
-//! `core_types::bitsliced::sub_bytes` has 113 gates of two inputs. This circuit came from it by mapping to gates of three inputs, which the
-//! processor has, and restructuring in many random orders; it was compared with SubBytes on all 256 bytes.
+//! `core_types::bitsliced::sub_bytes` has 113 gates of two inputs. This circuit came from it by
+//! mapping to gates of three inputs, which the processor has, and restructuring in many random
+//! orders; it was compared with SubBytes on all 256 bytes.
 
 use core::arch::asm;
 

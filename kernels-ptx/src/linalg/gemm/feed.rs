@@ -1,12 +1,12 @@
 //! Asynchronous copies of tiles of both factors into a ring of stages.
 //!
-//! A tile has `LINES` rows of A (or columns of B) and a depth that is four chunks of 16 bytes. Where the factor is
-//! contiguous along k, a line of the tile in memory runs along k and has four chunks, else it runs across and the
-//! number of lines is the depth of the tile.
+//! A tile has `LINES` rows of A (or columns of B) and a depth that is four chunks of 16 bytes.
+//! Where the factor is contiguous along k, a line of the tile in memory runs along k and has four
+//! chunks, else it runs across and the number of lines is the depth of the tile.
 //!
 //! # Safety
-//! As in [`gemm`](super); lines of both factors begin and end at multiples of 16 bytes, and a stage lies in the block's
-//! shared memory.
+//! As in [`gemm`](super); lines of both factors begin and end at multiples of 16 bytes, and a stage
+//! lies in the block's shared memory.
 
 use crate::dev::{
     cp_async::{commit, cp16_zfill},
@@ -15,7 +15,8 @@ use crate::dev::{
     unroll::unroll,
 };
 
-/// Where a factor's lines lie: the matrix, the strides along k and across, the first line and the number of lines.
+/// Where a factor's lines lie: the matrix, the strides along k and across, the first line and the
+/// number of lines.
 pub struct Lines<T> {
     /// First element of the matrix.
     pub matrix: *const T,
@@ -29,7 +30,8 @@ pub struct Lines<T> {
     pub count: u32,
 }
 
-/// One factor, as one of `THREADS` threads copies it: the same chunk of every `STEP`-th line in memory.
+/// One factor, as one of `THREADS` threads copies it: the same chunk of every `STEP`-th line in
+/// memory.
 ///
 /// It keeps one chunk's place and derives the others, since registers are short.
 pub struct Factor<T, const LINES: u32, const THREADS: u32, const ALONG_K: bool> {
@@ -54,13 +56,14 @@ impl<T, const LINES: u32, const THREADS: u32, const ALONG_K: bool> Factor<T, LIN
     const DEPTH: u32 = 4 * Self::CHUNK;
     /// Chunks of a line in memory.
     const PARTS: u32 = if ALONG_K { 4 } else { LINES / Self::CHUNK };
-    /// Lines in memory between two chunks of a thread; a multiple of 8, after which permutations of chunks repeat.
+    /// Lines in memory between two chunks of a thread; a multiple of 8, after which permutations of
+    /// chunks repeat.
     const STEP: u32 = THREADS / Self::PARTS;
     /// Chunks of a tile that a thread copies.
     const COUNT: u32 = 4 * LINES / THREADS;
 
-    /// From index `k_first` along k on; `target` is the byte offset in a tile of chunk `part` of a line in memory,
-    /// where lines lie `pitch` bytes apart.
+    /// From index `k_first` along k on; `target` is the byte offset in a tile of chunk `part` of a
+    /// line in memory, where lines lie `pitch` bytes apart.
     #[inline(always)]
     pub fn new(lines: &Lines<T>, k_first: u32, pitch: u32, target: impl Fn(u32, u32) -> u32) -> Self {
         let Lines { matrix, k_stride, stride, first, count } = *lines;

@@ -1,5 +1,6 @@
-//! Adds the partial sums of a product, in order. A one-dimensional grid, which strides over all elements of all
-//! results.
+//! Adds the partial sums of a product, in order.
+//!
+//! A one-dimensional grid, which strides over all elements of all results.
 //!
 //! # Safety
 //! As in [`gemm`](super); `work` holds `parts` floats for each element of all results.

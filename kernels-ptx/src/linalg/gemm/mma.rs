@@ -1,10 +1,12 @@
 //! 16-bit products on the matrix units, with f32 sums.
 //!
-//! Four warps, two by two, of `16 MT x 8 NT` elements each. Tiles are 32 deep, in three stages; the chunks of a line
-//! are permuted by its number, so that the eight lines of a fragment lie in different banks.
+//! Four warps, two by two, of `16 MT x 8 NT` elements each. Tiles are 32 deep, in three stages; the
+//! chunks of a line are permuted by its number, so that the eight lines of a fragment lie in
+//! different banks.
 //!
 //! # Safety
-//! As in [`gemm`](super), for aligned factors whose layout the kernel's name states; all lanes of a warp call together.
+//! As in [`gemm`](super), for aligned factors whose layout the kernel's name states; all lanes of a
+//! warp call together.
 
 use core_types::params::gemm::{GemmParams, GemmShare};
 
@@ -74,8 +76,8 @@ fn target<const LINES: u32, const ALONG_K: bool>(line: u32, part: u32) -> u32 {
     line * pitch::<LINES, ALONG_K>() + part * 16
 }
 
-/// The four 8 x 8 matrices `(across, k)` = (0, 0), (8, 0), (0, 8), (8, 8) from line `first` and index `k` of a tile on,
-/// or, with `k_first`, in the order (0, 0), (0, 8), (8, 0), (8, 8).
+/// The four 8 x 8 matrices `(across, k)` = (0, 0), (8, 0), (0, 8), (8, 8) from line `first` and
+/// index `k` of a tile on, or, with `k_first`, in the order (0, 0), (0, 8), (8, 0), (8, 8).
 #[inline(always)]
 unsafe fn fragment<const LINES: u32, const ALONG_K: bool>(
     tile: SharedAddr,

@@ -1,4 +1,6 @@
-//! Matrix products. `blockIdx` is (tile, part of k, matrix of the batch), tiles row by row; every kernel takes the
+//! Matrix products.
+//!
+//! `blockIdx` is (tile, part of k, matrix of the batch), tiles row by row; every kernel takes the
 //! record of the product and a [`GemmShare`].
 //!
 //! | kernel | takes | tile | threads |
@@ -8,13 +10,14 @@
 //! | `mma64`, `mma128` | 16-bit elements on the matrix units, aligned | 64 x 64, 128 x 128 | 128 |
 //! | `join` | partial sums of the others | - | 256 |
 //!
-//! Aligned: one stride of each factor is 1, and lines along it begin and end at multiples of 16 bytes. The two letters
-//! in a name say for A and B whether rows (`n`) or columns (`t`) are contiguous.
+//! Aligned: one stride of each factor is 1, and lines along it begin and end at multiples of 16
+//! bytes. The two letters in a name say for A and B whether rows (`n`) or columns (`t`) are
+//! contiguous.
 //!
 //! # Safety
-//! The views of a launch hold the elements that its record reaches; m, n and k are below 2^31, and m, n and the batch
-//! are not empty. `bias` is null or has n elements. With several parts of k, `work` holds a float for each part and
-//! each element of the results, else it is null.
+//! The views of a launch hold the elements that its record reaches; m, n and k are below 2^31, and
+//! m, n and the batch are not empty. `bias` is null or has n elements. With several parts of k,
+//! `work` holds a float for each part and each element of the results, else it is null.
 
 pub mod feed;
 pub mod general;

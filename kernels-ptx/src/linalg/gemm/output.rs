@@ -1,4 +1,5 @@
-//! What happens to a sum: bias, activation, accumulation and the one rounding, or a place among partial sums.
+//! What happens to a sum: bias, activation, accumulation and the one rounding, or a place among
+//! partial sums.
 //!
 //! # Safety
 //! As in [`gemm`](super); a tile belongs to the product, and one thread takes an element.
@@ -76,7 +77,8 @@ impl<T: Real> Output<T> {
         }
     }
 
-    /// Takes the sums of two neighbours in a row, which need not exist, but both or neither if rows are `EVEN`.
+    /// Takes the sums of two neighbours in a row, which need not exist, but both or neither if rows
+    /// are `EVEN`.
     #[inline(always)]
     pub unsafe fn put2<const EVEN: bool>(&self, row: u32, col: u32, [a, b]: [f32; 2]) {
         if row >= self.m || col >= self.n {

@@ -1,8 +1,9 @@
-//! f32 products on the ordinary units: every sum is a chain of fused multiply-adds in the order of k.
+//! f32 products on the ordinary units: every sum is a chain of fused multiply-adds in the order of
+//! k.
 //!
-//! A warp computes `8 TM x 32` elements, a thread `TM x 8` of them. Tiles are 16 deep, in two stages; a tile that is
-//! contiguous along k has 20 floats from line to line, so that neither direction meets bank conflicts, and is read four
-//! indices of k at a time.
+//! A warp computes `8 TM x 32` elements, a thread `TM x 8` of them. Tiles are 16 deep, in two
+//! stages; a tile that is contiguous along k has 20 floats from line to line, so that neither
+//! direction meets bank conflicts, and is read four indices of k at a time.
 //!
 //! # Safety
 //! As in [`gemm`](super), for aligned factors whose layout the kernel's name states.
@@ -51,7 +52,8 @@ fn target<const LINES: u32, const ALONG_K: bool>(line: u32, part: u32) -> u32 {
     line * pitch::<LINES, ALONG_K>() + part * 16
 }
 
-/// One product with tiles of `SIZE x SIZE` and `THREADS` threads, `WARPS_N` warps side by side; `TM` rows a thread.
+/// One product with tiles of `SIZE x SIZE` and `THREADS` threads, `WARPS_N` warps side by side;
+/// `TM` rows a thread.
 #[inline(always)]
 unsafe fn product<
     const SIZE: u32,

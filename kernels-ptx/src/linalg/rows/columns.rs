@@ -1,8 +1,10 @@
-//! Softmax, log-softmax and their gradients along an axis that is not the last: blocks of 32 columns by 8 parts of the
-//! axis. One-dimensional grids of one block per 32 columns `(outer, inner)`.
+//! Softmax, log-softmax and their gradients along an axis that is not the last: blocks of 32
+//! columns by 8 parts of the axis. One-dimensional grids of one block per 32 columns
+//! `(outer, inner)`.
 //!
 //! # Safety
-//! Tensors hold `outer x len x inner` elements, masks `mask_period x len x inner`; no axis and no period is zero.
+//! Tensors hold `outer x len x inner` elements, masks `mask_period x len x inner`; no axis and no
+//! period is zero.
 
 use core_types::params::rows::{AxisParams, SoftmaxParams};
 

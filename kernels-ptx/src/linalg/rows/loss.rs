@@ -3,8 +3,8 @@
 //! [`softmax`](super::softmax).
 //!
 //! # Safety
-//! Logits, probabilities and gradients hold `rows x classes` elements, targets and losses `rows`; `classes` is not
-//! zero.
+//! Logits, probabilities and gradients hold `rows x classes` elements, targets and losses `rows`;
+//! `classes` is not zero.
 
 use super::{
     super::{

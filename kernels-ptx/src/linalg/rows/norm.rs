@@ -1,11 +1,12 @@
-//! Layer norm and RMS norm: a warp takes aligned rows that fit its registers; a warp or a block takes others in three
-//! passes, and in five if squares of its elements leave the range of f32. Grids as in [`softmax`](super::softmax).
-//! The input may be a sum of two tensors, which is written on the way; limited by memory, it saves one read of each
-//! element of a row that is held.
+//! Layer norm and RMS norm: a warp takes aligned rows that fit its registers; a warp or a block
+//! takes others in three passes, and in five if squares of its elements leave the range of f32.
+//! Grids as in [`softmax`](super::softmax). The input may be a sum of two tensors, which is written
+//! on the way; limited by memory, it saves one read of each element of a row that is held.
 //!
 //! # Safety
-//! Tensors hold `rows x len` elements, and `sum` overlaps no other, `gamma` and `beta` `len` or they are null, which stands for ones and zeros, `mean` and
-//! `rstd` `rows`; `len` is not zero. RMS norm has null pointers for `beta` and `mean`. `status` is null or a word.
+//! Tensors hold `rows x len` elements, and `sum` overlaps no other, `gamma` and `beta` `len` or
+//! they are null, which stands for ones and zeros, `mean` and `rstd` `rows`; `len` is not zero. RMS
+//! norm has null pointers for `beta` and `mean`. `status` is null or a word.
 
 use core_types::params::rows::NormParams;
 
@@ -57,8 +58,8 @@ impl Statistics {
         Self { shift, residual, spread: if spread < 0.0 { 0.0 } else { spread } } // NaN stays
     }
 
-    /// Whether the sums may have lost the row: squares overflow far above 1, and far below they lose small terms, which shows
-    /// unless eps is greater.
+    /// Whether the sums may have lost the row: squares overflow far above 1, and far below they
+    /// lose small terms, which shows unless eps is greater.
     #[inline(always)]
     fn are_lost(&self, eps: f32) -> bool {
         const LEAST: f32 = 1.0 / (1u64 << 60) as f32;
@@ -67,7 +68,8 @@ impl Statistics {
     }
 }
 
-/// The power of two, as (power, inverse), by which the greatest element of a row, or the root of eps, comes close to 1.
+/// The power of two, as (power, inverse), by which the greatest element of a row, or the root of
+/// eps, comes close to 1.
 #[inline(always)]
 fn scale_to_one<G: Group>(values: &impl Row<[f32; 4]>, eps: f32) -> (f32, f32) {
     let mut greatest = 0.0;

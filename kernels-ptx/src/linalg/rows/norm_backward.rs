@@ -1,10 +1,12 @@
-//! Gradients of layer norm and RMS norm. The first kernel computes dx, a warp or a block to a row, and leaves each
-//! row's offset; the second sums dgamma and dbeta over blocks of rows, a thread to a column; the axis sum of the
+//! Gradients of layer norm and RMS norm.
+//!
+//! The first kernel computes dx, a warp or a block to a row, and leaves each row's offset; the
+//! second sums dgamma and dbeta over blocks of rows, a thread to a column; the axis sum of the
 //! elementwise kernels adds the blocks.
 //!
 //! # Safety
-//! As in [`norm`](super::norm). `offsets` holds `rows` floats, `sums` a row of `len`, for layer norm `2 len`, floats
-//! for each [`NORM_BLOCK_ROWS`] rows. RMS norm has a null pointer for `mean`.
+//! As in [`norm`](super::norm). `offsets` holds `rows` floats, `sums` a row of `len`, for layer
+//! norm `2 len`, floats for each [`NORM_BLOCK_ROWS`] rows. RMS norm has a null pointer for `mean`.
 
 use core_types::params::rows::{NORM_BLOCK_ROWS, NormParams, norm_scale};
 
@@ -121,8 +123,10 @@ unsafe fn streamed<G: Group, T: Real>(
     }
 }
 
-/// The sums over one block of rows, for one column a thread. The grid is one-dimensional: all columns of the first
-/// block of rows, then of the second, and so on.
+/// The sums over one block of rows, for one column a thread.
+///
+/// The grid is one-dimensional: all columns of the first block of rows, then of the second, and so
+/// on.
 #[inline(always)]
 unsafe fn parameters<T: Real>(p: &NormParams, x: *const T, g: *const T, saved: &Saved, sums: *mut f32) {
     let (strip, block) = divide(idx::bid_x(), (p.len as u32).div_ceil(COLUMN_THREADS));

@@ -57,8 +57,8 @@ fn live(y: f32, value: f32) -> f32 {
     if y < f32::MIN { 0.0 } else { value }
 }
 
-/// `sum exp(x - greatest) = ties + rest` over the elements so far, where `ties` counts those equal to the greatest, so
-/// that a sum near 1 loses nothing. NaN makes the rest NaN.
+/// `sum exp(x - greatest) = ties + rest` over the elements so far, where `ties` counts those equal
+/// to the greatest, so that a sum near 1 loses nothing. NaN makes the rest NaN.
 #[derive(Clone, Copy)]
 pub struct State {
     /// The greatest element.
@@ -125,7 +125,8 @@ impl State {
     }
 }
 
-/// A thread's running sum over its chunks of a row, in parts, so that rounding errors do not grow with the length.
+/// A thread's running sum over its chunks of a row, in parts, so that rounding errors do not grow
+/// with the length.
 pub struct PartState {
     whole: State,
     part: State,
@@ -169,7 +170,9 @@ impl Finish {
         if self.greatest == f32::NEG_INFINITY { self.special } else { e * self.norm }
     }
 
-    /// The result of an element, one of type `T`. The logarithm of a finite one is finite: -inf means one that is left out.
+    /// The result of an element, one of type `T`.
+    ///
+    /// The logarithm of a finite one is finite: -inf means one that is left out.
     #[inline(always)]
     pub fn value<T: Real>(self, x: f32) -> f32 {
         let shifted = x - self.greatest;

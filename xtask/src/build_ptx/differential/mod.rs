@@ -1,5 +1,5 @@
-//! The random programs that hold the simulator and devices to the host: their Rust source, the PTX the compiler makes of it,
-//! and its manifest.
+//! The random programs that hold the simulator and devices to the host: their Rust source, the PTX
+//! the compiler makes of it, and its manifest.
 
 mod families;
 mod program;

@@ -14,8 +14,8 @@ struct Variable {
     mutable: bool,
 }
 
-/// A function of three words under construction: straight lines and blocks over variables that are all visible
-/// to the end.
+/// A function of three words under construction: straight lines and blocks over variables that are
+/// all visible to the end.
 pub(super) struct Program<'r> {
     pub(super) random: &'r mut Random,
     lines: Vec<String>,
@@ -134,7 +134,8 @@ impl<'r> Program<'r> {
         Some(choices[index].name.clone())
     }
 
-    /// A variable of some integer type below 128 bits, and its type; the first input where there is none.
+    /// A variable of some integer type below 128 bits, and its type; the first input where there is
+    /// none.
     pub(super) fn integer(&mut self) -> (String, Type) {
         let types: Vec<Type> = self.types().into_iter().filter(|ty| !ty.is_float()).collect();
         if types.is_empty() {

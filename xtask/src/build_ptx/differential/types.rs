@@ -28,8 +28,8 @@ pub(super) const WORDS: [Type; 4] = [Type::Unsigned(32), Type::Signed(32), Type:
 /// Those that need several registers; they are not divided, and their products are not checked.
 pub(super) const WIDE: [Type; 2] = [Type::Unsigned(128), Type::Signed(128)];
 
-/// Operations of every integer type: `{x}` is a variable of the type, `{y}` a variable or a constant, `{n}` a count of any size,
-/// `{t}` the type.
+/// Operations of every integer type: `{x}` is a variable of the type, `{y}` a variable or a
+/// constant, `{n}` a count of any size, `{t}` the type.
 const INTEGER: [&str; 38] = [
     "{x}.wrapping_add({y})",
     "{x}.wrapping_add({y})",

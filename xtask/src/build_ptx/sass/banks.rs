@@ -1,14 +1,15 @@
 //! Clocks that multiplications wait for register reads.
 //!
-//! The model: registers lie in two banks, by parity; each reads one register of a warp per clock. An operand marked
-//! `.reuse` is kept for the next instruction of its pipe that reads it at the same place (Huerta et al., "Analyzing modern NVIDIA
-//! GPU cores", 2025).
+//! The model: registers lie in two banks, by parity; each reads one register of a warp per clock.
+//! An operand marked `.reuse` is kept for the next instruction of its pipe that reads it at the
+//! same place (Huerta et al., "Analyzing modern NVIDIA GPU cores", 2025).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::listing::Instruction;
 
-/// The clocks in which multiplications of `instructions` cannot start since a bank still reads for one.
+/// The clocks in which multiplications of `instructions` cannot start since a bank still reads for
+/// one.
 pub(super) fn waits(instructions: &[Instruction]) -> u32 {
     let mut clocks = 0;
     let mut kept = BTreeMap::<usize, u32>::new();

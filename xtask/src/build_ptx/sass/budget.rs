@@ -37,8 +37,8 @@ impl Budgets {
         text
     }
 
-    /// The budgets after the kernels were built by `assembler`: new kernels are added, those that are gone removed, and none is
-    /// raised unless the assembler is another one.
+    /// The budgets after the kernels were built by `assembler`: new kernels are added, those that
+    /// are gone removed, and none is raised unless the assembler is another one.
     fn updated(&self, assembler: &str, kernels: &[Kernel]) -> Self {
         let clocks = kernels.iter().map(|kernel| {
             let mut clocks = [kernel.body, kernel.turn];
@@ -50,7 +50,8 @@ impl Budgets {
         Self { assembler: assembler.to_owned(), clocks: clocks.collect() }
     }
 
-    /// One line for each kernel without a budget or beyond it, and for each budget without a kernel.
+    /// One line for each kernel without a budget or beyond it, and for each budget without a
+    /// kernel.
     fn violations(&self, kernels: &[Kernel]) -> Vec<String> {
         let mut found = Vec::new();
         for Kernel { name, body, turn } in kernels {
@@ -70,7 +71,9 @@ impl Budgets {
     }
 }
 
-/// Holds `kernels` to their budgets, or without `check` updates those first. `kernels` are none if there is no disassembler.
+/// Holds `kernels` to their budgets, or without `check` updates those first.
+///
+/// `kernels` are none if there is no disassembler.
 pub(in crate::build_ptx) fn check(
     root: &Path,
     assembler: &str,

@@ -1,4 +1,5 @@
-//! `cargo xtask sass`: modelled clocks of the kernels' machine code by pipe and loop, and their budgets.
+//! `cargo xtask sass`: modelled clocks of the kernels' machine code by pipe and loop, and their
+//! budgets.
 
 mod banks;
 mod budget;

@@ -15,7 +15,8 @@ pub(super) struct Diff {
 }
 
 impl Diff {
-    /// The changes since `revision`; without one since the branch left `main`, so that a clean branch tests all its commits.
+    /// The changes since `revision`; without one since the branch left `main`, so that a clean
+    /// branch tests all its commits.
     pub(super) fn read(sh: &Shell, revision: Option<&str>) -> Result<Self> {
         let since = match revision {
             Some(revision) => commit(sh, revision).with_context(|| format!("git has no revision `{revision}`"))?,
@@ -28,7 +29,8 @@ impl Diff {
     }
 }
 
-/// The merge base of `HEAD` with the upstream of `main` or, if it has none, with `main`; `HEAD` in a checkout without `main`.
+/// The merge base of `HEAD` with the upstream of `main` or, if it has none, with `main`; `HEAD` in
+/// a checkout without `main`.
 fn base(sh: &Shell) -> Result<String> {
     let main = ["main@{upstream}", "main"].into_iter().find_map(|name| commit(sh, name).ok());
     let Some(main) = main else { return commit(sh, "HEAD") };

@@ -70,7 +70,8 @@ impl Packages {
         self.0.get(name).map(|package| package.folder.as_str())
     }
 
-    /// What `files` reach: along normal dependencies any number of steps, then along one dependency of tests.
+    /// What `files` reach: along normal dependencies any number of steps, then along one dependency
+    /// of tests.
     pub(super) fn reach(&self, files: &BTreeSet<String>) -> Impact {
         let mut reach = Impact::default();
         for file in files {
@@ -128,7 +129,8 @@ mod tests {
         (name, Package { folder: folder.to_owned(), normal: set(normal), dev: set(dev) })
     }
 
-    /// `base` <- `middle` <- `top`; the tests of `watcher` use `middle`, and `user` depends on `watcher`.
+    /// `base` <- `middle` <- `top`; the tests of `watcher` use `middle`, and `user` depends on
+    /// `watcher`.
     fn packages() -> Packages {
         Packages(BTreeMap::from([
             package("crates/base", &[], &[]),

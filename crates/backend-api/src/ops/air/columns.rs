@@ -12,8 +12,10 @@ use crate::{
 };
 
 op! {
-    /// Runs a program on every row of a trace. Its outputs are values of the base field: the first of them are written
-    /// to the columns of a table, in their order, and each of the others adds one to the counter whose number it is. A
+    /// Runs a program on every row of a trace.
+    ///
+    /// Its outputs are values of the base field: the first of them are written to the columns of a
+    /// table, in their order, and each of the others adds one to the counter whose number it is. A
     /// column that no step writes stays as it was, and a number that no counter has is not counted.
     ///
     /// Positions are the rows of the trace: `log_size` is `log_rows`. There are no challenges yet.

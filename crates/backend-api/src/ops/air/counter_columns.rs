@@ -8,8 +8,8 @@ use crate::{
 };
 
 op! {
-    /// Writes counters to the columns of a table: counter `k` of a column is of row `k`, and is written modulo P where
-    /// the row is stored.
+    /// Writes counters to the columns of a table: counter `k` of a column is of row `k`, and is
+    /// written modulo P where the row is stored.
     pub struct CounterColumns<'a, Q> as "counter_columns" {
         /// Rows and columns.
         params: plain &'a CounterColumnsParams,

@@ -12,8 +12,9 @@ use crate::{
 };
 
 op! {
-    /// Runs a program at the first positions of the committed columns, multiplies output `k` by power `k`, and adds their sum,
-    /// divided by the polynomial that vanishes on the rows, to what there was.
+    /// Runs a program at the first positions of the committed columns, multiplies output `k` by
+    /// power `k`, and adds their sum, divided by the polynomial that vanishes on the rows, to what
+    /// there was.
     ///
     /// The positions are the first `2^log_size` of a canonic domain; masks read
     /// [`neighbour(position, log_size, log_rows, offset)`](core_types::air::neighbour).
@@ -26,8 +27,9 @@ op! {
         masks: plain &'a [MaskAt],
         /// Its constants.
         constants: plain &'a [M31],
-        /// The inverse of the vanishing polynomial at the positions `k 2^log_rows`: `2^(log_size - log_rows)` of them. It has the same
-        /// value at the `2^log_rows` positions from there.
+        /// The inverse of the vanishing polynomial at the positions `k 2^log_rows`:
+        /// `2^(log_size - log_rows)` of them. It has the same value at the `2^log_rows` positions
+        /// from there.
         vanishing_inverses: plain &'a [M31],
         /// The buffer that the columns are in.
         values: read M31,

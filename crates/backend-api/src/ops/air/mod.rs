@@ -1,8 +1,9 @@
-//! Traces, constraints and look-ups of AIRs that were recorded to programs, and arithmetic on columns of the secure
-//! field.
+//! Traces, constraints and look-ups of AIRs that were recorded to programs, and arithmetic on
+//! columns of the secure field.
 //!
-//! A program is a list of [`Instruction`](core_types::params::air::Instruction)s that runs once for every position, on registers of
-//! one word that start out as zero. It has no branches. Columns of the secure field are four planes of coordinates.
+//! A program is a list of [`Instruction`](core_types::params::air::Instruction)s that runs once for
+//! every position, on registers of one word that start out as zero. It has no branches. Columns of
+//! the secure field are four planes of coordinates.
 
 mod add_lifted;
 mod columns;

@@ -1,4 +1,5 @@
-//! Checks of programs: every register, mask, constant, challenge and output that a step names is there.
+//! Checks of programs: every register, mask, constant, challenge and output that a step names is
+//! there.
 
 use core_types::{
     field::M31,

@@ -8,7 +8,8 @@ use crate::{
 };
 
 op! {
-    /// Draws challenges, two with each draw of eight words; of the last draw the second may be left.
+    /// Draws challenges, two with each draw of eight words; of the last draw the second may be
+    /// left.
     pub struct ChannelDraw<'a, Q> as "channel_draw" {
         /// The transcript: one element.
         channel: write ChannelState,

@@ -1,8 +1,9 @@
 //! The transcript of a proof, on the device: absorbs messages and draws challenges.
 //!
-//! It is stwo 2.3's Blake2s channel. Absorbing words replaces the digest by the hash of the old digest and the words,
-//! and resets the draw counter. A draw is the hash of the digest, the counter and a zero byte: eight words. A
-//! challenge takes four words. The draw is repeated unless all eight words are below `2 P`.
+//! It is stwo 2.3's Blake2s channel. Absorbing words replaces the digest by the hash of the old
+//! digest and the words, and resets the draw counter. A draw is the hash of the digest, the counter
+//! and a zero byte: eight words. A challenge takes four words. The draw is repeated unless all
+//! eight words are below `2 P`.
 
 mod draw;
 mod grind;

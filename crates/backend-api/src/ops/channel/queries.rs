@@ -8,8 +8,9 @@ use crate::{
 };
 
 op! {
-    /// Draws query positions: the low bits of each drawn word, in order, duplicates included. Draws words until
-    /// enough positions are collected.
+    /// Draws query positions: the low bits of each drawn word, in order, duplicates included.
+    ///
+    /// Draws words until enough positions are collected.
     pub struct ChannelQueries<'a, Q> as "channel_queries" {
         /// How many, of how many.
         params: plain &'a ChannelQueriesParams,

@@ -14,7 +14,8 @@ use crate::{
 op! {
     /// Turns coefficients into values, in place, for every column.
     ///
-    /// Layer `i = n-1 .. 0` maps pairs of positions that differ in bit `i`: `(a, b) -> (a + t b, a - t b)`.
+    /// Layer `i = n-1 .. 0` maps pairs of positions that differ in bit `i`:
+    /// `(a, b) -> (a + t b, a - t b)`.
     pub struct CircleEvaluate<'a, Q> as "circle_evaluate" {
         /// Size and number of the columns.
         params: plain &'a CircleFftParams,

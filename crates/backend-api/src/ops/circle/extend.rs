@@ -14,8 +14,8 @@ use crate::{
 op! {
     /// Evaluates polynomials of `2^log_coefficients` coefficients on a domain at least as large.
     ///
-    /// The layers at and above `log_coefficients` would only copy, so the lower ones run on each copy with its slice of
-    /// the twiddles.
+    /// The layers at and above `log_coefficients` would only copy, so the lower ones run on each
+    /// copy with its slice of the twiddles.
     pub struct CircleExtend<'a, Q> as "circle_extend" {
         /// Sizes and number of the columns.
         params: plain &'a CircleExtendParams,

@@ -14,8 +14,8 @@ use crate::{
 op! {
     /// Turns values into coefficients, in place, for every column.
     ///
-    /// Layer `i = 0 .. n-1` maps pairs of positions that differ in bit `i`: `(a, b) -> (a + b, (a - b) / t)`; then
-    /// everything is divided by `N`.
+    /// Layer `i = 0 .. n-1` maps pairs of positions that differ in bit `i`:
+    /// `(a, b) -> (a + b, (a - b) / t)`; then everything is divided by `N`.
     pub struct CircleInterpolate<'a, Q> as "circle_interpolate" {
         /// Size and number of the columns.
         params: plain &'a CircleFftParams,

@@ -12,10 +12,12 @@ use crate::{
 };
 
 op! {
-    /// Turns values on the first `2^log_size` stored positions of a canonic domain into coefficients, in place, for every column.
+    /// Turns values on the first `2^log_size` stored positions of a canonic domain into
+    /// coefficients, in place, for every column.
     ///
-    /// These points form a circle domain; each of its twiddle layers is a prefix of the whole domain's layer. The
-    /// polynomial of `2^log_size` coefficients with these values is the same on the whole domain.
+    /// These points form a circle domain; each of its twiddle layers is a prefix of the whole
+    /// domain's layer. The polynomial of `2^log_size` coefficients with these values is the same on
+    /// the whole domain.
     pub struct CircleInterpolatePart<'a, Q> as "circle_interpolate_part" {
         /// Sizes and number of the columns.
         params: plain &'a CirclePartParams,

@@ -9,7 +9,8 @@ use core_types::field::QM31;
 op! {
     /// Inverts every element.
     ///
-    /// If any element is zero, the inverses mean nothing. The op waits for nothing, so it can be recorded.
+    /// If any element is zero, the inverses mean nothing. The op waits for nothing, so it can be
+    /// recorded.
     pub struct BatchInverseQm31<'a, Q> as "batch_inverse_qm31" {
         /// The elements to invert.
         elements: read QM31,

@@ -13,8 +13,8 @@ use crate::{
 
 op! {
     /// Turns values into coefficients, in place, and evaluates these on a domain at least as large:
-    /// [`CircleInterpolate`](super::CircleInterpolate) and [`CircleExtend`](super::CircleExtend) in one, for devices
-    /// that save a pass over memory this way.
+    /// [`CircleInterpolate`](super::CircleInterpolate) and [`CircleExtend`](super::CircleExtend) in
+    /// one, for devices that save a pass over memory this way.
     pub struct CircleLde<'a, Q> as "circle_lde" {
         /// Sizes and number of the columns.
         params: plain &'a CircleExtendParams,

@@ -12,15 +12,17 @@ use crate::{
 };
 
 op! {
-    /// Evaluates polynomials of `2^log_coefficients` coefficients on one block of a domain at least as large: block `q` holds
-    /// the stored positions `q 2^log_block .. (q + 1) 2^log_block`.
+    /// Evaluates polynomials of `2^log_coefficients` coefficients on one block of a domain at least
+    /// as large: block `q` holds the stored positions `q 2^log_block .. (q + 1) 2^log_block`.
     ///
-    /// All blocks one after the other are what [`CircleExtend`](super::CircleExtend) writes. The highest layers of a transform
-    /// mix whole blocks, so for one of them they are a sum. With `m = log_block`, part `r` of a column, which are its
-    /// coefficients `r 2^m .. (r + 1) 2^m`, has the product of `-T_(m+j-1)[q >> (j+1)]` over the bits `j` that are set in both
-    /// `r` and `q`, and of `T_(m+j-1)[q >> (j+1)]` over those set in `r` alone, as its weight. The layers below `m` then run on
-    /// the weighted sum of the parts, or on copies of a column that is no larger than a block, with the block's slice of the
-    /// twiddles. A batch reads all coefficients once and writes the block.
+    /// All blocks one after the other are what [`CircleExtend`](super::CircleExtend) writes. The
+    /// highest layers of a transform mix whole blocks, so for one of them they are a sum. With
+    /// `m = log_block`, part `r` of a column, which are its coefficients `r 2^m .. (r + 1) 2^m`,
+    /// has the product of `-T_(m+j-1)[q >> (j+1)]` over the bits `j` that are set in both `r` and
+    /// `q`, and of `T_(m+j-1)[q >> (j+1)]` over those set in `r` alone, as its weight. The layers
+    /// below `m` then run on the weighted sum of the parts, or on copies of a column that is no
+    /// larger than a block, with the block's slice of the twiddles. A batch reads all coefficients
+    /// once and writes the block.
     pub struct CircleRestrict<'a, Q> as "circle_restrict" {
         /// Sizes, number of the columns, and the block.
         params: plain &'a CircleRestrictParams,

@@ -9,9 +9,10 @@ use crate::{
 };
 
 op! {
-    /// `relu(f W + b)`, where f are the features of a training as [`TrainingFeatures`](super::TrainingFeatures) has them. Sums begin
-    /// with b and run over the features in their order; a code does not depend on the other trainings. A feature that is NaN makes
-    /// the code NaN.
+    /// `relu(f W + b)`, where f are the features of a training as
+    /// [`TrainingFeatures`](super::TrainingFeatures) has them. Sums begin with b and run over the
+    /// features in their order; a code does not depend on the other trainings. A feature that is
+    /// NaN makes the code NaN.
     pub struct EncodeStates<'a, Q> as "encode_states" {
         /// Sizes.
         params: plain &'a EncodeParams,

@@ -10,16 +10,18 @@ use crate::{
 op! {
     /// Two estimates of the residual of each query.
     ///
-    /// `history` is the weighted mean of the residuals of similar states. A state that is d steps before the query
-    /// has weight `decay^(d / 100)` in f32 times its confidence (d is 0 if it is after the query); weights that do
-    /// not add up to more than 0 are taken as they are. `model` is the scalar product of the coefficients and the
-    /// first features, plus the bias. Both are 0 for a query with no similar state.
+    /// `history` is the weighted mean of the residuals of similar states. A state that is d steps
+    /// before the query has weight `decay^(d / 100)` in f32 times its confidence (d is 0 if it is
+    /// after the query); weights that do not add up to more than 0 are taken as they are. `model`
+    /// is the scalar product of the coefficients and the first features, plus the bias. Both are 0
+    /// for a query with no similar state.
     pub struct EstimateResiduals<'a, Q> as "estimate_residuals" {
         /// Sizes and the decay, which is above 0 and at most 1.
         params: plain &'a EstimateParams,
         /// Outcomes of the states of the ring, `[capacity, 3]`: residual, step and confidence.
         known: read f32,
-        /// Places of similar states, `[queries, count]`; those that the ring does not have count for nothing.
+        /// Places of similar states, `[queries, count]`; those that the ring does not have count
+        /// for nothing.
         places: read u32,
         /// `[queries, width]`.
         features: read f32,

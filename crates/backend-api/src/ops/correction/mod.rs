@@ -1,4 +1,5 @@
-//! Corrections of predictions: features of trainings, their codes, a ring of states with their residuals, and what these come to.
+//! Corrections of predictions: features of trainings, their codes, a ring of states with their
+//! residuals, and what these come to.
 
 mod apply_correction;
 mod apply_correction_in_place;

@@ -8,10 +8,12 @@ use crate::{
 };
 
 op! {
-    /// For each query, the places of the states of a ring that are most like it, the most similar first; among equals the oldest
-    /// first. Two states are as similar as the cosine of the angle between them: their scalar product by the product of their lengths, or
-    /// 0 where a length is below 1e-8. NaN comes last. Where the ring has fewer states than are looked for,
-    /// [`NO_STATE`](core_types::params::correction::NO_STATE) stands for a place, with a similarity of 0.
+    /// For each query, the places of the states of a ring that are most like it, the most similar
+    /// first; among equals the oldest first. Two states are as similar as the cosine of the angle
+    /// between them: their scalar product by the product of their lengths, or 0 where a length is
+    /// below 1e-8. NaN comes last. Where the ring has fewer states than are looked for,
+    /// [`NO_STATE`](core_types::params::correction::NO_STATE) stands for a place, with a similarity
+    /// of 0.
     ///
     /// Scalar products are sums of f32 that do not depend on the other states.
     pub struct SimilarStates<'a, Q> as "similar_states" {

@@ -8,14 +8,15 @@ use crate::{
 };
 
 op! {
-    /// Puts states into a ring, each in the place of the oldest: state i in place `(stored + i) mod capacity`, and counts them.
+    /// Puts states into a ring, each in the place of the oldest: state i in place
+    /// `(stored + i) mod capacity`, and counts them.
     pub struct StoreStates<'a, Q> as "store_states" {
         /// Sizes. More states than the ring holds are refused, and so is a ring without places.
         params: plain &'a StoreParams,
         /// The features of the new states, `[count, width]`.
         features: read f32,
-        /// Outcome of each state, `[count, 3]`: the residual (observed less predicted), the step, and the confidence
-        /// of the prediction.
+        /// Outcome of each state, `[count, 3]`: the residual (observed less predicted), the step,
+        /// and the confidence of the prediction.
         outcomes: read f32,
         /// The features of the states in the ring, `[capacity, width]`.
         states: write f32,

@@ -9,7 +9,8 @@ use crate::{
 };
 
 op! {
-    /// The features of each training, as `TrainingState::compute_features` of hybrid-predict-trainer-rs:
+    /// The features of each training, as `TrainingState::compute_features` of
+    /// hybrid-predict-trainer-rs:
     ///
     /// | places | features |
     /// | --- | --- |
@@ -26,9 +27,10 @@ op! {
     /// | 21, 22, 24 | powers of the betas, the phase |
     /// | 25 | the step of the phase, by 100 |
     ///
-    /// Others are zero. Quotients are by 1e-8 at least. Statistics of empty rings are zero. The statistics are sums in f64, the same
-    /// to the bit on every backend; a loss that is NaN makes mean and deviation NaN, while least and greatest leave it out (infinity
-    /// and its negative if nothing is left), and a clamped feature falls to its bound: 13 and 20 to -10, 14 to 10.
+    /// Others are zero. Quotients are by 1e-8 at least. Statistics of empty rings are zero. The
+    /// statistics are sums in f64, the same to the bit on every backend; a loss that is NaN makes
+    /// mean and deviation NaN, while least and greatest leave it out (infinity and its negative if
+    /// nothing is left), and a clamped feature falls to its bound: 13 and 20 to -10, 14 to 10.
     pub struct TrainingFeatures<'a, Q> as "training_features" {
         /// Number of trainings.
         batch: plain usize,

@@ -8,14 +8,17 @@ use crate::{
 };
 
 views! {
-    /// The records of a batch of trainings. Loss i, counted from 0, is at place `i mod 256` of its ring, the norm of a gradient at
-    /// place `i mod 64`; places that nothing was recorded at are not read.
+    /// The records of a batch of trainings.
+    ///
+    /// Loss i, counted from 0, is at place `i mod 256` of its ring, the norm of a gradient at place
+    /// `i mod 64`; places that nothing was recorded at are not read.
     pub struct TrainingRecords<'a, Q> {
         /// The last losses, `[batch, 256]`.
         losses: read f32,
         /// The norms of the last gradients, `[batch, 64]`.
         norms: read f32,
-        /// The scalars of the records, `[batch, 12]`: see [`Scalar`](core_types::params::correction::Scalar).
+        /// The scalars of the records, `[batch, 12]`: see
+        /// [`Scalar`](core_types::params::correction::Scalar).
         scalars: read f32,
         /// How many losses and how many norms have been recorded, `[batch, 2]`.
         recorded: read u64,

@@ -13,8 +13,8 @@ use crate::{
 op! {
     /// Computes the coefficients of the quotients.
     ///
-    /// Each claim is multiplied by its power of the challenge: one `factor` per term, and per batch the sums of
-    /// `slope` and of `constant`.
+    /// Each claim is multiplied by its power of the challenge: one `factor` per term, and per batch
+    /// the sums of `slope` and of `constant`.
     pub struct DeepLines<'a, Q> as "deep_lines" {
         /// All terms.
         terms: plain &'a [DeepTerm],

@@ -18,8 +18,8 @@ op! {
     /// Writes the sum of all quotients at the first positions of a canonic domain.
     ///
     /// A batch with `2^l` numerators among positions `p` of `2^n` gives the one at
-    /// [`lifted(p, n, l)`](core_types::air::lifted). Batches of one point, which follow each other, share its denominator; where
-    /// that is zero, they add nothing.
+    /// [`lifted(p, n, l)`](core_types::air::lifted). Batches of one point, which follow each other,
+    /// share its denominator; where that is zero, they add nothing.
     pub struct DeepQuotients<'a, Q> as "deep_quotients" {
         /// The domain.
         params: plain &'a DeepQuotientsParams,
@@ -29,7 +29,8 @@ op! {
         points: read QM31,
         /// `[batches][2]`: slope and constant.
         lines: read QM31,
-        /// Four planes of `2^log_size` words for each batch, with the batch's `log_size`, one batch after the other.
+        /// Four planes of `2^log_size` words for each batch, with the batch's `log_size`, one batch
+        /// after the other.
         numerators: read M31,
         /// Four planes of `2^log_size` words.
         quotients: write M31,

@@ -7,11 +7,12 @@ use crate::{
 };
 
 op! {
-    /// The upper triangular C for which the columns of `Y C` are orthonormal, where `G = Y^T Y`: the inverse of the
-    /// Cholesky factor of G.
+    /// The upper triangular C for which the columns of `Y C` are orthonormal, where `G = Y^T Y`:
+    /// the inverse of the Cholesky factor of G.
     ///
     /// A column of Y that depends on those before it, up to what f32 holds of it
-    /// ([`least_pivot`](core_types::params::factor::least_pivot)), is left out: its column of C is zero.
+    /// ([`least_pivot`](core_types::params::factor::least_pivot)), is left out: its column of C is
+    /// zero.
     pub struct CholInverse<'a, Q> as "chol_inverse" {
         /// Rows and columns of G.
         side: plain usize,

@@ -9,10 +9,12 @@ use crate::{
 };
 
 op! {
-    /// Replaces the columns from `rank` on so that all columns are orthonormal, where those before it are.
+    /// Replaces the columns from `rank` on so that all columns are orthonormal, where those before
+    /// it are.
     ///
-    /// A column becomes the unit vector of the row with the least part in the columns before it, the first of such
-    /// rows, without its projection on those. Without any column before, they are the first unit vectors.
+    /// A column becomes the unit vector of the row with the least part in the columns before it,
+    /// the first of such rows, without its projection on those. Without any column before, they are
+    /// the first unit vectors.
     pub struct CompleteColumns<'a, Q> as "complete_columns" {
         /// The shape of X, with at most one column per row.
         params: plain &'a MatrixParams,

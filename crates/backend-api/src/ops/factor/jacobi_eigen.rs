@@ -9,23 +9,25 @@ use crate::{
 };
 
 op! {
-    /// Eigenvectors of `G = B^T B` for its greatest eigenvalues: the right singular vectors of B, and its singular
-    /// values.
+    /// Eigenvectors of `G = B^T B` for its greatest eigenvalues: the right singular vectors of B,
+    /// and its singular values.
     ///
-    /// By one-sided Jacobi rotations of the rows of the Cholesky factor of G (Veselic, Hari, "A note on a one-sided
-    /// Jacobi algorithm", 1989), in a fixed order. Vectors whose singular value is at most
-    /// [`LEAST_SIGMA`](core_types::params::factor::LEAST_SIGMA) of the greatest are zero, and so is the value.
+    /// By one-sided Jacobi rotations of the rows of the Cholesky factor of G (Veselic, Hari, "A
+    /// note on a one-sided Jacobi algorithm", 1989), in a fixed order. Vectors whose singular value
+    /// is at most [`LEAST_SIGMA`](core_types::params::factor::LEAST_SIGMA) of the greatest are
+    /// zero, and so is the value.
     pub struct JacobiEigen<'a, Q> as "jacobi_eigen" {
         /// How many of how many.
         params: plain &'a JacobiParams,
         /// G, a small matrix; only its upper triangle is read.
         gram: read f64,
-        /// If given, `vectors` and `sigma` are multiplied by `2^e` for the exponent e of a pattern of one word, as in
-        /// [`SignSketch`](super::SignSketch).
+        /// If given, `vectors` and `sigma` are multiplied by `2^e` for the exponent e of a pattern
+        /// of one word, as in [`SignSketch`](super::SignSketch).
         peak: read_if u32,
         /// Unit vectors as columns, `side x kept`, by falling singular value.
         vectors: write f64,
-        /// The same, never multiplied, each divided by its singular value as it is without the power.
+        /// The same, never multiplied, each divided by its singular value as it is without the
+        /// power.
         inverse: write f64,
         /// `kept` singular values, falling.
         sigma: write f32,

@@ -1,7 +1,8 @@
 //! Factorisation steps: the ops of a truncated singular value decomposition besides GEMM.
 //!
-//! Decisions, such as how many columns are independent, are data of the device, so that nothing waits for the host.
-//! "Small" matrices have at most [`MAX_SIDE`](core_types::params::factor::MAX_SIDE) rows and columns and are f64.
+//! Decisions, such as how many columns are independent, are data of the device, so that nothing
+//! waits for the host. "Small" matrices have at most
+//! [`MAX_SIDE`](core_types::params::factor::MAX_SIDE) rows and columns and are f64.
 
 mod chol_inverse;
 mod complete_columns;

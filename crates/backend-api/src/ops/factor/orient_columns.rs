@@ -9,8 +9,8 @@ use crate::{
 };
 
 op! {
-    /// Negates columns of U and V together, so that in each column of U the entry of largest magnitude is positive, the
-    /// first of such entries.
+    /// Negates columns of U and V together, so that in each column of U the entry of largest
+    /// magnitude is positive, the first of such entries.
     pub struct OrientColumns<'a, Q> as "orient_columns" {
         /// The shapes.
         params: plain &'a ColumnPairParams,

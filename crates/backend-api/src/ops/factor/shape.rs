@@ -4,7 +4,8 @@ use core_types::params::factor::MAX_SIDE;
 
 use crate::BackendError;
 
-/// The elements of a `rows x cols` matrix; the greatest length, which no view has, if they cannot be counted.
+/// The elements of a `rows x cols` matrix; the greatest length, which no view has, if they cannot
+/// be counted.
 pub(super) fn elements(rows: u64, cols: u64) -> usize {
     rows.checked_mul(cols).and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX)
 }

@@ -9,10 +9,12 @@ use crate::{
 };
 
 op! {
-    /// Random signs times `2^-e`, for the exponent e of [`scale_exponent`](core_types::params::factor::scale_exponent).
+    /// Random signs times `2^-e`, for the exponent e of
+    /// [`scale_exponent`](core_types::params::factor::scale_exponent).
     ///
-    /// The product of a matrix and these signs is a sketch of its range: Halko, Martinsson, Tropp, "Finding Structure
-    /// with Randomness", 2011, with signs in the place of normal variables. They are the same bits on every backend.
+    /// The product of a matrix and these signs is a sketch of its range: Halko, Martinsson, Tropp,
+    /// "Finding Structure with Randomness", 2011, with signs in the place of normal variables. They
+    /// are the same bits on every backend.
     pub struct SignSketch<'a, Q> as "sign_sketch" {
         /// Shape and seed.
         params: plain &'a SketchParams,

@@ -9,8 +9,9 @@ use crate::{
 };
 
 op! {
-    /// `Y = X C` with f64 sums, each rounded to f32 once. Coefficients may be so large that f32 sums would lose all
-    /// digits.
+    /// `Y = X C` with f64 sums, each rounded to f32 once.
+    ///
+    /// Coefficients may be so large that f32 sums would lose all digits.
     pub struct TallProduct<'a, Q> as "tall_product" {
         /// The shapes.
         params: plain &'a TallParams,

@@ -16,8 +16,8 @@ use crate::{
 
 op! {
     /// Gathers the values of columns at queried positions: the value at leaf
-    /// [`lifted(position, log_from, log_leaves)`](core_types::air::lifted) of their tree. Positions count modulo `2^log_from`.
-    /// A column of one word has it at every leaf.
+    /// [`lifted(position, log_from, log_leaves)`](core_types::air::lifted) of their tree. Positions
+    /// count modulo `2^log_from`. A column of one word has it at every leaf.
     pub struct OpenColumns<'a, Q> as "open_columns" {
         /// Sizes.
         params: plain &'a OpenColumnsParams,

@@ -11,8 +11,8 @@ use crate::{
 op! {
     /// Makes the common sections of CMP keys for the secrets `alphas`, read modulo 2^bits.
     ///
-    /// Trees ignore the two low bits of a root; a truth table takes its randomness from all bits of the root of party 0.
-    /// Padding keys `count .. P` have the sections of α = 0.
+    /// Trees ignore the two low bits of a root; a truth table takes its randomness from all bits of
+    /// the root of party 0. Padding keys `count .. P` have the sections of α = 0.
     pub struct CmpGen<'a, Q> as "cmp_gen" {
         /// Width and number of keys.
         params: plain &'a CmpGenParams,
@@ -22,8 +22,9 @@ op! {
         roots: read Label,
         /// `u128[cmp_levels(bits)][P]`.
         corrections: write u128,
-        /// `u128[2][P]` for every width: the corrections of the two leaf blocks, common to both parties, or, for at most 7
-        /// bits, the truth tables of party 0 and then of party 1. Each table is secret to its party.
+        /// `u128[2][P]` for every width: the corrections of the two leaf blocks, common to both
+        /// parties, or, for at most 7 bits, the truth tables of party 0 and then of party 1. Each
+        /// table is secret to its party.
         leaves: write u128,
     }
 }

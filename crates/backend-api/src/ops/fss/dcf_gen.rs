@@ -9,9 +9,11 @@ use crate::{
 };
 
 op! {
-    /// Makes the common sections of DCF keys for the secrets `alphas`, read modulo 2^bits, and `betas`.
+    /// Makes the common sections of DCF keys for the secrets `alphas`, read modulo 2^bits, and
+    /// `betas`.
     ///
-    /// The two low bits of a root are ignored. Padding keys `count .. P` have the sections of α = 0, β = 0.
+    /// The two low bits of a root are ignored. Padding keys `count .. P` have the sections of α =
+    /// 0, β = 0.
     pub struct DcfGen<'a, Q> as "dcf_gen" {
         /// Widths and number of keys and payload words.
         params: plain &'a DcfGenParams,

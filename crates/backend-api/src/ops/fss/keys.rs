@@ -17,7 +17,8 @@ views! {
 }
 
 views! {
-    /// One party's comparison keys with payload: the sections of a batch that [`DcfGen`](super::DcfGen) makes.
+    /// One party's comparison keys with payload: the sections of a batch that
+    /// [`DcfGen`](super::DcfGen) makes.
     pub struct DcfKeys<'a, Q> {
         /// `Label[P]`.
         roots: read Label,

@@ -12,7 +12,8 @@ use crate::BackendError;
 /// Keys that one word of output bits covers; rows are padded to a multiple of them.
 pub const GROUP: usize = 32;
 
-/// The number of elements of an array; if it does not fit, the greatest number, which is no view's length.
+/// The number of elements of an array; if it does not fit, the greatest number, which is no view's
+/// length.
 fn product<const D: usize>(dimensions: [usize; D]) -> usize {
     if dimensions.contains(&0) { 0 } else { dimensions.into_iter().fold(1, usize::saturating_mul) }
 }

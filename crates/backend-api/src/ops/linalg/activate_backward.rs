@@ -8,7 +8,9 @@ use crate::{
 };
 
 op! {
-    /// `dx = g f'(x)`. For ReLU it is g or 0, even where g is infinite, and NaN where `saved` is NaN.
+    /// `dx = g f'(x)`.
+    ///
+    /// For ReLU it is g or 0, even where g is infinite, and NaN where `saved` is NaN.
     pub struct ActivateBackward<'a, Q, T: Real> as "activate_backward" {
         /// The function.
         f: plain Activation,

@@ -9,8 +9,9 @@ use crate::{
 };
 
 op! {
-    /// `sum = x + r`, added in f32 and rounded to `T`, and [`LayerNorm`](super::LayerNorm) of what `sum` then holds, with the same
-    /// errors: a residual connection and the normalisation after it.
+    /// `sum = x + r`, added in f32 and rounded to `T`, and [`LayerNorm`](super::LayerNorm) of what
+    /// `sum` then holds, with the same errors: a residual connection and the normalisation after
+    /// it.
     pub struct AddLayerNorm<'a, Q, T: Real> as "add_layer_norm" {
         /// The shape, and eps.
         params: plain &'a NormParams,

@@ -11,8 +11,8 @@ op! {
     /// Softmax cross-entropy against class numbers, with its gradient in the same pass.
     ///
     /// Row r with class `c = targets[r] < classes` gives `losses[r] = ln(sum_j exp(x_j)) - x_c` and
-    /// `dlogits[r][j] = scale (softmax(x)_j - [j = c])`; a row whose target is not below `classes` is ignored: loss and gradient
-    /// are zero.
+    /// `dlogits[r][j] = scale (softmax(x)_j - [j = c])`; a row whose target is not below `classes`
+    /// is ignored: loss and gradient are zero.
     pub struct CrossEntropy<'a, Q, T: Real> as "cross_entropy" {
         /// Logits of a row, at least 1.
         classes: plain usize,

@@ -8,9 +8,11 @@ use crate::{
 };
 
 op! {
-    /// `y = x keep scale`. The mask depends on the logical index of an element alone, so the same op on the gradient is the
-    /// backward pass. With an optimiser record, the mask's step is advanced by the number of steps the record has
-    /// begun, so that a recorded op has another mask after each step.
+    /// `y = x keep scale`.
+    ///
+    /// The mask depends on the logical index of an element alone, so the same op on the gradient is
+    /// the backward pass. With an optimiser record, the mask's step is advanced by the number of
+    /// steps the record has begun, so that a recorded op has another mask after each step.
     pub struct Dropout<'a, Q, T: Real> as "dropout" {
         /// Mask and scale.
         params: plain &'a DropoutParams,

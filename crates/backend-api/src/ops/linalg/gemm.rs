@@ -13,10 +13,11 @@ use crate::{
 };
 
 op! {
-    /// Runs the batch of products that the parameters describe, with f32 sums and one rounding to `T`.
+    /// Runs the batch of products that the parameters describe, with f32 sums and one rounding to
+    /// `T`.
     ///
-    /// The order of each sum depends only on the shape. Results that share elements are refused, and so is a bias or an
-    /// activation on a product that accumulates.
+    /// The order of each sum depends only on the shape. Results that share elements are refused,
+    /// and so is a bias or an activation on a product that accumulates.
     pub struct Gemm<'a, Q, T: Real> as "gemm" {
         /// Shapes, strides and epilogue.
         params: plain &'a GemmParams,
@@ -55,8 +56,9 @@ impl<Q: Queue, T: Real> Gemm<'_, Q, T> {
     }
 }
 
-/// Whether each stride of the result steps past everything that the shorter ones reach. Matrices may be `repeated`
-/// along leading axes. The result lies within a view.
+/// Whether each stride of the result steps past everything that the shorter ones reach.
+///
+/// Matrices may be `repeated` along leading axes. The result lies within a view.
 fn results_are_apart(p: &GemmParams, repeated: bool) -> bool {
     let leading = p.batch.into_iter().zip(p.c.batch);
     if p.batch.contains(&0) || p.m == 0 || p.n == 0 {

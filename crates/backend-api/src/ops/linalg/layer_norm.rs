@@ -10,13 +10,16 @@ use crate::{
 };
 
 op! {
-    /// `y = (x - mean) rstd gamma + beta` for each row, with `rstd = 1 / sqrt(variance + eps)` and the biased variance.
+    /// `y = (x - mean) rstd gamma + beta` for each row, with `rstd = 1 / sqrt(variance + eps)` and
+    /// the biased variance.
     ///
-    /// The mean is corrected by the mean of the residuals, so a mean of 10^4 standard deviations costs no accuracy, and rows
-    /// whose squares would leave the range of f32 are scaled, so every finite row has a result.
+    /// The mean is corrected by the mean of the residuals, so a mean of 10^4 standard deviations
+    /// costs no accuracy, and rows whose squares would leave the range of f32 are scaled, so every
+    /// finite row has a result.
     ///
-    /// [`BackendError::Undefined`] with the first row where variance and eps are both zero; outputs are then
-    /// unspecified. With an eps of zero the op waits to check for this, so it cannot be recorded.
+    /// [`BackendError::Undefined`] with the first row where variance and eps are both zero; outputs
+    /// are then unspecified. With an eps of zero the op waits to check for this, so it cannot be
+    /// recorded.
     pub struct LayerNorm<'a, Q, T: Real> as "layer_norm" {
         /// The shape, and eps.
         params: plain &'a NormParams,

@@ -10,9 +10,11 @@ use crate::{
 };
 
 op! {
-    /// The gradients of [`LayerNorm`](super::LayerNorm). With `a = g gamma` and `h = (x - mean) rstd`:
-    /// `dx = rstd (a - mean(a) - h mean(a h))`, `dgamma = sum over rows of g h`, `dbeta = sum over rows of g`; rows are
-    /// summed in blocks of [`NORM_BLOCK_ROWS`](core_types::params::rows::NORM_BLOCK_ROWS), which takes scratch memory.
+    /// The gradients of [`LayerNorm`](super::LayerNorm).
+    ///
+    /// With `a = g gamma` and `h = (x - mean) rstd`: `dx = rstd (a - mean(a) - h mean(a h))`,
+    /// `dgamma = sum over rows of g h`, `dbeta = sum over rows of g`; rows are summed in blocks of
+    /// [`NORM_BLOCK_ROWS`](core_types::params::rows::NORM_BLOCK_ROWS), which takes scratch memory.
     pub struct LayerNormBackward<'a, Q, T: Real> as "layer_norm_backward" {
         /// The shape, and eps.
         params: plain &'a NormParams,

@@ -10,8 +10,9 @@ use crate::{
 };
 
 op! {
-    /// `dx = g - exp(y) sum_j g_j` for the output y of [`LogSoftmax`](super::LogSoftmax). An element with y = -inf is constant: its
-    /// dx is zero and its g is left out of the sum.
+    /// `dx = g - exp(y) sum_j g_j` for the output y of [`LogSoftmax`](super::LogSoftmax).
+    ///
+    /// An element with y = -inf is constant: its dx is zero and its g is left out of the sum.
     pub struct LogSoftmaxBackward<'a, Q, T: Real> as "log_softmax_backward" {
         /// The shape.
         params: plain &'a AxisParams,

@@ -5,7 +5,9 @@ use crate::{
     ops::{MapViews, View},
 };
 
-/// Which elements a softmax leaves out. Masks hold `mask_period x len x inner` elements; the mask of outer index o is number
+/// Which elements a softmax leaves out.
+///
+/// Masks hold `mask_period x len x inner` elements; the mask of outer index o is number
 /// `o % mask_period`.
 pub enum RowMask<'a, Q: Queue + 'a> {
     /// Nothing is left out.
@@ -14,7 +16,8 @@ pub enum RowMask<'a, Q: Queue + 'a> {
     Keep(Ref<'a, Q, bool>),
     /// Added to the input; elements with -inf are left out.
     Additive(Ref<'a, Q, f32>),
-    /// Indices along the axis above `o % mask_period + causal_offset` are left out, whatever their value.
+    /// Indices along the axis above `o % mask_period + causal_offset` are left out, whatever their
+    /// value.
     Causal,
 }
 

@@ -10,8 +10,9 @@ use crate::{
 };
 
 op! {
-    /// `y = x rstd gamma` for each row, with `rstd = 1 / sqrt(mean(x^2) + eps)`. The notes of
-    /// [`LayerNorm`](super::LayerNorm) on the variance apply to the mean square.
+    /// `y = x rstd gamma` for each row, with `rstd = 1 / sqrt(mean(x^2) + eps)`.
+    ///
+    /// The notes of [`LayerNorm`](super::LayerNorm) on the variance apply to the mean square.
     pub struct RmsNorm<'a, Q, T: Real> as "rms_norm" {
         /// The shape, and eps.
         params: plain &'a NormParams,

@@ -10,8 +10,11 @@ use crate::{
 };
 
 op! {
-    /// The gradients of [`RmsNorm`](super::RmsNorm). With `a = g gamma` and `h = x rstd`: `dx = rstd (a - h mean(a h))`,
-    /// `dgamma = sum over rows of g h`, summed as in [`LayerNormBackward`](super::LayerNormBackward).
+    /// The gradients of [`RmsNorm`](super::RmsNorm).
+    ///
+    /// With `a = g gamma` and `h = x rstd`: `dx = rstd (a - h mean(a h))`,
+    /// `dgamma = sum over rows of g h`, summed as in
+    /// [`LayerNormBackward`](super::LayerNormBackward).
     pub struct RmsNormBackward<'a, Q, T: Real> as "rms_norm_backward" {
         /// The shape, and eps.
         params: plain &'a NormParams,

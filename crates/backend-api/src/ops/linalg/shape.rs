@@ -7,7 +7,8 @@ use core_types::params::{
 
 use crate::BackendError;
 
-/// The number of elements of a shape; if it does not fit, the greatest number, which is no view's length.
+/// The number of elements of a shape; if it does not fit, the greatest number, which is no view's
+/// length.
 pub(super) fn product(shape: &[u64]) -> u64 {
     if shape.contains(&0) { 0 } else { shape.iter().fold(1, |all, &len| all.saturating_mul(len)) }
 }
@@ -22,7 +23,8 @@ pub(in crate::ops) fn elements(shape: &[u64]) -> usize {
     count(product(shape))
 }
 
-/// The length expected of a view of `len` elements whose strides reach `reached`: its own, if that is enough.
+/// The length expected of a view of `len` elements whose strides reach `reached`: its own, if that
+/// is enough.
 pub(super) fn at_least(reached: u64, len: usize) -> usize {
     count(reached).max(len)
 }

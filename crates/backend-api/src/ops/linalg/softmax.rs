@@ -12,8 +12,9 @@ use crate::{
 op! {
     /// `y_c = exp(x_c - max x) / sum_j exp(x_j - max x)` along the axis.
     ///
-    /// Elements that the mask leaves out count as -inf; a row without any other element gives zeros. NaN and +inf in a row
-    /// make the row NaN, and so does a row whose elements are all -inf without being left out.
+    /// Elements that the mask leaves out count as -inf; a row without any other element gives
+    /// zeros. NaN and +inf in a row make the row NaN, and so does a row whose elements are all -inf
+    /// without being left out.
     pub struct Softmax<'a, Q, T: Real> as "softmax" {
         /// The shape, and how masks repeat.
         params: plain &'a SoftmaxParams,

@@ -10,8 +10,10 @@ use crate::{
 };
 
 op! {
-    /// `dx = y (g - sum_j g_j y_j)` for the output y of [`Softmax`](super::Softmax). An element with y = 0, such as one
-    /// left out, is constant: its dx is zero and its g is left out of the sum.
+    /// `dx = y (g - sum_j g_j y_j)` for the output y of [`Softmax`](super::Softmax).
+    ///
+    /// An element with y = 0, such as one left out, is constant: its dx is zero and its g is left
+    /// out of the sum.
     pub struct SoftmaxBackward<'a, Q, T: Real> as "softmax_backward" {
         /// The shape.
         params: plain &'a AxisParams,

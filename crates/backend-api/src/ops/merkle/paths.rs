@@ -8,11 +8,13 @@ use crate::{
 };
 
 op! {
-    /// Gathers the authentication path of each query: the sibling digests from level `first_level` up to the root.
+    /// Gathers the authentication path of each query: the sibling digests from level `first_level`
+    /// up to the root.
     ///
-    /// The leaf of a position is [`lifted(position, log_from, log_leaves)`](core_types::air::lifted) in a tree of columns, and
-    /// the position shifted to the right by `log_from - log_leaves` in a tree of a layer of FRI (`folded`). Positions count
-    /// modulo `2^log_from`.
+    /// The leaf of a position is
+    /// [`lifted(position, log_from, log_leaves)`](core_types::air::lifted) in a tree of columns,
+    /// and the position shifted to the right by `log_from - log_leaves` in a tree of a layer of FRI
+    /// (`folded`). Positions count modulo `2^log_from`.
     pub struct MerklePaths<'a, Q> as "merkle_paths" {
         /// Sizes.
         params: plain &'a MerklePathsParams,

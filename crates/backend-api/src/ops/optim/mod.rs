@@ -1,7 +1,10 @@
-//! Steps of optimisers. The tensors of a model lie in one buffer, so that a step is one launch, whatever their number.
+//! Steps of optimisers.
 //!
-//! What changes from step to step is a record on the device ([`StepState`](core_types::params::optim::StepState)):
-//! [`AdvanceStep`] takes it to the next step and the others read it. A recorded step can be replayed, and nothing waits.
+//! The tensors of a model lie in one buffer, so that a step is one launch, whatever their number.
+//!
+//! What changes from step to step is a record on the device
+//! ([`StepState`](core_types::params::optim::StepState)): [`AdvanceStep`] takes it to the next step
+//! and the others read it. A recorded step can be replayed, and nothing waits.
 
 mod adam_step;
 mod advance_step;

@@ -8,10 +8,12 @@ use crate::{
 };
 
 op! {
-    /// The sums of the squares of parts of the gradients, in f64 and in an order that depends on their number alone.
+    /// The sums of the squares of parts of the gradients, in f64 and in an order that depends on
+    /// their number alone.
     ///
-    /// No sum of squares of finite f32 numbers overflows or vanishes in f64, so a sum that is not finite tells that a gradient
-    /// is not. Gradients in several buffers have their sums side by side.
+    /// No sum of squares of finite f32 numbers overflows or vanishes in f64, so a sum that is not
+    /// finite tells that a gradient is not. Gradients in several buffers have their sums side by
+    /// side.
     pub struct SquareSums<'a, Q, T: Real> as "square_sums" {
         /// Gradients.
         g: read T,

@@ -10,9 +10,9 @@ use crate::{
 op! {
     /// The backward pass of [`GruForward`](super::GruForward), from the values it saved.
     ///
-    /// Computes the gradients of the sums of the gates and of the states before the first step. The other gradients are
-    /// products. With D the gradients of the sums, `[steps batch, 3 hidden]` for a member, and h the states before
-    /// the steps:
+    /// Computes the gradients of the sums of the gates and of the states before the first step. The
+    /// other gradients are products. With D the gradients of the sums, `[steps batch, 3 hidden]`
+    /// for a member, and h the states before the steps:
     ///
     /// | gradient | value |
     /// | --- | --- |
@@ -30,9 +30,11 @@ op! {
         u: read f32,
         /// The values that the forward pass saved, `[5, members, steps, batch, hidden]`.
         saved: read f32,
-        /// Gradients of the states after every step, `[members, steps, batch, hidden]`; zeros without.
+        /// Gradients of the states after every step, `[members, steps, batch, hidden]`; zeros
+        /// without.
         d_states: read_if f32,
-        /// Further gradients of the state after the last step, `[members, batch, hidden]`; zeros without.
+        /// Further gradients of the state after the last step, `[members, batch, hidden]`; zeros
+        /// without.
         d_h_t: read_if f32,
         /// Gradients of the sums of z, r and c, `[members, steps, batch, 3 hidden]`.
         d_gates: write f32,

@@ -10,13 +10,17 @@ use crate::{
 };
 
 op! {
-    /// Steps of gated recurrent units. With `s(v) = 1 / (1 + exp(-v))` and products element by element, a step takes the state h
-    /// to `h + z (c - h)`, where `z = s(x W_z + b_z + h U_z)`, `r = s(x W_r + b_r + h U_r)`, and c is one of
+    /// Steps of gated recurrent units.
+    ///
+    /// With `s(v) = 1 / (1 + exp(-v))` and products element by element, a step takes the state h to
+    /// `h + z (c - h)`, where `z = s(x W_z + b_z + h U_z)`, `r = s(x W_r + b_r + h U_r)`, and c is
+    /// one of
     ///
     /// - `tanh(x W_c + b_c + (r h) U_c)`, the reset before the product,
     /// - `tanh(x W_c + b_c + r (h U_c + bu))`, the reset after it.
     ///
-    /// Sums run over the inputs, then over the state, in their order. With no steps, the last state is the first.
+    /// Sums run over the inputs, then over the state, in their order. With no steps, the last state
+    /// is the first.
     pub struct GruForward<'a, Q, T: Real> as "gru_forward" {
         /// Sizes, variant, and the form of the inputs.
         params: plain &'a GruParams,
@@ -30,8 +34,8 @@ op! {
         states: write_if f32,
         /// The state after the last step, `[members, batch, hidden]`.
         h_t: write f32,
-        /// The inputs of the backward pass: z, r, c, the states before the steps, and `r h` or, with the reset after
-        /// the product, `h U_c + bu`; `[5, members, steps, batch, hidden]`.
+        /// The inputs of the backward pass: z, r, c, the states before the steps, and `r h` or,
+        /// with the reset after the product, `h U_c + bu`; `[5, members, steps, batch, hidden]`.
         saved: write_if f32,
     }
 }

@@ -8,8 +8,10 @@ use crate::{
 };
 
 views! {
-    /// The weights of all members. Columns are ordered: update gate z, reset gate r, candidate c. 16-bit weights are
-    /// widened when used: states, gates and sums are f32.
+    /// The weights of all members.
+    ///
+    /// Columns are ordered: update gate z, reset gate r, candidate c. 16-bit weights are widened
+    /// when used: states, gates and sums are f32.
     pub struct GruLayer<'a, Q, T: Real> {
         /// `[members, input, 3 hidden]`.
         w: read T,
@@ -17,7 +19,8 @@ views! {
         u: read T,
         /// `[members, 3 hidden]`.
         b: read T,
-        /// `[members, hidden]`, added to the candidate's product with U; there if and only if the reset comes after it.
+        /// `[members, hidden]`, added to the candidate's product with U; there if and only if the
+        /// reset comes after it.
         bu: read_if T,
     }
 }

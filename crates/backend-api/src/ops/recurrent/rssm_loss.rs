@@ -8,17 +8,20 @@ use crate::{
 };
 
 op! {
-    /// The losses that an ensemble reads from its states, as [`RssmRollout`](super::RssmRollout) does, their errors, and the gradients of
-    /// `scale / 2` times the sum of the squares of all errors.
+    /// The losses that an ensemble reads from its states, as [`RssmRollout`](super::RssmRollout)
+    /// does, their errors, and the gradients of `scale / 2` times the sum of the squares of all
+    /// errors.
     ///
-    /// With d the product of the head's weights with the combined state, the slope of a row is the derivative with respect to d:
-    /// `scale error loss` for errors of losses that are exponentials (0 where d is clamped), `scale error` otherwise.
-    /// The gradient of the states goes through both parts of the combined state. The gradient of the head's weights
-    /// is the product of the slopes with the combined states.
+    /// With d the product of the head's weights with the combined state, the slope of a row is the
+    /// derivative with respect to d: `scale error loss` for errors of losses that are exponentials
+    /// (0 where d is clamped), `scale error` otherwise. The gradient of the states goes through
+    /// both parts of the combined state. The gradient of the head's weights is the product of the
+    /// slopes with the combined states.
     pub struct RssmLoss<'a, Q> as "rssm_loss" {
         /// Sizes and kinds.
         params: plain &'a RssmLossParams,
-        /// Weights of the head, for h and then for the second part: `[hidden + stochastic]`, alike for all members.
+        /// Weights of the head, for h and then for the second part: `[hidden + stochastic]`, alike
+        /// for all members.
         head: read f32,
         /// The states after the steps, `[members, rows, hidden]`.
         states: read f32,

@@ -12,33 +12,37 @@ use crate::{
 op! {
     /// Runs the steps of an ensemble; each step predicts a loss.
     ///
-    /// A step takes the state h to h' as [`GruForward`](super::GruForward) does. From the second step on, its
-    /// features are either the given ones, with the first replaced by the loss of the step before if losses are fed
-    /// back, or, if states are fed back, `v V + c` for the state v that was read at the step before; all members
-    /// share V and c.
+    /// A step takes the state h to h' as [`GruForward`](super::GruForward) does. From the second
+    /// step on, its features are either the given ones, with the first replaced by the loss of the
+    /// step before if losses are fed back, or, if states are fed back, `v V + c` for the state v
+    /// that was read at the step before; all members share V and c.
     ///
     /// The loss is read from the combined state, h' and then its second part s, by the head; with
-    /// `gamma` and `beta`, h' is normalised before it is read ([`LayerNorm`](crate::ops::linalg::LayerNorm)), and the mask drops
-    /// elements of it; neither affects the next step. A softmax s adds its entropy to the row's: the sum of
-    /// `-s_i ln s_i` where `s_i > 1e-8`; other parts add nothing. A NaN among the features of a row makes all losses
-    /// and states that are predicted for it from that step on NaN, and adds no entropy.
+    /// `gamma` and `beta`, h' is normalised before it is read
+    /// ([`LayerNorm`](crate::ops::linalg::LayerNorm)), and the mask drops elements of it; neither
+    /// affects the next step. A softmax s adds its entropy to the row's: the sum of `-s_i ln s_i`
+    /// where `s_i > 1e-8`; other parts add nothing. A NaN among the features of a row makes all
+    /// losses and states that are predicted for it from that step on NaN, and adds no entropy.
     ///
-    /// Sums of the gates run over the features from the second on, then the first, then the state. A rollout can be
-    /// split in two: if the second starts with the states of the first, both predict the same as one rollout of all
-    /// steps, provided the second also starts with the last losses as first features if losses are fed back, or with
-    /// the rest of a sequence. The features that a last state would be mapped to are not among the results.
+    /// Sums of the gates run over the features from the second on, then the first, then the state.
+    /// A rollout can be split in two: if the second starts with the states of the first, both
+    /// predict the same as one rollout of all steps, provided the second also starts with the last
+    /// losses as first features if losses are fed back, or with the rest of a sequence. The
+    /// features that a last state would be mapped to are not among the results.
     pub struct RssmRollout<'a, Q, T: Real> as "rssm_rollout" {
         /// Sizes and kinds.
         params: plain &'a RolloutParams,
         /// The weights of the ensemble.
         layer: views GruLayer<'a, Q, T>,
-        /// Weights of the head, for h and then for s: `[hidden + stochastic]`, alike for all members.
+        /// Weights of the head, for h and then for s: `[hidden + stochastic]`, alike for all
+        /// members.
         head: read f32,
         /// Factors of normalised states, `[hidden]`; together with `beta` or not at all.
         gamma: read_if f32,
         /// Addends of normalised states, `[hidden]`.
         beta: read_if f32,
-        /// V, `[hidden, input]`, together with `back_bias` if states are fed back, and not otherwise.
+        /// V, `[hidden, input]`, together with `back_bias` if states are fed back, and not
+        /// otherwise.
         back: read_if f32,
         /// c, `[input]`.
         back_bias: read_if f32,
@@ -56,7 +60,8 @@ op! {
         combined: write f32,
         /// The entropies of all steps, added up: `[members, batch]`.
         entropy: write f32,
-        /// The states after every step as they are read, `[members, steps, batch, hidden]`, if they are wanted, such as for other heads.
+        /// The states after every step as they are read, `[members, steps, batch, hidden]`, if they
+        /// are wanted, such as for other heads.
         states: write_if f32,
     }
 }

@@ -1,12 +1,13 @@
-//! Local arithmetic on one party's shares: the public part of a gate, between the walk of its key trees and an exchange,
-//! and after the exchange.
+//! Local arithmetic on one party's shares: the public part of a gate, between the walk of its key
+//! trees and an exchange, and after the exchange.
 //!
-//! Every gate of function secret sharing that is used here ends in sums of the party's words with public factors:
-//! powers of the masked input, opened bits, comparisons of the masked input with constants. So one op serves all of
-//! them, and only the list of terms differs. Lists are public and stay on the host; they say nothing about any element.
+//! Every gate of function secret sharing that is used here ends in sums of the party's words with
+//! public factors: powers of the masked input, opened bits, comparisons of the masked input with
+//! constants. So one op serves all of them, and only the list of terms differs. Lists are public
+//! and stay on the host; they say nothing about any element.
 //!
-//! A row of bits is `u32[P / 32]`, element `e` at bit `e % 32` of word `e / 32`, with `P = padded(count)`; bits past the
-//! last element are zero.
+//! A row of bits is `u32[P / 32]`, element `e` at bit `e % 32` of word `e / 32`, with
+//! `P = padded(count)`; bits past the last element are zero.
 
 mod combine_bits;
 mod combine_words;

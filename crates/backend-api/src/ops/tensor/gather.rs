@@ -9,8 +9,10 @@ use crate::{
 };
 
 op! {
-    /// Row i of y is row `indices[i]` of the table. The row of an index that the table does not have is filled with zeros: whoever
-    /// has the indices on the host refuses them before, since a device cannot without waiting.
+    /// Row i of y is row `indices[i]` of the table.
+    ///
+    /// The row of an index that the table does not have is filled with zeros: whoever has the
+    /// indices on the host refuses them before, since a device cannot without waiting.
     pub struct Gather<'a, Q, T: Real> as "gather" {
         /// Sizes.
         params: plain &'a TableParams,

@@ -9,7 +9,10 @@ use crate::{
 };
 
 op! {
-    /// `y = f(x)`. A clamp between bounds out of order or NaN and a Huber function without a positive bound are refused.
+    /// `y = f(x)`.
+    ///
+    /// A clamp between bounds out of order or NaN and a Huber function without a positive bound are
+    /// refused.
     pub struct Map<'a, Q, T: Real> as "map" {
         /// The function.
         params: plain &'a MapParams,

@@ -1,4 +1,5 @@
-//! Tensor ops other than linear algebra: maps, forms in place, copies, conversions, reductions, rows by index.
+//! Tensor ops other than linear algebra: maps, forms in place, copies, conversions, reductions,
+//! rows by index.
 
 mod activate_in_place;
 mod arg_max;

@@ -8,8 +8,10 @@ use crate::{
 };
 
 op! {
-    /// `y = x` rounded to nearest, ties to even; NaN stays NaN. Infinities, and values beyond the range of `T`, which
-    /// rounding makes infinite, are replaced according to `beyond` and optionally counted.
+    /// `y = x` rounded to nearest, ties to even; NaN stays NaN.
+    ///
+    /// Infinities, and values beyond the range of `T`, which rounding makes infinite, are replaced
+    /// according to `beyond` and optionally counted.
     pub struct Narrow<'a, Q, T: Real> as "narrow" {
         /// What becomes of values beyond the range.
         beyond: plain Beyond,
@@ -17,8 +19,8 @@ op! {
         x: read f32,
         /// The results; same length as `x`.
         y: write T,
-        /// The number of values beyond the range is added to the first word, and the second is lowered to the index of the
-        /// first of them.
+        /// The number of values beyond the range is added to the first word, and the second is
+        /// lowered to the index of the first of them.
         found: write_if u64,
     }
 }

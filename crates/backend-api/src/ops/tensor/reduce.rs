@@ -9,9 +9,11 @@ use crate::{
 };
 
 op! {
-    /// `y = reduction of x over the axis`. Sums are taken in f64, in an order that depends on the shape alone, and rounded to
-    /// f32, then to `T`. Without elements there is no mean and no extreme, and those are refused unless there is no result
-    /// either.
+    /// `y = reduction of x over the axis`.
+    ///
+    /// Sums are taken in f64, in an order that depends on the shape alone, and rounded to f32, then
+    /// to `T`. Without elements there is no mean and no extreme, and those are refused unless there
+    /// is no result either.
     pub struct Reduce<'a, Q, T: Real> as "reduce" {
         /// The reduction and the shape.
         params: plain &'a ReduceParams,

@@ -9,11 +9,14 @@ use crate::{
 };
 
 op! {
-    /// Row `indices[i]` of the table has row i of g added, for each i. The rows of one index are summed in f32 in the order that
-    /// they have in `order`, then added to the table, and rounded once. Indices that the table does not have are left out.
+    /// Row `indices[i]` of the table has row i of g added, for each i.
     ///
-    /// `order` lists the indices so that they ascend: `indices[order[0]] <= indices[order[1]] <= ..`. If it does not, rows of the
-    /// table hold an unspecified part of the sums.
+    /// The rows of one index are summed in f32 in the order that they have in `order`, then added
+    /// to the table, and rounded once. Indices that the table does not have are left out.
+    ///
+    /// `order` lists the indices so that they ascend:
+    /// `indices[order[0]] <= indices[order[1]] <= ..`. If it does not, rows of the table hold an
+    /// unspecified part of the sums.
     pub struct ScatterAdd<'a, Q, T: Real> as "scatter_add" {
         /// Sizes.
         params: plain &'a TableParams,

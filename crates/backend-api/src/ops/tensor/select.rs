@@ -6,7 +6,9 @@ use crate::{
 };
 
 op! {
-    /// `y` is `a` where `mask` is true and `b` where it is false, bit for bit. The other operand has no effect.
+    /// `y` is `a` where `mask` is true and `b` where it is false, bit for bit.
+    ///
+    /// The other operand has no effect.
     pub struct Select<'a, Q, T: Real> as "select" {
         /// Which is chosen.
         mask: read bool,

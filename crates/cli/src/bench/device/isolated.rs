@@ -31,7 +31,8 @@ pub(super) fn run(
 
 /// Measures a line. Returns the reason if it was not measured and its process reported none.
 ///
-/// `opened` is whether an earlier process opened the backend: if the first one cannot, this program reports it.
+/// `opened` is whether an earlier process opened the backend: if the first one cannot, this program
+/// reports it.
 fn one(
     args: &BenchArgs,
     choice: Choice,

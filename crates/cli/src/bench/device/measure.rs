@@ -28,8 +28,9 @@ pub(super) fn chosen(args: &BenchArgs) -> Result<Vec<DeviceLine>> {
     Ok(chosen)
 }
 
-/// Measures the lines in this process and reports what happens. A line that fails does not keep the others from being
-/// measured.
+/// Measures the lines in this process and reports what happens.
+///
+/// A line that fails does not keep the others from being measured.
 pub(super) fn run(args: &BenchArgs, choice: Choice, tell: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
     let settings = runtime::Settings::from_env().map_err(runtime::OpenError::from)?;
     let (queue, status) = runtime::open_with(&settings, None, Some(choice))?;

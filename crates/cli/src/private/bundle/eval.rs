@@ -35,16 +35,18 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// Evaluate keys of one gate or function, which uses them up, and show the first results.
 ///
-/// By default it runs both parties and compares with the gate in the clear. That is for tests and measurements, as this
-/// process then holds the inputs, splits them into shares, and opens the results. With `--listen` or `--connect` it
-/// runs one party, on that party's shares of the inputs, over TLS in which each side accepts only the other's
-/// certificate; it then shows and writes its shares of the results, unopened.
+/// By default it runs both parties and compares with the gate in the clear. That is for tests and
+/// measurements, as this process then holds the inputs, splits them into shares, and opens the
+/// results. With `--listen` or `--connect` it runs one party, on that party's shares of the inputs,
+/// over TLS in which each side accepts only the other's certificate; it then shows and writes its
+/// shares of the results, unopened.
 #[derive(Args, Debug)]
 pub(crate) struct EvalArgs {
     /// A folder that `gen` made; for one party, the folder `party0` or `party1` in it.
     #[arg(long, value_name = "DIR")]
     keys: PathBuf,
-    /// The inputs, or this party's shares of them: `.npy` or text with integers, one for each element of the keys.
+    /// The inputs, or this party's shares of them: `.npy` or text with integers, one for each
+    /// element of the keys.
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
     /// Run one party, and wait for the other at this address; port 0 takes any free port.
@@ -55,8 +57,8 @@ pub(crate) struct EvalArgs {
     connect: Option<String>,
     #[command(flatten)]
     limits: LimitArgs,
-    /// Where to write the results, or this party's shares of them, `.npy` of 64-bit words: a row for each element, its
-    /// words and then its bits as 0 or 1.
+    /// Where to write the results, or this party's shares of them, `.npy` of 64-bit words: a row
+    /// for each element, its words and then its bits as 0 or 1.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Also write rounds, bytes and times as JSON.

@@ -133,7 +133,8 @@ impl PartyFolder {
         self.bundles.iter().map(KeyBundle::byte_len).sum()
     }
 
-    /// A digest of the folder's files except the identity, which its certificate's fingerprint represents.
+    /// A digest of the folder's files except the identity, which its certificate's fingerprint
+    /// represents.
     pub(super) fn digest(&self) -> Result<String, InferenceError> {
         folder_digest(&self.path, self.bundles.len())
     }
@@ -144,8 +145,10 @@ impl PartyFolder {
         Endpoint { party, identity: &self.identity, peer: self.peer, protocol, limits }
     }
 
-    /// Marks the folder as used, for good, removes the bundles, and returns them. Call it before anything that depends
-    /// on the keys leaves this party. Whatever happens then, they cannot be used again, unless somebody made a copy.
+    /// Marks the folder as used, for good, removes the bundles, and returns them.
+    ///
+    /// Call it before anything that depends on the keys leaves this party. Whatever happens then,
+    /// they cannot be used again, unless somebody made a copy.
     pub(super) fn consume(self) -> Result<(Computation, Vec<KeyBundle>), InferenceError> {
         if !make_marker(&self.path.join(USED))? {
             return Err(InferenceError::Used { path: self.path });
@@ -182,7 +185,8 @@ fn read_fingerprint(folder: &Path, name: &str) -> Result<Fingerprint, InferenceE
     fingerprint.map_err(|e: TlsError| refused(folder, format!("`{name}`: {e}")))
 }
 
-/// The bundles of a party's folder, each for its gate, all of one party and for the same number of elements.
+/// The bundles of a party's folder, each for its gate, all of one party and for the same number of
+/// elements.
 pub(super) fn read_bundles(folder: &Path, computation: &Computation) -> Result<Vec<KeyBundle>, InferenceError> {
     let mut bundles: Vec<KeyBundle> = Vec::new();
     for (gate, name) in computation.gates().into_iter().zip(BUNDLES) {

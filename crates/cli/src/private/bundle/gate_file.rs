@@ -7,12 +7,13 @@ use super::descriptor::{Coefficients, Descriptor};
 
 /// What keys compute, as stated in `gate.json`: public, and the same for both parties.
 ///
-/// `{"gate": "ars", "bits": 64, "shift": 12}` is a gate by name, `{"gate": "gelu"}` a function; `{"gate": "suf",
-/// "descriptor": {..}}` is any function given in pieces.
+/// `{"gate": "ars", "bits": 64, "shift": 12}` is a gate by name, `{"gate": "gelu"}` a function;
+/// `{"gate": "suf", "descriptor": {..}}` is any function given in pieces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GateFile {
-    /// One of [`Operation::NAMES`](pfss::Operation::NAMES) or [`Function::NAMES`](super::function::Function::NAMES), or `suf`.
+    /// One of [`Operation::NAMES`](pfss::Operation::NAMES) or
+    /// [`Function::NAMES`](super::function::Function::NAMES), or `suf`.
     pub(super) gate: String,
     /// Ring width; 64 if not given.
     #[serde(skip_serializing_if = "Option::is_none")]

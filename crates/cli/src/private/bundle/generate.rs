@@ -20,16 +20,17 @@ use crate::{
 
 /// Make keys of one gate or function for both parties.
 ///
-/// Name it and its parameters, or give a JSON file with them, which can also hold a descriptor: piecewise
-/// polynomials with Boolean outputs. Functions take numbers with 12 fraction bits in rings of 64 bits, so 4096 is 1.
-/// Both parties must trust whoever runs this. Nothing is written unless everything is.
+/// Name it and its parameters, or give a JSON file with them, which can also hold a descriptor:
+/// piecewise polynomials with Boolean outputs. Functions take numbers with 12 fraction bits in
+/// rings of 64 bits, so 4096 is 1. Both parties must trust whoever runs this. Nothing is written
+/// unless everything is.
 ///
-/// Prints the digest of each folder, which `verify` prints again: if it reaches a party by a different route than the
-/// folder, it shows whether somebody changed the folder.
+/// Prints the digest of each folder, which `verify` prints again: if it reaches a party by a
+/// different route than the folder, it shows whether somebody changed the folder.
 #[derive(Args, Debug)]
 pub(crate) struct GenArgs {
-    /// The gate: relu, abs, truncate_reduce, gap_ars, lrs, ars, relu_ars or lut; or the function: gelu, silu, neg_exp,
-    /// reciprocal or rsqrt.
+    /// The gate: relu, abs, truncate_reduce, gap_ars, lrs, ars, relu_ars or lut; or the function:
+    /// gelu, silu, neg_exp, reciprocal or rsqrt.
     #[arg(long, value_name = "NAME", required_unless_present = "file")]
     gate: Option<String>,
     /// Width of the inputs in bits; 64 if not given, and for functions.
@@ -38,7 +39,8 @@ pub(crate) struct GenArgs {
     /// Bits to shift off, for truncate_reduce, gap_ars, lrs, ars and relu_ars.
     #[arg(long, value_name = "F")]
     shift: Option<u32>,
-    /// Inputs are proven to lie in MIN..=MAX: for gap_ars, and for smaller keys of relu and functions.
+    /// Inputs are proven to lie in MIN..=MAX: for gap_ars, and for smaller keys of relu and
+    /// functions.
     #[arg(long, num_args = 2, value_names = ["MIN", "MAX"], allow_negative_numbers = true)]
     range: Option<Vec<i64>>,
     /// Width of the table's words in bits, for lut.
@@ -47,7 +49,8 @@ pub(crate) struct GenArgs {
     /// The table, for lut: `.npy` or text, a word for every input.
     #[arg(long, value_name = "FILE", requires = "word_bits")]
     table: Option<PathBuf>,
-    /// Fraction bits of the result, for reciprocal and rsqrt; 12 if not given, and for other functions.
+    /// Fraction bits of the result, for reciprocal and rsqrt; 12 if not given, and for other
+    /// functions.
     #[arg(long, value_name = "F")]
     fraction: Option<u32>,
     /// Degree of a function's pieces, 1 to 3; 3 if not given.

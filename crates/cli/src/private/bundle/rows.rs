@@ -1,4 +1,5 @@
-//! Results as rows: one for each element, its words and then its bits, in the order of [`Computation::eval`].
+//! Results as rows: one for each element, its words and then its bits, in the order of
+//! [`Computation::eval`].
 
 use nn_ops::io::{NpyArray, NpyError, write_npy};
 use pfss::{SufBools, batch::Shares};

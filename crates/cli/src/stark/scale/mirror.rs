@@ -25,8 +25,8 @@ pub(super) struct Exchanged {
 
 /// The first rank of a group in which every other rank contributes copies of its data.
 ///
-/// It computes and sends like a rank of a real group: one device is enough to time and count it. The result is no
-/// proof. The time of exchanges here is no measure of links, so it is kept apart.
+/// It computes and sends like a rank of a real group: one device is enough to time and count it.
+/// The result is no proof. The time of exchanges here is no measure of links, so it is kept apart.
 #[derive(Debug)]
 pub(super) struct Mirror {
     ranks: usize,

@@ -30,8 +30,9 @@ pub(super) struct Link {
 
 /// Assumptions about the devices.
 ///
-/// A rank computes and exchanges by turns, as the prover does: nothing overlaps. An exchange takes as long as the bytes that a rank
-/// sends to all others take on its link, and as long as every exchange does, whatever it carries.
+/// A rank computes and exchanges by turns, as the prover does: nothing overlaps. An exchange takes
+/// as long as the bytes that a rank sends to all others take on its link, and as long as every
+/// exchange does, whatever it carries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Model {
     /// How many times as fast as the measured one a device computes.
@@ -78,7 +79,9 @@ mod tests {
         StageWork { name: name.to_owned(), compute, bytes_to_each, calls }
     }
 
-    /// One device: 8 s that are shared, 2 s that are not. Four: 2 s and 2 s, and 3e9 bytes from each to each in 10 exchanges.
+    /// One device: 8 s that are shared, 2 s that are not.
+    ///
+    /// Four: 2 s and 2 s, and 3e9 bytes from each to each in 10 exchanges.
     fn works() -> [RankWork; 2] {
         let shared = [stage("a", 8.0, 0.0, 0.0), stage("a", 2.0, 2e9, 4.0)];
         let alike = [stage("b", 2.0, 0.0, 0.0), stage("b", 2.0, 1e9, 6.0)];

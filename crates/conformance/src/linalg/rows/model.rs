@@ -8,7 +8,9 @@ pub(super) fn softmax(x: &[f64]) -> Vec<f64> {
     e.iter().map(|e| e / sum).collect()
 }
 
-/// Log-softmax of one row. The greatest element is counted separately, so that a sum near 1 loses nothing.
+/// Log-softmax of one row.
+///
+/// The greatest element is counted separately, so that a sum near 1 loses nothing.
 pub(super) fn log_softmax(x: &[f64]) -> Vec<f64> {
     let (at, greatest) =
         x.iter().copied().enumerate().fold((0, f64::NEG_INFINITY), |best, x| if x.1 > best.1 { x } else { best });

@@ -1,4 +1,5 @@
-//! Layer norm, of sums as well, and RMS norm with their gradients, for ordinary rows, extreme deviations and constant rows.
+//! Layer norm, of sums as well, and RMS norm with their gradients, for ordinary rows, extreme
+//! deviations and constant rows.
 
 use backend_api::{
     BackendError, Buffer, Queue, Real,
@@ -52,7 +53,8 @@ pub(super) fn specs() -> Vec<OpSpec> {
     ]
 }
 
-/// Logs of deviations whose squares leave the range of f32, or come near its ends, with an eps that matters or does not.
+/// Logs of deviations whose squares leave the range of f32, or come near its ends, with an eps that
+/// matters or does not.
 const EXTREMES: [(i32, f32); 9] =
     [(-120, 0.0), (-83, 0.0), (-83, 1e-38), (-40, 1e-25), (-34, 0.0), (61, 1e-5), (63, 1e-5), (64, 1e30), (122, 0.0)];
 
@@ -67,7 +69,8 @@ impl Op {
         Inputs { rows, n, eps: 1e-5, x, gamma: values(41, n), beta, affine: true }
     }
 
-    /// `rows` rows of `n` values with standard deviations of about `2^log` and means of the same size.
+    /// `rows` rows of `n` values with standard deviations of about `2^log` and means of the same
+    /// size.
     fn scaled(self, rows: usize, n: usize, log: i32, eps: f32) -> Inputs {
         let mut inputs = self.inputs(rows, n, 1.0);
         // In two steps, for a power that is below the normal numbers.
@@ -262,7 +265,9 @@ fn close<T: Real>(q: &Conditioned, op: Op, input: &Inputs, atol: f64) -> Result<
     Failure::unless_close(&want, &y, 0.0, atol)
 }
 
-/// A case of rows with deviations of `2^log`. Without eps, a norm waits to find out whether any row has no result.
+/// A case of rows with deviations of `2^log`.
+///
+/// Without eps, a norm waits to find out whether any row has no result.
 fn extreme_case(
     log: i32,
     eps: f32,
@@ -272,8 +277,8 @@ fn extreme_case(
     if eps == 0.0 { case.that_waits() } else { case }
 }
 
-/// Rows of a single value, or of zeros if they are not centred: they give beta, whatever rounding leaves relative to
-/// eps.
+/// Rows of a single value, or of zeros if they are not centred: they give beta, whatever rounding
+/// leaves relative to eps.
 fn constant_rows<T: Real>(q: &Conditioned, op: Op, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
     for n in EXTREME_LENGTHS {
         let mut input = op.inputs(2, n, 0.0);
@@ -371,7 +376,8 @@ fn sums() -> Vec<Case> {
     cases
 }
 
-/// Rows of one value, and as much added to each element: they give beta, whatever rounding leaves relative to eps.
+/// Rows of one value, and as much added to each element: they give beta, whatever rounding leaves
+/// relative to eps.
 fn constant_sums<T: Real>(q: &Conditioned, layer: Op, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
     for n in EXTREME_LENGTHS {
         let mut input = layer.inputs(2, n, 0.0);
@@ -383,7 +389,8 @@ fn constant_sums<T: Real>(q: &Conditioned, layer: Op, (value, eps): (f32, f32), 
     Ok(())
 }
 
-/// Holds the sum to its rounding and its norm to the model within `atol`, on views from element `skip` on.
+/// Holds the sum to its rounding and its norm to the model within `atol`, on views from element
+/// `skip` on.
 fn close_sum<T: Real>(q: &Conditioned, input: &Inputs, skip: usize, atol: f64) -> Result<(), Failure> {
     // Thirds, so that sums are rounded; a power of two as large as x.
     let greatest = input.x.iter().fold(1.0, |greatest: f32, x| greatest.max(x.abs()));

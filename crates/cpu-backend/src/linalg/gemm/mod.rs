@@ -1,7 +1,8 @@
 //! Matrix products, each followed by its bias and activation while the result is in the cache.
 //!
-//! Every element is a sum of pieces, each one chain of sums over up to [`PIECE`] slots of terms in their order, so that rows of a
-//! product have the same bits in a product of other rows, and errors do not grow with k as in one chain.
+//! Every element is a sum of pieces, each one chain of sums over up to [`PIECE`] slots of terms in
+//! their order, so that rows of a product have the same bits in a product of other rows, and errors
+//! do not grow with k as in one chain.
 
 mod pack;
 mod slot;
@@ -34,7 +35,8 @@ use crate::{
 const SERIAL_MULTIPLY_ADDS: usize = 1 << 20;
 /// Rows of a task, whose panels of A lie in the L2 cache.
 const TASK_ROWS: usize = 128;
-/// Elements of the result that a task holds in f32 before it rounds them, unless so few rows have more.
+/// Elements of the result that a task holds in f32 before it rounds them, unless so few rows have
+/// more.
 const TASK_RESULTS: usize = 1 << 16;
 /// Up to this many rows, B is read where it lies: packing it would cost more.
 const ROWS_IN_PLACE: usize = 48;
@@ -228,7 +230,8 @@ impl CpuQueue {
         ])
     }
 
-    /// `C = f(A B + bias)`, `C = A B` or `C += A B`; `m` and `n` are at least 1, and every element lies in its slice.
+    /// `C = f(A B + bias)`, `C = A B` or `C += A B`; `m` and `n` are at least 1, and every element
+    /// lies in its slice.
     fn product<T: Real, O: Real, S: Slot>(
         &self,
         p: Product,
@@ -364,7 +367,8 @@ fn holds_results<O: Real>(p: &Product) -> bool {
     O::DTYPE != DType::F32 || !p.has_rows()
 }
 
-/// The terms of the slots from `first` on that are multiplied together, and the number of these slots.
+/// The terms of the slots from `first` on that are multiplied together, and the number of these
+/// slots.
 fn piece<T: Real, S: Slot>(factor: Factor<'_, T>, first: usize) -> (Factor<'_, T>, usize) {
     let terms = (factor.terms - first * S::TERMS).min(PIECE * S::TERMS);
     (factor.part(first * S::TERMS, terms), terms.div_ceil(S::TERMS))

@@ -1,4 +1,5 @@
-//! Factors of a product in panels: sixteen lines side by side, rows of A or columns of B, one slot of terms after the other.
+//! Factors of a product in panels: sixteen lines side by side, rows of A or columns of B, one slot
+//! of terms after the other.
 
 use backend_api::{DType, Real};
 use half::bf16;
@@ -16,7 +17,8 @@ use crate::{
     },
 };
 
-/// Slots multiplied before the next ones; the slots of three panels of B stay in the L2 cache meanwhile.
+/// Slots multiplied before the next ones; the slots of three panels of B stay in the L2 cache
+/// meanwhile.
 pub(super) const PIECE: usize = 384;
 
 /// Adjacent panels of pairs packed together, so that whole cache lines of the source are read.

@@ -1,8 +1,9 @@
 //! Products of panels, a tile of the result at a time.
 //!
-//! Each element of a piece is one chain of sums over the terms in their order, whatever the number of rows and columns and
-//! wherever the element lies, so its bits depend on its row of A and its column of B alone. Pieces are added to C one after the
-//! other, since errors of long chains grow with their length.
+//! Each element of a piece is one chain of sums over the terms in their order, whatever the number
+//! of rows and columns and wherever the element lies, so its bits depend on its row of A and its
+//! column of B alone. Pieces are added to C one after the other, since errors of long chains grow
+//! with their length.
 
 use super::slot::{Empty, LINES};
 use crate::simd::{
@@ -10,7 +11,8 @@ use crate::simd::{
     floats::{Floats, Pair, Pairs, Terms},
 };
 
-/// `C = A B`, or `C += A B` unless it is the `first` piece: panels of `slots` slots each, C of `rows` rows that start every `c_row`.
+/// `C = A B`, or `C += A B` unless it is the `first` piece: panels of `slots` slots each, C of
+/// `rows` rows that start every `c_row`.
 pub(super) struct Tiles<'a, S> {
     pub(super) slots: usize,
     pub(super) a: &'a [[S; LINES]],

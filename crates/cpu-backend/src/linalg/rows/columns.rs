@@ -1,4 +1,5 @@
-//! Softmax along an axis that is not the last: strips of 64 columns, gathered into scratch as `len x 64`.
+//! Softmax along an axis that is not the last: strips of 64 columns, gathered into scratch as
+//! `len x 64`.
 
 use core::ops::Range;
 
@@ -24,7 +25,9 @@ const STRIP: usize = 64;
 /// A value of each column of a strip.
 type Row = [f32; STRIP];
 
-/// The places of the vectors in a row. The count is a constant, so that loops over them are unrolled.
+/// The places of the vectors in a row.
+///
+/// The count is a constant, so that loops over them are unrolled.
 #[inline(always)]
 fn vectors<L: Floats>() -> impl Iterator<Item = Range<usize>> {
     (0..STRIP / L::N).map(|v| v * L::N..(v + 1) * L::N)
@@ -96,7 +99,8 @@ pub(super) fn strips<'a, T: Real>(axis: &AxisParams, y: &'a mut [T]) -> Vec<Stri
 }
 
 impl Strip<'_> {
-    /// Copies the strip's columns of `x` into `to`, `len x STRIP`; columns past the strip stay as they are.
+    /// Copies the strip's columns of `x` into `to`, `len x STRIP`; columns past the strip stay as
+    /// they are.
     #[inline(always)]
     fn gather<L: Floats>(&self, l: L, axis: &AxisParams, x: Reals<'_>, to: &mut [Row]) {
         let (len, inner) = (axis.len as usize, axis.inner as usize);
@@ -134,7 +138,8 @@ impl Strip<'_> {
     }
 }
 
-/// Adds the sums of [`PART_STEPS`] rows to the running sums, so that rounding errors do not grow with the length of the axis.
+/// Adds the sums of [`PART_STEPS`] rows to the running sums, so that rounding errors do not grow
+/// with the length of the axis.
 #[inline(always)]
 fn join(sums: &mut [f64; STRIP], part: &Row) {
     sums.iter_mut().zip(part).for_each(|(sum, &part)| *sum += f64::from(part));
@@ -150,7 +155,8 @@ pub(super) struct Forward<'a> {
 }
 
 impl Forward<'_> {
-    /// Applies the mask to the gathered logits and reports which columns have an element that is not left out.
+    /// Applies the mask to the gathered logits and reports which columns have an element that is
+    /// not left out.
     fn apply_mask(&self, logits: &mut [Row]) -> [bool; STRIP] {
         let (axis, s) = (&self.p.axis, &self.strip);
         let (len, inner) = (axis.len as usize, axis.inner as usize);

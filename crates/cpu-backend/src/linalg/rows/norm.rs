@@ -134,8 +134,8 @@ impl<const CENTRED: bool, L: Floats> Kernel<L> for Forward<'_, CENTRED> {
     }
 }
 
-/// Whether sums of squares in f32 may have lost a row: for elements far above 1 they overflow, and far below 1 they
-/// lose small terms.
+/// Whether sums of squares in f32 may have lost a row: for elements far above 1 they overflow, and
+/// far below 1 they lose small terms.
 fn is_lost(rstd: f32) -> bool {
     const MOST: f32 = (1u32 << 30) as f32;
     let kept = rstd > 0.0 && rstd <= MOST; // nor NaN

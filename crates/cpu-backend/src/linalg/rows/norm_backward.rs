@@ -60,7 +60,8 @@ impl<const CENTRED: bool, L: Floats> Kernel<L> for NormBackward<'_, CENTRED> {
     }
 }
 
-/// Measure of distances from the mean: `d = (x - mean) scale`, with a power of two that scales them close to 1.
+/// Measure of distances from the mean: `d = (x - mean) scale`, with a power of two that scales them
+/// close to 1.
 #[derive(Clone, Copy)]
 struct Line {
     mean: f32,
@@ -125,7 +126,8 @@ struct RowGradient {
 }
 
 impl RowGradient {
-    /// `dx = rstd (a - mean(a) - h mean(a h))`, `dgamma += g h`, `dbeta += g`, given x, g and gamma.
+    /// `dx = rstd (a - mean(a) - h mean(a h))`, `dgamma += g h`, `dbeta += g`, given x, g and
+    /// gamma.
     #[inline(always)]
     fn apply<L: Floats, const CENTRED: bool>(
         &self,

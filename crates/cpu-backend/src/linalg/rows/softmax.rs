@@ -78,8 +78,10 @@ impl<L: Floats> Kernel<L> for Forward<'_> {
 }
 
 impl Kind {
-    /// One row, followed by the row `next` if that is not empty. A row whose elements are all -inf is NaN if it has
-    /// `any` element that the mask does not leave out. Finite logarithms are not below `lowest`.
+    /// One row, followed by the row `next` if that is not empty.
+    ///
+    /// A row whose elements are all -inf is NaN if it has `any` element that the mask does not
+    /// leave out. Finite logarithms are not below `lowest`.
     #[inline(always)]
     fn row<L: Floats>(self, l: L, x: &[f32], next: &[f32], y: &mut [f32], any: bool, lowest: f32) {
         let greatest = greatest(l, x, y);
@@ -100,7 +102,9 @@ impl Kind {
     }
 }
 
-/// The greatest element that is not NaN; -inf if there is none. Fetches y for the passes that follow.
+/// The greatest element that is not NaN; -inf if there is none.
+///
+/// Fetches y for the passes that follow.
 #[inline(always)]
 pub(in crate::linalg) fn greatest<L: Floats>(l: L, x: &[f32], y: &[f32]) -> f32 {
     let low = l.splat(f32::NEG_INFINITY);
@@ -177,8 +181,8 @@ fn scale<L: Floats>(l: L, y: &mut [f32], factor: f32) {
     l.store_partial(rest, v);
 }
 
-/// `ln sum exp(x - greatest)`, where elements equal to the greatest are counted separately, so that a sum near 1 loses
-/// nothing.
+/// `ln sum exp(x - greatest)`, where elements equal to the greatest are counted separately, so that
+/// a sum near 1 loses nothing.
 #[inline(always)]
 fn log_sum<L: Floats>(l: L, x: &[f32], next: &[f32], greatest: f32) -> f32 {
     let m = l.splat(greatest);
@@ -209,8 +213,8 @@ fn log_sum<L: Floats>(l: L, x: &[f32], next: &[f32], greatest: f32) -> f32 {
     log_of_parts(l.sum(total(l, rest)), l.sum(total(l, ties)))
 }
 
-/// Adds `2^64 exp(x - m)` to `rest` where `x < m`, and 1 to `ties` elsewhere; NaN makes both NaN or counts, so that the
-/// rest is NaN.
+/// Adds `2^64 exp(x - m)` to `rest` where `x < m`, and 1 to `ties` elsewhere; NaN makes both NaN or
+/// counts, so that the rest is NaN.
 #[inline(always)]
 pub(super) fn log_sum_step<L: Floats>(l: L, x: L::V, m: L::V, rest: L::V, ties: L::V) -> (L::V, L::V) {
     let (zero, one) = (l.splat(0.0), l.splat(1.0));
@@ -219,8 +223,8 @@ pub(super) fn log_sum_step<L: Floats>(l: L, x: L::V, m: L::V, rest: L::V, ties: 
     (l.mul_add(e, l.sub(one, tie), rest), l.add(ties, tie))
 }
 
-/// `ln(ties + rest / 2^64)`, with 0 for results below the least normal number: [`exp_scaled`] is above 0 where exp is 0 in f32, and a
-/// sum of such values alone has to come out as 0.
+/// `ln(ties + rest / 2^64)`, with 0 for results below the least normal number: [`exp_scaled`] is
+/// above 0 where exp is 0 in f32, and a sum of such values alone has to come out as 0.
 #[inline(always)]
 pub(super) fn log_of_parts(rest: f32, ties: f32) -> f32 {
     let (rest, ties) = (f64::from(rest / EXP_SCALE), f64::from(ties));
@@ -248,7 +252,8 @@ pub(super) fn log_of_finite<L: Floats>(l: L, x: L::V, y: L::V, lowest: L::V) -> 
     l.select_gt(lowest, y, l.select_gt(l.splat(f32::MIN), x, y, lowest), y)
 }
 
-/// A sum below this leaves `g - sum` finite for every finite g: half a unit in the last place of `f32::MAX` is 2^103.
+/// A sum below this leaves `g - sum` finite for every finite g: half a unit in the last place of
+/// `f32::MAX` is 2^103.
 const HARMLESS_SUM: f32 = 5e30;
 
 /// Consecutive rows of a backward pass with `inner = 1`.
@@ -324,7 +329,8 @@ impl Kind {
         }
     }
 
-    /// Whether elements of 0 need another look after [`gradient`](Self::gradient), given the sum that their row shares.
+    /// Whether elements of 0 need another look after [`gradient`](Self::gradient), given the sum
+    /// that their row shares.
     #[inline(always)]
     pub(super) fn may_lose_zeros(self, sum: f32) -> bool {
         matches!(self, Self::Softmax) && (sum.is_nan() || sum.abs() >= HARMLESS_SUM)

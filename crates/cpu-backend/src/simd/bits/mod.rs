@@ -9,8 +9,9 @@ pub(crate) mod portable;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
 
-/// Operations on vectors of `2^LOG` words. A value of the implementing token proves that the processor has the
-/// instructions.
+/// Operations on vectors of `2^LOG` words.
+///
+/// A value of the implementing token proves that the processor has the instructions.
 pub(crate) trait Bits: Copy {
     /// Log of the number of words.
     const LOG: u32;
@@ -43,7 +44,8 @@ pub(crate) trait Bits: Copy {
 
     /// The words of `a` and `b` in turn: the first `N` of them, then the others.
     fn zip(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
-    /// The words at even and at odd places of `a` with `b` after it: what undoes [`zip`](Self::zip).
+    /// The words at even and at odd places of `a` with `b` after it: what undoes
+    /// [`zip`](Self::zip).
     fn unzip(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
 }
 

@@ -1,4 +1,5 @@
-//! Four words in an array: the portable level where no vectors are in the baseline, and in tests everywhere.
+//! Four words in an array: the portable level where no vectors are in the baseline, and in tests
+//! everywhere.
 
 use core::array;
 

@@ -15,7 +15,9 @@ pub(crate) const TOGETHER: usize = 8;
 /// Bytes that memory delivers at once.
 const LINE_BYTES: usize = 64;
 
-/// Blocks in vectors of one instruction set. A value of the implementing token proves that the set may be used.
+/// Blocks in vectors of one instruction set.
+///
+/// A value of the implementing token proves that the set may be used.
 ///
 /// "Half" means the low or the high 64 bits of a block.
 pub(crate) trait AesBlocks: Copy {
@@ -52,9 +54,11 @@ pub(crate) trait AesBlocks: Copy {
     fn sign(self, a: Self::V) -> Self::V;
     /// Each block is filled with its lowest bit.
     fn spread(self, a: Self::V) -> Self::V;
-    /// The lowest bit of each block is the XOR of the two lowest bits of `a`; the other bits are arbitrary.
+    /// The lowest bit of each block is the XOR of the two lowest bits of `a`; the other bits are
+    /// arbitrary.
     fn differ(self, a: Self::V) -> Self::V;
-    /// Bits 0 ..= p of each block, where p is the 7 lowest bits of its low half, which its high half repeats.
+    /// Bits 0 ..= p of each block, where p is the 7 lowest bits of its low half, which its high
+    /// half repeats.
     fn prefix(self, a: Self::V) -> Self::V;
     /// The key of a middle round.
     fn round_key(self, key: u128) -> Self::RoundKey;

@@ -1,6 +1,7 @@
 //! Pairs of bf16 in a ZMM register, whose products VDPBF16PS adds up.
 //!
-//! It rounds each sum to nearest even and takes subnormal numbers, factors and sums alike, for zeros.
+//! It rounds each sum to nearest even and takes subnormal numbers, factors and sums alike, for
+//! zeros.
 
 use core::{arch::x86_64::*, mem::transmute};
 

@@ -37,7 +37,8 @@ pub(crate) fn invert_serially<F: Field>(elements: &[F], inverses: &mut [F]) -> b
     true
 }
 
-/// Norms of elements of the secure field: over CM31, and of that over M31, which is zero for the element zero alone.
+/// Norms of elements of the secure field: over CM31, and of that over M31, which is zero for the
+/// element zero alone.
 #[derive(Clone, Copy)]
 pub(crate) struct Norms<V> {
     pub(crate) complex: [V; 2],
@@ -45,7 +46,8 @@ pub(crate) struct Norms<V> {
 }
 
 impl<V: Copy> Norms<V> {
-    /// The norms of `a + b u`: `a^2 - u^2 b^2`, where `u^2 = 2 + i`, and the sum of the squares of its coordinates.
+    /// The norms of `a + b u`: `a^2 - u^2 b^2`, where `u^2 = 2 + i`, and the sum of the squares of
+    /// its coordinates.
     #[inline(always)]
     pub(crate) fn of<L: Words<V = V>>(l: L, [a0, a1, b0, b1]: [V; 4]) -> Self {
         let ([x, y], [z, w]) = (complex_square(l, [a0, a1]), complex_square(l, [b0, b1]));

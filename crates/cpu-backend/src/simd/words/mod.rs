@@ -21,12 +21,15 @@ pub(crate) use sums::Sums;
 pub(crate) use tower::{complex_product, secure_product};
 pub(crate) use wide::Wide;
 
-/// Vectors of `2^LOG` canonical words. A value of the implementing token proves that the processor has the instructions.
+/// Vectors of `2^LOG` canonical words.
 ///
-/// The lowest `LOG` layers pair words of one vector. They run on pairs of vectors: seen as `LOG + 1` index bits, one for
-/// the vector and `LOG` for the lane, [`split`](Self::split) step `k` moves data bit `k` to the vector bit, so that the
-/// butterfly of layer `k` is between whole vectors. After step `LOG` every word is back at its place.
-/// [`merge`](Self::merge) step `k` undoes split step `k`.
+/// A value of the implementing token proves that the processor has the instructions.
+///
+/// The lowest `LOG` layers pair words of one vector. They run on pairs of vectors: seen as
+/// `LOG + 1` index bits, one for the vector and `LOG` for the lane, [`split`](Self::split) step `k`
+/// moves data bit `k` to the vector bit, so that the butterfly of layer `k` is between whole
+/// vectors. After step `LOG` every word is back at its place. [`merge`](Self::merge) step `k`
+/// undoes split step `k`.
 pub(crate) trait Words: Copy {
     /// Log of the number of words.
     const LOG: u32;
@@ -67,15 +70,18 @@ pub(crate) trait Words: Copy {
     fn split<const K: u32>(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
     /// The inverse of split step `K`.
     fn merge<const K: u32>(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
-    /// Doubled twiddles of layer 0 between split steps 0 and 1, from `WIDTH / 2` doubled twiddles of layer 1.
+    /// Doubled twiddles of layer 0 between split steps 0 and 1, from `WIDTH / 2` doubled twiddles
+    /// of layer 1.
     ///
-    /// Points of a pair of pairs are `(x, y), (x, -y), (-x, -y), (-x, y)` and the next four have `x` and `y` exchanged,
-    /// so twiddles `x0, x1` of layer 1 give `x1, -x1, -x0, x0` for layer 0. Inverses follow the same pattern.
+    /// Points of a pair of pairs are `(x, y), (x, -y), (-x, -y), (-x, y)` and the next four have
+    /// `x` and `y` exchanged, so twiddles `x0, x1` of layer 1 give `x1, -x1, -x0, x0` for layer 0.
+    /// Inverses follow the same pattern.
     ///
     /// # Safety
     /// The twiddles are readable; no alignment is needed.
     unsafe fn circle_twiddles(self, layer_1: *const u32) -> Self::V;
-    /// Doubled twiddles of layer `K` of `1..LOG` between split steps `K` and `K + 1`, from `WIDTH >> K` of them.
+    /// Doubled twiddles of layer `K` of `1..LOG` between split steps `K` and `K + 1`, from
+    /// `WIDTH >> K` of them.
     ///
     /// # Safety
     /// The twiddles are readable; no alignment is needed.

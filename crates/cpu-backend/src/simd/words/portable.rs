@@ -1,4 +1,5 @@
-//! Four words in plain Rust; the compiler maps the loops to the vector instructions of its baseline target.
+//! Four words in plain Rust; the compiler maps the loops to the vector instructions of its baseline
+//! target.
 
 use core::array;
 

@@ -13,8 +13,9 @@ use crate::simd::{Avx2, Avx512};
 
 /// Sums of products in every lane.
 ///
-/// Four products fit 64 bits. What they come to is added twice: to a sum modulo 2^64, and its high word to a sum of high words.
-/// The sum of low words is the difference of both, and 2^32 is 2 in the field.
+/// Four products fit 64 bits. What they come to is added twice: to a sum modulo 2^64, and its high
+/// word to a sum of high words. The sum of low words is the difference of both, and 2^32 is 2 in
+/// the field.
 pub(crate) trait Sums: Words {
     /// One sum for each lane.
     type Sum: Copy;

@@ -86,7 +86,8 @@ pub(crate) struct GemmOperands<'a, T> {
     pub(crate) bias: Option<CudaRef<'a, T>>,
 }
 
-/// All tiles of `results` results, in `parts` parts of `part` indices along k each, which go to `work` if it is there.
+/// All tiles of `results` results, in `parts` parts of `part` indices along k each, which go to
+/// `work` if it is there.
 pub(crate) fn tiles<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &GemmParams,

@@ -1,5 +1,6 @@
-//! Launches of the linalg kernels. Each wrapper stands for the kernels of all element types, which differ only in the
-//! type.
+//! Launches of the linalg kernels.
+//!
+//! Each wrapper stands for the kernels of all element types, which differ only in the type.
 
 pub(crate) mod elementwise;
 pub(crate) mod gemm;
@@ -64,7 +65,8 @@ pub(super) enum Group {
 }
 
 impl Group {
-    /// The group for rows of `len` elements, which begin at multiples of four elements if `aligned`.
+    /// The group for rows of `len` elements, which begin at multiples of four elements if
+    /// `aligned`.
     pub(super) fn new(len: u64, aligned: bool) -> Self {
         match len {
             0..=WARP_LEN if aligned && len.is_multiple_of(4) => Self::Held,

@@ -156,8 +156,8 @@ fn norm<T: Real>(
     }
 }
 
-/// The gradients of layer norm, or of RMS norm without `mean`, `offsets` and the second of `parameters`: dgamma and dbeta.
-/// The op has checked the lengths.
+/// The gradients of layer norm, or of RMS norm without `mean`, `offsets` and the second of
+/// `parameters`: dgamma and dbeta. The op has checked the lengths.
 fn norm_backward<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &NormParams,

@@ -82,8 +82,10 @@ impl Entry {
         pinned.is_some_and(|(base, block)| address as u64 + bytes <= (base + block.bytes) as u64)
     }
 
-    /// Enqueues a copy on a stream. One from pageable memory takes its bytes at once; one to pageable memory is done
-    /// when this returns.
+    /// Enqueues a copy on a stream.
+    ///
+    /// One from pageable memory takes its bytes at once; one to pageable memory is done when this
+    /// returns.
     fn copy_async(&mut self, mut copy: Copy, stream: Id) -> Result<(), Status> {
         if copy.bytes() == 0 {
             return Ok(());
@@ -116,8 +118,10 @@ impl Entry {
         self.copy_on(copy, stream, finish)
     }
 
-    /// Does a copy on the legacy stream and waits for it if host memory takes part. From pageable memory it returns once the
-    /// bytes have left there: only the order of the legacy stream determines when they arrive.
+    /// Does a copy on the legacy stream and waits for it if host memory takes part.
+    ///
+    /// From pageable memory it returns once the bytes have left there: only the order of the legacy
+    /// stream determines when they arrive.
     fn copy_now(&mut self, mut copy: Copy) -> Result<(), Status> {
         if copy.bytes() == 0 {
             return Ok(());
@@ -175,7 +179,8 @@ unsafe extern "C" fn cuMemcpyAsync(dst: CUdeviceptr, src: CUdeviceptr, byte_coun
     })
 }
 
-/// Refuses a peer copy unless both contexts live and each address is in memory of its context's device.
+/// Refuses a peer copy unless both contexts live and each address is in memory of its context's
+/// device.
 fn check_peers(entry: &mut Entry, ends: [(CUdeviceptr, CUcontext); 2]) -> Result<(), Status> {
     let driver = entry.driver();
     for (address, context) in ends {

@@ -29,7 +29,8 @@ register! {
 /// Rows of a pitched allocation start at multiples of this.
 const PITCH: usize = 512;
 
-/// Reserves memory on the current device; if necessary, work that still holds on to memory is done first.
+/// Reserves memory on the current device; if necessary, work that still holds on to memory is done
+/// first.
 pub(super) fn reserve(entry: &mut Entry, bytes: usize) -> Result<u64, Status> {
     if bytes == 0 {
         return Err(Status::INVALID_VALUE);

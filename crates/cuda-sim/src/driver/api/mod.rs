@@ -1,8 +1,9 @@
 //! The functions of the driver API, by theme.
 //!
 //! # Safety
-//! Pointers are as the CUDA driver API requires of each function: null if it permits that, else valid for its reads and
-//! writes. A null pointer where a value must be written is an invalid argument, not undefined behaviour.
+//! Pointers are as the CUDA driver API requires of each function: null if it permits that, else
+//! valid for its reads and writes. A null pointer where a value must be written is an invalid
+//! argument, not undefined behaviour.
 #![allow(non_snake_case, reason = "the functions carry the names of the driver API")]
 #![allow(clippy::too_many_arguments, reason = "signatures are those of the driver API")]
 
@@ -133,8 +134,8 @@ macro_rules! register {
 
 use {array, get, put, register, text};
 
-/// Writes `values` and their number the way the driver API lists things: with a null array, only the number; else at
-/// most the number that the caller has room for.
+/// Writes `values` and their number the way the driver API lists things: with a null array, only
+/// the number; else at most the number that the caller has room for.
 ///
 /// # Safety
 /// `count` is null or valid; `out` is null or valid for `*count` values.

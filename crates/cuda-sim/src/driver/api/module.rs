@@ -39,8 +39,8 @@ const EAGER_LOADING: u32 = 1;
 /// Most programs that are kept for when their texts are loaded again.
 const KEPT: usize = 64;
 
-/// Programs that were compiled, the last to be loaded first: for each context, and for each simulation of a process, the same texts are
-/// loaded again.
+/// Programs that were compiled, the last to be loaded first: for each context, and for each
+/// simulation of a process, the same texts are loaded again.
 static COMPILED: Mutex<VecDeque<Program>> = Mutex::new(VecDeque::new());
 
 /// Compiles a text for a machine.

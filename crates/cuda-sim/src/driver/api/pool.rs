@@ -1,7 +1,7 @@
 //! Pools of stream-ordered memory.
 //!
-//! Memory that a pool takes back is never handed out again, so that a stale use is always noticed; the pool's numbers
-//! match a pool that would reuse it.
+//! Memory that a pool takes back is never handed out again, so that a stale use is always noticed;
+//! the pool's numbers match a pool that would reuse it.
 //!
 //! # Safety
 //! As of the driver API; see the parent module.

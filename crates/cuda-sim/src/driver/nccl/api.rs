@@ -1,7 +1,8 @@
 //! The functions of NCCL.
 //!
 //! # Safety
-//! Pointers are as NCCL requires of each function: null where it refuses that, else valid for its reads and writes.
+//! Pointers are as NCCL requires of each function: null where it refuses that, else valid for its
+//! reads and writes.
 #![allow(non_snake_case, reason = "the functions carry the names of NCCL")]
 
 use std::{

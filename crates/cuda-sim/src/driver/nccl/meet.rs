@@ -18,7 +18,8 @@ use crate::driver::{
     },
 };
 
-/// Puts operations of one group on their streams; operations of one communicator on one stream are merged into one.
+/// Puts operations of one group on their streams; operations of one communicator on one stream are
+/// merged into one.
 ///
 /// # Errors
 /// Why a communicator cannot be used; then none is put anywhere.
@@ -64,7 +65,8 @@ fn check(driver: &Driver, operation: &Operation) -> Result<(), Status> {
     if is_lost { Err(Status::UNHANDLED_CUDA_ERROR) } else { Ok(()) }
 }
 
-/// Puts the beginning and the end of an operation on its stream, and what lies between where other ranks find it.
+/// Puts the beginning and the end of an operation on its stream, and what lies between where other
+/// ranks find it.
 fn place(entry: &mut Entry, piece: Operation) {
     let effect = entry.effect;
     let driver = entry.driver();
@@ -110,7 +112,8 @@ impl Driver {
         self.streams.get(&stream).map(|stream| stream.clock.clone()).unwrap_or_default()
     }
 
-    /// Moves what one rank sends to where another expects it, once both have come there on their streams.
+    /// Moves what one rank sends to where another expects it, once both have come there on their
+    /// streams.
     fn meet(&mut self, sent: &Half, awaited: &Half) {
         if sent.what != awaited.what {
             let (sent_what, awaited_what) = (sent.what, awaited.what);
@@ -161,7 +164,8 @@ impl Driver {
         }
     }
 
-    /// Orders the work behind an operation on its stream after everything that the other side came after.
+    /// Orders the work behind an operation on its stream after everything that the other side came
+    /// after.
     fn learn_on(&mut self, half: &Half, clock: &Clock) {
         if let Some(stream) = self.streams.get_mut(&half.stream) {
             stream.clock.join(clock);

@@ -64,8 +64,8 @@ impl Call {
     /// Takes the call apart.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a communicator, rank, type or address that is none; `UNHANDLED_CUDA_ERROR` for a stream that is not of
-    /// the communicator's device.
+    /// `INVALID_ARGUMENT` for a communicator, rank, type or address that is none;
+    /// `UNHANDLED_CUDA_ERROR` for a stream that is not of the communicator's device.
     pub(super) fn operation(&self, entry: &mut Entry) -> Result<Operation, Status> {
         let driver = entry.driver();
         let comm = driver.comms.get(&self.comm).ok_or(Status::INVALID_ARGUMENT)?;

@@ -45,7 +45,8 @@ pub(super) fn meeting(a: &[Range<u64>], b: &[Range<u64>]) -> Option<u64> {
 }
 
 impl Accesses {
-    /// The first address where both touch, and one of them in a way that the other must not overlap.
+    /// The first address where both touch, and one of them in a way that the other must not
+    /// overlap.
     pub(in crate::driver) fn conflict(&self, other: &Self) -> Option<u64> {
         let pairs = [
             (&self.writes, &other.writes),

@@ -1,8 +1,8 @@
 //! What work has touched, and whether anything orders it before later work at the same place.
 //!
-//! Each task is checked against the tasks done before it that its clock does not know. Two that touch the same byte are
-//! reported unless both read it, or both use atomics or strong loads and stores there: on a device either may come
-//! first.
+//! Each task is checked against the tasks done before it that its clock does not know. Two that
+//! touch the same byte are reported unless both read it, or both use atomics or strong loads and
+//! stores there: on a device either may come first.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -16,8 +16,9 @@ use super::{
 };
 use crate::driver::handle::Id;
 
-/// How many tasks of one line of work are remembered for an allocation. If a task is unordered with an older one, that
-/// goes unnoticed.
+/// How many tasks of one line of work are remembered for an allocation.
+///
+/// If a task is unordered with an older one, that goes unnoticed.
 const REMEMBERED: usize = 256;
 
 /// Past accesses of an allocation: the last tasks of each line of work, oldest first.
@@ -45,7 +46,8 @@ impl History {
         tasks.push_back(Past { number, work, accesses, done });
     }
 
-    /// The tasks here that are unordered with a task of `clock` and overlap `accesses`, each with an address.
+    /// The tasks here that are unordered with a task of `clock` and overlap `accesses`, each with
+    /// an address.
     pub(in crate::driver) fn unordered(&self, clock: &Clock, accesses: &Accesses) -> Vec<(Arc<str>, u64)> {
         let strangers = self.0.iter().flat_map(|(&line, tasks)| {
             let known = clock.count(line);

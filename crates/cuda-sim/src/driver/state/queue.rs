@@ -1,7 +1,7 @@
 //! Enqueued work and the order that streams, events and graphs put on it.
 //!
-//! Every unit of work is a task with the tasks it comes after. A stream is just "after the last task", so all schedules
-//! run the same graph and differ only in which ready task they pick.
+//! Every unit of work is a task with the tasks it comes after. A stream is just "after the last
+//! task", so all schedules run the same graph and differ only in which ready task they pick.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,12 +16,14 @@ use crate::driver::{handle::Id, spec::StreamSchedule};
 /// Number of a task; larger ones were enqueued later.
 pub(in crate::driver) type TaskId = u64;
 
-/// Numbers continue from one session to the next, so that a task of an ended session is never mistaken for one of the
-/// current session.
+/// Numbers continue from one session to the next, so that a task of an ended session is never
+/// mistaken for one of the current session.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
-/// Which task it is: its line of work, and its number there from 1. A stream is a line, and so is each branch of a graph
-/// except the first, which continues the line of the stream that it is launched on.
+/// Which task it is: its line of work, and its number there from 1.
+///
+/// A stream is a line, and so is each branch of a graph except the first, which continues the line
+/// of the stream that it is launched on.
 pub(in crate::driver) type Who = (Id, u64);
 
 /// For each line of work, how many of its tasks are known to come before.
@@ -73,7 +75,8 @@ pub(in crate::driver) struct Task {
     pub(in crate::driver) who: Who,
     /// The tasks that it comes after, and itself.
     pub(in crate::driver) clock: Clock,
-    /// Digest of a copy's source in pinned memory when the copy was enqueued, and the number of tasks done by then.
+    /// Digest of a copy's source in pinned memory when the copy was enqueued, and the number of
+    /// tasks done by then.
     pub(in crate::driver) source: Option<(u64, u64)>,
     /// Tasks it comes after, as far as they were not done when it was enqueued.
     pub(in crate::driver) after: Vec<TaskId>,
@@ -171,7 +174,8 @@ impl Queue {
         }
     }
 
-    /// Fails work that never ends, unless a thread is busy and may make progress; returns whether there was such work.
+    /// Fails work that never ends, unless a thread is busy and may make progress; returns whether
+    /// there was such work.
     pub(in crate::driver) fn give_up(&mut self) -> bool {
         if self.pending.values().any(|task| task.running) {
             return false;

@@ -1,8 +1,8 @@
 //! Copies and fills.
 //!
 //! # Safety
-//! Copies touch host memory through addresses that a caller of the driver API gave, who by that API keeps them valid until
-//! the copy is known to be done.
+//! Copies touch host memory through addresses that a caller of the driver API gave, who by that API
+//! keeps them valid until the copy is known to be done.
 
 use std::{
     hash::{DefaultHasher, Hasher},
@@ -16,8 +16,8 @@ use cuda_loader::Status;
 use super::{accesses::Accesses, outcome::Failure};
 use crate::exec::{self, Memory};
 
-/// Fill byte of host memory that a copy has not written yet, and of bytes that were never written: NaN in every float
-/// format.
+/// Fill byte of host memory that a copy has not written yet, and of bytes that were never written:
+/// NaN in every float format.
 const POISON: u8 = 0xff;
 
 /// One end of a copy.
@@ -90,7 +90,10 @@ impl Copy {
         })
     }
 
-    /// Copies. With `checked`, bytes that nothing has written reach the host as a pattern, and the first of them is returned.
+    /// Copies.
+    ///
+    /// With `checked`, bytes that nothing has written reach the host as a pattern, and the first of
+    /// them is returned.
     pub(in crate::driver) fn run(&self, memory: &Memory, checked: bool) -> Result<Option<u64>, Failure> {
         let mut unwritten = None;
         if self.dropped {
@@ -151,7 +154,8 @@ impl Copy {
     }
 }
 
-/// Ascending ranges with neighbours joined; in no order if the rows overlap, which no copy's do that makes sense.
+/// Ascending ranges with neighbours joined; in no order if the rows overlap, which no copy's do
+/// that makes sense.
 fn joined(rows: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();
     for row in rows {
@@ -174,7 +178,8 @@ fn host_row(source: usize, bytes: u64) -> Vec<u8> {
 }
 
 impl End {
-    /// First and past-the-last address that a copy of these dimensions touches, if in device memory.
+    /// First and past-the-last address that a copy of these dimensions touches, if in device
+    /// memory.
     pub(in crate::driver) fn device_range(&self, width: u64, height: u64, depth: u64) -> Option<(u64, u64)> {
         let Place::Device(base) = self.place else { return None };
         let last = (depth.max(1) - 1) * self.plane + (height.max(1) - 1) * self.pitch + width;
@@ -228,7 +233,8 @@ fn copy_row(
     Ok(unwritten)
 }
 
-/// Writes the pattern over bytes of `row`, read from `start` on, that nothing has written; the first of them.
+/// Writes the pattern over bytes of `row`, read from `start` on, that nothing has written; the
+/// first of them.
 fn poison_gaps(memory: &Memory, start: u64, row: &mut [u8]) -> Result<Option<u64>, exec::MemoryFault> {
     let (end, mut at) = (start + row.len() as u64, start);
     let mut first = None;

@@ -290,7 +290,8 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// A register for a result of `bits` bits, and what to do once it is written so that `operand` holds the result.
+    /// A register for a result of `bits` bits, and what to do once it is written so that `operand`
+    /// holds the result.
     pub(super) fn dest(&mut self, operand: &Operand, bits: u8) -> Decoded<(R, Finish)> {
         let slot = self.slot(operand)?;
         Ok(match (slot, bits) {

@@ -103,7 +103,8 @@ impl Build {
     }
 }
 
-/// Finishing step after an operation has written the register that [`super::body::Body::dest`] handed out.
+/// Finishing step after an operation has written the register that [`super::body::Body::dest`]
+/// handed out.
 #[derive(Clone, Copy)]
 pub(super) enum Finish {
     Nothing,

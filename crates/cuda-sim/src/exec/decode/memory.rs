@@ -30,7 +30,9 @@ fn order(ins: &Instruction) -> Order {
 }
 
 impl Body<'_> {
-    /// The target of an access and its window. Call parameters are local memory, kernel parameters are not.
+    /// The target of an access and its window.
+    ///
+    /// Call parameters are local memory, kernel parameters are not.
     fn access_target(&mut self, ins: &Instruction, index: usize) -> Decoded<(Target, Window)> {
         let (target, place) = self.target(operand(ins, index)?)?;
         let named = match (window(ins)?, place) {

@@ -1,8 +1,9 @@
 //! From the parse tree to [`Code`]: one pass per kernel, at load time.
 //!
-//! A function is decoded once per call depth at which it can run, with separate registers and local memory there; so
-//! lanes of one warp that stand at different calls never share a register. Code of deeper calls comes first: running
-//! the fragment with the lowest step then runs callees before callers.
+//! A function is decoded once per call depth at which it can run, with separate registers and local
+//! memory there; so lanes of one warp that stand at different calls never share a register. Code of
+//! deeper calls comes first: running the fragment with the lowest step then runs callees before
+//! callers.
 
 mod body;
 mod build;

@@ -34,8 +34,9 @@ pub(in crate::exec) fn narrow_toward_zero(kind: HalfKind, value: f32) -> u16 {
     nearest - 1
 }
 
-/// Rounds a double to the nearest `f32`, except that an inexact result gets an odd last bit. A second rounding to 16
-/// bits then gives what one rounding would.
+/// Rounds a double to the nearest `f32`, except that an inexact result gets an odd last bit.
+///
+/// A second rounding to 16 bits then gives what one rounding would.
 pub(in crate::exec) fn round_odd(value: f64) -> f32 {
     let near = value as f32;
     if !value.is_finite() || f64::from(near) == value {

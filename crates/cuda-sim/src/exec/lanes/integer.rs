@@ -1,5 +1,7 @@
-//! Integer and bit operations. PTX shift counts clamp at the width instead of wrapping, and division by zero gives a
-//! fixed value instead of a trap.
+//! Integer and bit operations.
+//!
+//! PTX shift counts clamp at the width instead of wrapping, and division by zero gives a fixed
+//! value instead of a trap.
 
 use super::super::code::{Bin, Tri, Un};
 use super::{PerLane, map1, map2, map3};
@@ -135,8 +137,9 @@ pub(in crate::exec) fn ternary32(
     }
 }
 
-/// `bfe`: the field of `len` bits at `pos` of the low `width` bits, sign extended or not. A field past the end of the
-/// word is filled with the sign.
+/// `bfe`: the field of `len` bits at `pos` of the low `width` bits, sign extended or not.
+///
+/// A field past the end of the word is filled with the sign.
 #[inline(always)]
 pub(in crate::exec) fn bfe(a: u64, pos: u32, len: u32, width: u32, signed: bool) -> u64 {
     let (pos, len) = (pos & 0xff, len & 0xff);
@@ -180,7 +183,8 @@ fn bytes(a: u32, b: u32, index: impl Fn(u32) -> u32) -> u32 {
     (0..4).fold(0, |word, i| word | byte(a, b, index(i)) << (8 * i))
 }
 
-/// `prmt` in its default mode: each nibble selects a byte, its high bit replicates the sign of that byte.
+/// `prmt` in its default mode: each nibble selects a byte, its high bit replicates the sign of that
+/// byte.
 #[inline(always)]
 fn prmt(a: u32, b: u32, selector: u32) -> u32 {
     (0..4).fold(0, |word, i| {

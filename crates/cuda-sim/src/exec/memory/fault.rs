@@ -13,7 +13,9 @@ pub struct Allocation {
     pub base: u64,
     /// Length in bytes.
     pub bytes: u64,
-    /// When it was freed: the number of allocations made before, so "freed after allocation n". `None` while live.
+    /// When it was freed: the number of allocations made before, so "freed after allocation n".
+    ///
+    /// `None` while live.
     pub freed_after: Option<u64>,
 }
 

@@ -1,8 +1,8 @@
 //! Simulated device memory: one 64-bit address space for all virtual devices.
 //!
-//! Device `d` allocates from its own range far above any host address, never twice from the same place, with gaps of
-//! [`GAP`] bytes, and of at least [`GUARD`] once half the range is used up; so a stray or stale address leads to the
-//! allocation it belongs to instead of hitting another.
+//! Device `d` allocates from its own range far above any host address, never twice from the same
+//! place, with gaps of [`GAP`] bytes, and of at least [`GUARD`] once half the range is used up; so
+//! a stray or stale address leads to the allocation it belongs to instead of hitting another.
 
 mod fault;
 mod storage;
@@ -21,8 +21,9 @@ pub const GUARD: u64 = 4096;
 pub const GAP: u64 = 1 << 32;
 /// Allocations start at a multiple of this.
 pub const ALIGNMENT: u64 = 512;
-/// Where the heap of device 0 starts: above every address of the host process. The upper half is no round number, so that
-/// two counts side by side do not look like an address.
+/// Where the heap of device 0 starts: above every address of the host process.
+///
+/// The upper half is no round number, so that two counts side by side do not look like an address.
 const HEAP_BASE: u64 = 0x0013_5a3d << 32;
 /// Address space of one device.
 const HEAP_SPAN: u64 = 1 << 50;
@@ -42,7 +43,8 @@ pub struct Usage {
     pub allocations: u64,
 }
 
-/// The memory of all virtual devices, with what checkers need: history, initialisation bits, peer access.
+/// The memory of all virtual devices, with what checkers need: history, initialisation bits, peer
+/// access.
 ///
 /// All methods take `&self`, so copies and launches of several streams may share it.
 #[derive(Debug)]
@@ -159,8 +161,8 @@ impl Memory {
     /// [`MemoryFault`] if the range is empty, null or overlaps a mapped one.
     ///
     /// # Safety
-    /// The range stays valid until [`Memory::unmap_host`] and until launches and copies that began before have ended;
-    /// the host reads and writes it only while none of them is running.
+    /// The range stays valid until [`Memory::unmap_host`] and until launches and copies that began
+    /// before have ended; the host reads and writes it only while none of them is running.
     pub unsafe fn map_host(&self, pointer: *mut u8, bytes: u64) -> Result<(), MemoryFault> {
         let base = pointer.expose_provenance() as u64;
         let fault = |problem| MemoryFault { address: base, bytes, problem };
@@ -240,7 +242,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Copies `bytes` bytes from `source` to `target`, which may overlap; what was not initialised stays so.
+    /// Copies `bytes` bytes from `source` to `target`, which may overlap; what was not initialised
+    /// stays so.
     ///
     /// # Errors
     /// As [`Memory::read`], for either range.
@@ -324,7 +327,9 @@ impl Memory {
         accessor == owner || !state.apart && as_peer()
     }
 
-    /// The live region that holds the whole range. An empty range only needs its start inside or at the end of one.
+    /// The live region that holds the whole range.
+    ///
+    /// An empty range only needs its start inside or at the end of one.
     fn region(&self, address: u64, bytes: u64) -> Result<Region, MemoryFault> {
         self.state().region(address, bytes)
     }
@@ -352,7 +357,9 @@ impl Memory {
         self.state().modules.get(&(program, device)).cloned()
     }
 
-    /// Remembers where the variables of a module are. The first call wins; returns the winner's addresses.
+    /// Remembers where the variables of a module are.
+    ///
+    /// The first call wins; returns the winner's addresses.
     pub(super) fn set_module(&self, program: u64, device: u32, addresses: Arc<[u64]>) -> Arc<[u64]> {
         self.state().modules.entry((program, device)).or_insert(addresses).clone()
     }

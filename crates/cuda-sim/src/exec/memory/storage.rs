@@ -1,8 +1,10 @@
-//! The bytes of one range of the address space, readable and writable from several host threads at once.
+//! The bytes of one range of the address space, readable and writable from several host threads at
+//! once.
 //!
 //! # Safety
 //!
-//! Unsafe functions here take a place for one word: it must be valid for the width of the word and aligned to it.
+//! Unsafe functions here take a place for one word: it must be valid for the width of the word and
+//! aligned to it.
 
 use std::{
     ptr,
@@ -11,8 +13,8 @@ use std::{
 
 /// Bytes with interior mutability plus one initialisation bit per byte.
 ///
-/// Simulated programs may race; all accesses are therefore relaxed atomics of the natural width, so a race in a kernel
-/// is a wrong value and never undefined behaviour of the simulator.
+/// Simulated programs may race; all accesses are therefore relaxed atomics of the natural width, so
+/// a race in a kernel is a wrong value and never undefined behaviour of the simulator.
 pub(in crate::exec) struct Storage {
     base: *mut u8,
     len: u64,
@@ -20,7 +22,8 @@ pub(in crate::exec) struct Storage {
     is_owned: bool,
     /// Bit `i` of byte `j` is set if byte `8 j + i` was written.
     written: Box<[AtomicU8]>,
-    /// Set once something wrote without keeping `written` up to date: every byte counts as written from then on.
+    /// Set once something wrote without keeping `written` up to date: every byte counts as written
+    /// from then on.
     untracked: AtomicBool,
 }
 
@@ -90,7 +93,8 @@ impl Storage {
     /// `len` bytes of host memory at `base`; all of them count as written.
     ///
     /// # Safety
-    /// The range stays valid until the value is dropped, and nothing holds a Rust reference to it meanwhile.
+    /// The range stays valid until the value is dropped, and nothing holds a Rust reference to it
+    /// meanwhile.
     pub(super) unsafe fn mapped(base: *mut u8, len: u64) -> Self {
         Self { base, len, is_owned: false, written: Box::new([]), untracked: AtomicBool::new(true) }
     }

@@ -21,7 +21,9 @@ impl Region {
     }
 }
 
-/// Live regions in address order. A launch holds one, so memory freed meanwhile stays valid storage.
+/// Live regions in address order.
+///
+/// A launch holds one, so memory freed meanwhile stays valid storage.
 pub(in crate::exec) struct View {
     pub(in crate::exec) regions: Vec<Region>,
 }

@@ -1,7 +1,8 @@
 //! Execution of decoded kernels.
 //!
-//! Each group of modules builds on those above it: a launch as data, the state of warps and barriers, the checkers, the steps of a warp
-//! in its turn, and then who gets a turn: the blocks, and the launch.
+//! Each group of modules builds on those above it: a launch as data, the state of warps and
+//! barriers, the checkers, the steps of a warp in its turn, and then who gets a turn: the blocks,
+//! and the launch.
 
 mod job;
 mod trouble;

@@ -1,7 +1,8 @@
 //! Whether a launch still makes progress.
 //!
-//! Nothing but a change of memory, a barrier, the end of a thread or the start of a block can release a thread that loops
-//! over the same registers. Once all threads do, and nothing of that kind has happened meanwhile, the launch hangs for good.
+//! Nothing but a change of memory, a barrier, the end of a thread or the start of a block can
+//! release a thread that loops over the same registers. Once all threads do, and nothing of that
+//! kind has happened meanwhile, the launch hangs for good.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{
@@ -89,8 +90,10 @@ impl<'c> Progress<'c> {
         }
     }
 
-    /// Whether no thread of the launch will ever make progress. `warps` are the warps of this host thread; no other
-    /// warps start here as long as none of them ends.
+    /// Whether no thread of the launch will ever make progress.
+    ///
+    /// `warps` are the warps of this host thread; no other warps start here as long as none of them
+    /// ends.
     pub(super) fn is_over<'w>(&mut self, mut warps: impl Iterator<Item = &'w Warp>) -> bool {
         if self.quiet < PATIENCE {
             return false;
@@ -126,7 +129,8 @@ impl Drop for Progress<'_> {
     }
 }
 
-/// A hash of everything that determines the next steps of a warp's lanes, while memory is unchanged.
+/// A hash of everything that determines the next steps of a warp's lanes, while memory is
+/// unchanged.
 fn state_of(warp: &Warp) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut fragments: Vec<(u32, u32)> = warp.fragments.iter().map(|fragment| (fragment.pc, fragment.mask)).collect();

@@ -31,7 +31,9 @@ pub(super) struct Seen<'a> {
     /// Bytes at each address.
     pub(super) bytes: u64,
     pub(super) memory: &'a Memory<'a>,
-    /// The registers that a load or store moves. Equal values at one place in one store are no race.
+    /// The registers that a load or store moves.
+    ///
+    /// Equal values at one place in one store are no race.
     pub(super) regs: &'a [Slot],
 }
 
@@ -49,8 +51,9 @@ impl Seen<'_> {
         }
     }
 
-    /// The bytes of an access to global or shared memory as one range, if the active lanes address neighbouring elements in
-    /// their order, or all the same one. Most accesses are of that kind, and checked as a whole.
+    /// The bytes of an access to global or shared memory as one range, if the active lanes address
+    /// neighbouring elements in their order, or all the same one. Most accesses are of that kind,
+    /// and checked as a whole.
     #[inline]
     pub(super) fn range(&self) -> Option<Range<u64>> {
         if !matches!(self.space, Space::Global | Space::Shared) {

@@ -1,4 +1,6 @@
-//! The dealer's secrets for a descriptor. Loops and indices follow the descriptor; nothing branches on a mask.
+//! The dealer's secrets for a descriptor.
+//!
+//! Loops and indices follow the descriptor; nothing branches on a mask.
 
 use crate::{
     dealer::{Draw, Row, Secrets, TreeSecret, map, map2, power_of_negative, powers},
@@ -54,8 +56,9 @@ impl Secrets {
         }
     }
 
-    /// For each piece a key that hides its start `a_i + r` and the change of the coefficients of the polynomial in
-    /// `x_hat`, and, as shared words, the coefficients active at the greatest `x_hat`.
+    /// For each piece a key that hides its start `a_i + r` and the change of the coefficients of
+    /// the polynomial in `x_hat`, and, as shared words, the coefficients active at the greatest
+    /// `x_hat`.
     fn hidden_pieces(&mut self, program: &SufProgram, r: &[u64]) {
         let (desc, ring) = (program.desc(), program.desc().ring());
         let (degree, words) = (desc.degree() as usize, desc.words().len());

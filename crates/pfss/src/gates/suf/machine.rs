@@ -90,7 +90,8 @@ impl Machine {
         Ok((steps, tree))
     }
 
-    /// Shares of `1[r + b <= x_hat]`, and of whether `r + b` wrapped, for each threshold `b` of a class.
+    /// Shares of `1[r + b <= x_hat]`, and of whether `r + b` wrapped, for each threshold `b` of a
+    /// class.
     fn hidden_thresholds<W: Evaluator>(
         &self,
         trees: &Trees<'_, W>,
@@ -171,7 +172,8 @@ impl Machine {
         }
     }
 
-    /// The masked rows of this round: selectors first, then both operands of each conjunction, then output bits.
+    /// The masked rows of this round: selectors first, then both operands of each conjunction, then
+    /// output bits.
     fn openings(&self) -> Vec<u32> {
         let (bools, rows) = (self.program().bools(), self.program().rows());
         let mut out = Vec::new();

@@ -81,8 +81,9 @@ impl Rule for Suf {
 }
 
 impl SufPlan {
-    /// The first step of the descriptor that this plan is for: all work on key trees. There is a masked input for each
-    /// element.
+    /// The first step of the descriptor that this plan is for: all work on key trees.
+    ///
+    /// There is a masked input for each element.
     pub(crate) fn eval<W: Evaluator>(
         self: &Arc<Self>,
         evaluator: &W,
@@ -96,8 +97,8 @@ impl SufPlan {
 
 /// A party's shares of a descriptor's outputs.
 pub struct SufShares {
-    /// Additive shares of the output words, `[elements][words]`; of each word plus its mask for a gate with
-    /// [masked outputs](crate::Gate::with_masked_outputs).
+    /// Additive shares of the output words, `[elements][words]`; of each word plus its mask for a
+    /// gate with [masked outputs](crate::Gate::with_masked_outputs).
     pub words: Vec<u64>,
     /// Shares of the output bits.
     pub bools: SufBools,
@@ -120,9 +121,11 @@ pub enum SufStep {
 }
 
 impl MaskedKeys {
-    /// The first step of a descriptor's evaluation from the masked inputs `x_hat`: all work on key trees.
+    /// The first step of a descriptor's evaluation from the masked inputs `x_hat`: all work on key
+    /// trees.
     ///
-    /// [`SufProgram::rounds`](crate::suf::SufProgram::rounds) gives the number of openings, and the bits in each.
+    /// [`SufProgram::rounds`](crate::suf::SufProgram::rounds) gives the number of openings, and the
+    /// bits in each.
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).

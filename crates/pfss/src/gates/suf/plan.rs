@@ -1,4 +1,5 @@
-//! The planned evaluation of a descriptor: the points of each tree, and the sums before and after each exchange.
+//! The planned evaluation of a descriptor: the points of each tree, and the sums before and after
+//! each exchange.
 
 use std::sync::Arc;
 
@@ -139,8 +140,8 @@ impl ClassPlan {
     }
 }
 
-/// Sums that turn the last opened rows into additive shares of output bits, `[elements][bits]`. Selectors of the same
-/// round come before these rows.
+/// Sums that turn the last opened rows into additive shares of output bits, `[elements][bits]`.
+/// Selectors of the same round come before these rows.
 fn opened_bits(program: &SufProgram, ring: Ring) -> Sums {
     let rows = program.rows();
     let first = if program.bools().rounds.is_empty() { rows.selectors } else { 0 };

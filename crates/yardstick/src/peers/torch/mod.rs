@@ -1,7 +1,7 @@
 //! PyTorch on one thread in a separate process, as a peer of the network benchmarks.
 //!
-//! It runs if the `python3` of the search path has PyTorch. Otherwise recorded times are used, which are valid for one
-//! processor only.
+//! It runs if the `python3` of the search path has PyTorch. Otherwise recorded times are used,
+//! which are valid for one processor only.
 
 mod recorded;
 

@@ -1,7 +1,8 @@
 //! Happens-before state: clocks of warps, and the clocks of others that each lane is ordered after.
 //!
-//! A clock advances whenever something is published: at a barrier, a fence, a release. Barriers give all lanes of a
-//! warp the same knowledge, so it is kept per warp, and per lane only where lanes differ.
+//! A clock advances whenever something is published: at a barrier, a fence, a release. Barriers
+//! give all lanes of a warp the same knowledge, so it is kept per warp, and per lane only where
+//! lanes differ.
 
 use std::rc::Rc;
 
@@ -73,9 +74,10 @@ struct Fence {
 pub(in crate::exec::run) struct Strength {
     /// Whether other blocks can rely on it.
     pub(in crate::exec::run) wide: bool,
-    /// Whether it has a place in the single order of all such fences. Everything before it that reaches other
-    /// threads, by a barrier say, is released by their strong writes too, to readers of those that then make such a
-    /// fence.
+    /// Whether it has a place in the single order of all such fences.
+    ///
+    /// Everything before it that reaches other threads, by a barrier say, is released by their
+    /// strong writes too, to readers of those that then make such a fence.
     pub(in crate::exec::run) sequential: bool,
 }
 
@@ -110,13 +112,15 @@ impl WarpClock {
         self.now
     }
 
-    /// Up to which of its clocks everything that a warp of the block did is ordered before all lanes of this one.
+    /// Up to which of its clocks everything that a warp of the block did is ordered before all
+    /// lanes of this one.
     #[inline(always)]
     pub(super) fn of_warp(&self, warp: usize) -> u32 {
         self.knowledge.own.of_warp(warp)
     }
 
-    /// Whether an action of a lane of the own block (or of another) is ordered before the present of `lane`.
+    /// Whether an action of a lane of the own block (or of another) is ordered before the present
+    /// of `lane`.
     pub(super) fn knows(&self, lane: usize, block: Option<u32>, own: u32, other: (usize, usize), time: u32) -> bool {
         let (warp, other) = other;
         let all = match block {
@@ -213,7 +217,8 @@ impl Clocks {
         knowledge.learn(block, mask, live, &joined);
     }
 
-    /// Lanes of a warp arrive at a block barrier: what they did so far, and knew, is published there.
+    /// Lanes of a warp arrive at a block barrier: what they did so far, and knew, is published
+    /// there.
     pub(in crate::exec::run) fn arrive(&mut self, warp: usize, barrier: usize, mask: u32, live: u32) {
         let (block, clock) = (self.block, &mut self.warps[warp]);
         let gathered = &mut self.barriers[barrier];
@@ -237,8 +242,9 @@ impl Clocks {
         clock.now += 1;
     }
 
-    /// Lanes leave a complete barrier with all that was published there. Each item is a warp, its lanes that have waited and
-    /// those that have not exited.
+    /// Lanes leave a complete barrier with all that was published there.
+    ///
+    /// Each item is a warp, its lanes that have waited and those that have not exited.
     pub(in crate::exec::run) fn leave(&mut self, barrier: usize, waited: &[(usize, u32, u32)]) {
         let Gathered { own, others, fenced } = std::mem::take(&mut self.barriers[barrier]);
         let own = Rc::new(own);
@@ -284,7 +290,8 @@ impl Clocks {
         clock.now += 1;
     }
 
-    /// A lane has read from a strong access: it acquires what was released there, now or at its next fence.
+    /// A lane has read from a strong access: it acquires what was released there, now or at its
+    /// next fence.
     pub(super) fn acquire(&mut self, (warp, lane): (usize, usize), live: u32, from: &Released, now: Option<bool>) {
         let (block, clock) = (self.block, &mut self.warps[warp]);
         let bit = 1 << lane;
@@ -327,8 +334,8 @@ impl Clocks {
         clock.pending.push(Pending { lanes: bit, wide, narrow, sequential });
     }
 
-    /// A strong write of a lane releases what was before the lane's last fences, and if it `releases` by itself, all
-    /// before it.
+    /// A strong write of a lane releases what was before the lane's last fences, and if it
+    /// `releases` by itself, all before it.
     pub(super) fn release(&self, (warp, lane): (usize, usize), to: &mut Released, releases: bool, wide: bool) {
         let (clock, who) = (&self.warps[warp], (self.block, warp, 1 << lane));
         for fence in clock.fences.iter().filter(|fence| fence.lanes >> lane & 1 == 1) {
@@ -348,7 +355,8 @@ impl Clocks {
     }
 }
 
-/// The part of a grid-wide release that an acquire gains: all of it, or only the part about its block.
+/// The part of a grid-wide release that an acquire gains: all of it, or only the part about its
+/// block.
 fn gained(released: &Rc<Known>, block: u32, wide: bool) -> Rc<Known> {
     if wide || released.is_empty() {
         return released.clone();

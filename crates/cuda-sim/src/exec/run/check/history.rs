@@ -1,9 +1,9 @@
 //! What was done to one place in memory, and whether an access may follow it.
 //!
-//! Two accesses of different threads, one of them a write, must be ordered, or both be strong, each within the scope of
-//! the other. A place keeps those earlier accesses that a later one may still have to be compared with: the last plain
-//! write, the plain reads since, and strong accesses, all of them as long as nothing orders them before a later one of
-//! their kind.
+//! Two accesses of different threads, one of them a write, must be ordered, or both be strong, each
+//! within the scope of the other. A place keeps those earlier accesses that a later one may still
+//! have to be compared with: the last plain write, the plain reads since, and strong accesses, all
+//! of them as long as nothing orders them before a later one of their kind.
 
 use std::collections::HashMap;
 
@@ -50,7 +50,8 @@ struct Strong {
     reads: HashMap<u32, Vec<Mark>>,
     /// Stores that others have replaced, by block.
     writes: HashMap<u32, Vec<Mark>>,
-    /// The latest store, or the latest read-modify-write, which is ordered after all that it has read from.
+    /// The latest store, or the latest read-modify-write, which is ordered after all that it has
+    /// read from.
     latest: Option<Mark>,
     /// What has read from the latest write: who comes after one of these, comes after the write.
     observed: Vec<Mark>,
@@ -137,7 +138,9 @@ impl Present<'_> {
         earlier.block == self.mark.block || !narrow(earlier) && !narrow(&self.mark)
     }
 
-    /// The race of `lanes` with the last plain write of a place. Lanes that wrote the same there themselves have none.
+    /// The race of `lanes` with the last plain write of a place.
+    ///
+    /// Lanes that wrote the same there themselves have none.
     #[inline(always)]
     fn after_write(&self, write: &Mark, lanes: u32) -> Option<Race> {
         if write.is_none() {
@@ -166,7 +169,8 @@ impl Present<'_> {
         })
     }
 
-    /// The race with the strong accesses of a place; those to strong ones are allowed within their scopes.
+    /// The race with the strong accesses of a place; those to strong ones are allowed within their
+    /// scopes.
     fn after_strong(&self, cell: &Cell, rest: &SpilledCells, lanes: u32, writes: bool) -> Option<Race> {
         let strong = if cell.strong { rest.known(cell)?.strong.as_deref()? } else { return None };
         let atomic = self.mark.is_strong();
@@ -258,7 +262,8 @@ impl Present<'_> {
         self.thin(reads, &mark);
     }
 
-    /// The reads of another block, `old` and others, become past, unless they are ordered before the present one.
+    /// The reads of another block, `old` and others, become past, unless they are ordered before
+    /// the present one.
     fn leave_behind(&self, cell: &mut Cell, rest: &mut SpilledCells, old: &Mark, lanes: u32) {
         let others = rest.known(cell).map_or(&[][..], |more| &more.reads[..]);
         let all_known = others.iter().chain([old]).all(|read| self.unordered(read, lanes).is_none());
@@ -282,7 +287,9 @@ impl Present<'_> {
         });
     }
 
-    /// A plain write by one lane. `same`: whether another lane of this very instruction writes the same there.
+    /// A plain write by one lane.
+    ///
+    /// `same`: whether another lane of this very instruction writes the same there.
     #[inline(always)]
     pub(super) fn write(
         &self,
@@ -360,8 +367,8 @@ impl Present<'_> {
         None
     }
 
-    /// A volatile access of another lane of this warp, except lanes in `excused`, that is unordered with one of
-    /// `lane`: the latest write, or a read if this is a write.
+    /// A volatile access of another lane of this warp, except lanes in `excused`, that is unordered
+    /// with one of `lane`: the latest write, or a read if this is a write.
     pub(super) fn volatile(
         &self,
         cell: &Cell,

@@ -11,8 +11,9 @@ use crate::exec::run::trouble::{Outcome, trouble};
 use crate::exec::run::warp::Warp;
 use crate::exec::run::written::{Byte, WrittenBytes, first_gap};
 
-/// Reports reads of bytes that were never written, and marks writes. `shared` is the state of the block's shared
-/// memory.
+/// Reports reads of bytes that were never written, and marks writes.
+///
+/// `shared` is the state of the block's shared memory.
 #[inline]
 pub(in crate::exec::run) fn check(
     job: &Job<'_>,
@@ -74,7 +75,8 @@ pub(in crate::exec::run) fn check(
     Ok(())
 }
 
-/// Checks and marks the access of a lane to global memory: the first byte that was not written, if it reads one.
+/// Checks and marks the access of a lane to global memory: the first byte that was not written, if
+/// it reads one.
 fn check_global(job: &Job<'_>, lane: usize, seen: &Seen<'_>) -> Option<u64> {
     let region = match seen.memory {
         Memory::Region(region) => *region,
@@ -89,7 +91,9 @@ fn check_global(job: &Job<'_>, lane: usize, seen: &Seen<'_>) -> Option<u64> {
     gap.map(|at| at + base)
 }
 
-/// Checks and marks an access as a whole. False if it was not, or some byte is not simply written.
+/// Checks and marks an access as a whole.
+///
+/// False if it was not, or some byte is not simply written.
 fn check_range(shared: Option<&mut WrittenBytes>, seen: &Seen<'_>, range: &Range<u64>) -> bool {
     match seen.memory {
         Memory::Region(region) => {

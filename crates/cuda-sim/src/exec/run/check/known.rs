@@ -1,4 +1,5 @@
-//! Happens-before knowledge: for every thread of the grid, the last clock of its warp that is ordered before.
+//! Happens-before knowledge: for every thread of the grid, the last clock of its warp that is
+//! ordered before.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -8,7 +9,8 @@ use crate::exec::lanes::WARP;
 /// Knowledge of the threads of one block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Times {
-    /// For each warp, up to which of its clocks everything that its lanes did is known; zero where the list ends.
+    /// For each warp, up to which of its clocks everything that its lanes did is known; zero where
+    /// the list ends.
     warps: Vec<u32>,
     /// Further knowledge of single threads.
     threads: BTreeMap<u16, u32>,

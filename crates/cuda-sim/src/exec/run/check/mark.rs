@@ -5,7 +5,8 @@ use crate::exec::fault::Access;
 /// A remembered access of threads of one block, in one instruction or several.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::exec::run) struct Mark {
-    /// Number of the block; grids of more blocks than fit are not run under this checker in any sensible time.
+    /// Number of the block; grids of more blocks than fit are not run under this checker in any
+    /// sensible time.
     pub(in crate::exec::run) block: u32,
     /// The clock of each of the warps; 0 if there is no access.
     pub(in crate::exec::run) time: u32,
@@ -30,7 +31,9 @@ impl Mark {
         matches!(self.access, Access::Atomic | Access::BlockAtomic | Access::Volatile)
     }
 
-    /// Adds another access of the same kind and clock. False if a mark of both would say more than the two.
+    /// Adds another access of the same kind and clock.
+    ///
+    /// False if a mark of both would say more than the two.
     #[inline(always)]
     pub(super) fn add(&mut self, other: &Self) -> bool {
         if (self.time, self.block, self.access) != (other.time, other.block, other.access) {

@@ -1,4 +1,5 @@
-//! Races on shared and global memory: compares the accesses of a warp with the history of their places.
+//! Races on shared and global memory: compares the accesses of a warp with the history of their
+//! places.
 
 use super::clocks::Clocks;
 use super::granule::Granule;
@@ -66,7 +67,8 @@ pub(super) fn check(
     None
 }
 
-/// The race of a plain read of words, each by its lanes, if there is one, and its address; the read is remembered.
+/// The race of a plain read of words, each by its lanes, if there is one, and its address; the read
+/// is remembered.
 pub(super) fn check_words(
     shadow: &mut impl Shadow,
     clocks: &Clocks,

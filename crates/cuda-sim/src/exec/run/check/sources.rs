@@ -45,7 +45,8 @@ impl Sources {
         }
     }
 
-    /// The copy in flight of this block that a write to global memory comes too early for, and the address.
+    /// The copy in flight of this block that a write to global memory comes too early for, and the
+    /// address.
     pub(super) fn overwritten(&self, block: u32, seen: &Seen<'_>) -> Option<(Race, u64)> {
         Bits(seen.active).find_map(|lane| {
             let (start, end) = (seen.addresses[lane], seen.addresses[lane] + seen.bytes);

@@ -54,7 +54,9 @@ impl BlockWatch {
             volatile: Volatile::new(if job.code.volatile { warps } else { 0 }),
         }
     }
-    /// Checks an access against those before it, and records it. `global` is the history of global memory.
+    /// Checks an access against those before it, and records it.
+    ///
+    /// `global` is the history of global memory.
     #[inline]
     pub(in crate::exec::run) fn order(
         &mut self,
@@ -79,8 +81,8 @@ impl BlockWatch {
         found.map(|(race, address)| Conflict { space: seen.space, address, access: seen.access, race })
     }
 
-    /// As [`BlockWatch::order`], for a plain read of shared memory by words; each word comes with the lanes that read
-    /// it.
+    /// As [`BlockWatch::order`], for a plain read of shared memory by words; each word comes with
+    /// the lanes that read it.
     #[inline]
     pub(in crate::exec::run) fn order_words(
         &mut self,
@@ -107,7 +109,8 @@ impl BlockWatch {
         Ok(())
     }
 
-    /// Asynchronous copies to shared memory have begun: the bytes are out of bounds to all until they land.
+    /// Asynchronous copies to shared memory have begun: the bytes are out of bounds to all until
+    /// they land.
     pub(in crate::exec::run) fn begin(&mut self, seen: &Seen<'_>) {
         for lane in Bits(seen.active) {
             let start = seen.addresses[lane] as usize;

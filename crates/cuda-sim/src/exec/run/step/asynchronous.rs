@@ -1,4 +1,6 @@
-//! `cp.async`. A copy lands only at the wait that covers it, however early hardware may deliver; until then its
+//! `cp.async`.
+//!
+//! A copy lands only at the wait that covers it, however early hardware may deliver; until then its
 //! destination holds a pattern, so a missing wait fails always and not rarely.
 
 use super::access::{check, check_aligned};

@@ -1,4 +1,6 @@
-//! Read-modify-writes. On global memory they are atomics of the host, so blocks may run on several threads.
+//! Read-modify-writes.
+//!
+//! On global memory they are atomics of the host, so blocks may run on several threads.
 
 use std::sync::atomic::Ordering::SeqCst;
 

@@ -1,4 +1,6 @@
-//! Operations of several lanes at once. Lanes park until every member has arrived at the same step.
+//! Operations of several lanes at once.
+//!
+//! Lanes park until every member has arrived at the same step.
 
 use super::{barrier, matrix};
 use crate::exec::code::{Code, Op};
@@ -10,7 +12,9 @@ use crate::exec::run::trouble::{Outcome, trouble};
 use crate::exec::run::turn::Turn;
 use crate::exec::run::warp::{Fragment, State, UNWRITTEN, Warp};
 
-/// Carries out a collective that every live lane has arrived at together. False if it has to wait after all.
+/// Carries out a collective that every live lane has arrived at together.
+///
+/// False if it has to wait after all.
 #[inline(always)]
 pub(super) fn at_once(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, lanes: u32) -> Outcome<bool> {
     if matches!(collective.kind, CollectiveKind::Barrier { .. }) {
@@ -219,8 +223,9 @@ fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, la
     Ok(())
 }
 
-/// The lane a shuffle reads, and whether that was in range; out of range a lane reads itself. `clamp` holds the last
-/// lane in its low five bits and the segment mask in bits 8 to 12.
+/// The lane a shuffle reads, and whether that was in range; out of range a lane reads itself.
+///
+/// `clamp` holds the last lane in its low five bits and the segment mask in bits 8 to 12.
 #[inline(always)]
 fn shuffle_source(mode: Shuffle, lane: u32, source: u32, clamp: u32) -> (u32, bool) {
     let (source, last, segment) = (source & 31, clamp & 31, clamp >> 8 & 31);

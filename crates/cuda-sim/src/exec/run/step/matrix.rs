@@ -1,4 +1,6 @@
-//! `ldmatrix` and `mma.sync`. Sums run over k in order, one rounding per step; hardware orders them as it likes.
+//! `ldmatrix` and `mma.sync`.
+//!
+//! Sums run over k in order, one rounding per step; hardware orders them as it likes.
 
 use super::access::check;
 use crate::exec::code::Order;

@@ -20,7 +20,8 @@ pub(in crate::exec::run) struct Regs {
 /// The words of register files.
 type Words = (Vec<PerLane<u32>>, Vec<PerLane<u64>>);
 
-/// Register files of finished warps, for reuse: clearing about 200 kB per warp takes longer than a small launch.
+/// Register files of finished warps, for reuse: clearing about 200 kB per warp takes longer than a
+/// small launch.
 static SPARE: Mutex<Vec<Words>> = Mutex::new(Vec::new());
 
 /// Most spare register files: two blocks of 32 warps.
@@ -39,7 +40,9 @@ impl Regs {
         Self { w32, w64, p: vec![0; code.predicates] }
     }
 
-    /// Resets the registers that a thread may read before writing them. The others keep stale values, which no thread reads.
+    /// Resets the registers that a thread may read before writing them.
+    ///
+    /// The others keep stale values, which no thread reads.
     pub(in crate::exec::run) fn forget(&mut self, code: &Code) {
         for &register in code.unassigned() {
             match register {

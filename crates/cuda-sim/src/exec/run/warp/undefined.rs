@@ -1,7 +1,9 @@
-//! Registers with undefined values: never written, or read from a lane that took no part in a shuffle.
+//! Registers with undefined values: never written, or read from a lane that took no part in a
+//! shuffle.
 //!
-//! Such a value may be moved about and computed with; it is a fault if it decides something: a branch, an address, a
-//! mask, a value that a store puts into global memory. A warp follows these values only as long as it has one.
+//! Such a value may be moved about and computed with; it is a fault if it decides something: a
+//! branch, an address, a mask, a value that a store puts into global memory. A warp follows these
+//! values only as long as it has one.
 
 use super::regs::Regs;
 use crate::exec::code::{Bin, Code, NO_GUARD, Op, PredOp, Step};
@@ -61,7 +63,8 @@ fn rely(lanes: u32, used_as: &'static str) -> Outcome {
 }
 
 impl Undefined {
-    /// Looks at a step that lanes of `mask` are about to make, and notes what becomes of its results.
+    /// Looks at a step that lanes of `mask` are about to make, and notes what becomes of its
+    /// results.
     pub(super) fn step(&mut self, regs: &Regs, code: &Code, step: &Step, mask: u32) -> Outcome {
         let mut active = mask;
         if step.guard != NO_GUARD {
@@ -177,7 +180,8 @@ impl Undefined {
         }
     }
 
-    /// Notes what becomes of the results of a collective of `lanes`; `from` holds the source of each lane of a shuffle.
+    /// Notes what becomes of the results of a collective of `lanes`; `from` holds the source of
+    /// each lane of a shuffle.
     pub(super) fn collect(&mut self, code: &Code, collective: &Collective, lanes: u32, from: &[u8; WARP]) {
         match collective.kind {
             CollectiveKind::Shuffle { d, valid, a, lane, clamp, .. } => {
