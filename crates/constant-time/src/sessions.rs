@@ -9,7 +9,7 @@ use pfss::{
     RangeClaim, Session, SignedRange, SufBools,
     functions::{Accuracy, gelu},
     memory_pair,
-    softmax::{RowLayout, SoftmaxPlan},
+    softmax::{RowLayout, SecureSoftmaxPlan},
     suf::SufModes,
 };
 
@@ -167,7 +167,7 @@ fn function(q: &CpuQueue) -> Result<()> {
 
 fn softmax(q: &CpuQueue) -> Result<()> {
     let layout = RowLayout::ragged(16, &[0, 1, 16, 3])?;
-    let plan = SoftmaxPlan::new(layout, SignedRange::new(-(1 << 20), 1 << 20)?, SufModes::default())?;
+    let plan = SecureSoftmaxPlan::new(layout, SignedRange::new(-(1 << 20), 1 << 20)?, SufModes::default())?;
     let x: [i64; 20] = core::array::from_fn(|e| (e as i64 * 7919) % 20_000 - 10_000);
     let [zero, one] = deal::dealer().deal_all(q, &plan.deals())?;
     let through_dense = |share: Vec<u64>| plan.layout().gather(&plan.layout().scatter(&share)?);

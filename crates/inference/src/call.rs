@@ -5,7 +5,7 @@ use backend_api::ops::fss::FssOps;
 use pfss::{
     AutoTrunc, Channel, Gate, MatrixShape, PfssError, Session, SignedRange, Task,
     functions::{FixedBundles, FixedFn, FixedGates},
-    softmax::SoftmaxPlan,
+    softmax::SecureSoftmaxPlan,
 };
 
 use crate::{Deal, InferenceError, keys::Keys, tensor::RING_BITS};
@@ -62,7 +62,7 @@ pub enum Call<'a> {
     /// Softmax of packed rows.
     Softmax {
         /// Layout and gates.
-        plan: &'a SoftmaxPlan,
+        plan: &'a SecureSoftmaxPlan,
         /// Packed logits.
         x: &'a [u64],
     },

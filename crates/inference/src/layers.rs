@@ -3,7 +3,7 @@
 use pfss::{
     AutoTrunc, Gate, MatrixShape, RangeClaim, SignedRange,
     functions::FixedFn,
-    softmax::{RowLayout, SoftmaxPlan},
+    softmax::{RowLayout, SecureSoftmaxPlan},
     suf::SufModes,
 };
 
@@ -111,7 +111,7 @@ impl<E: Engine> Layers<'_, E> {
     /// Softmax of rows of `width` elements.
     pub(crate) fn softmax(&mut self, name: &str, x: &Tensor, width: usize) -> Result<Tensor, InferenceError> {
         let layout = RowLayout::ragged(width, &vec![width; x.words.len() / width])?;
-        let plan = SoftmaxPlan::new(layout, x.range, SufModes::default())?;
+        let plan = SecureSoftmaxPlan::new(layout, x.range, SufModes::default())?;
         let words = self.engine.call(name, &Call::Softmax { plan: &plan, x: &x.words })?;
         // exponentials are at least 0 and at most their sum, whose inverse is off by far less than a unit of the result
         Ok(Tensor { words, range: SignedRange::new(-2, ONE + 2)? })

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use pfss::{
     Dealer, PfssError, RangeError, Session, SignedRange, Traffic, memory_pair,
-    softmax::{RowLayout, SoftmaxPlan},
+    softmax::{RowLayout, SecureSoftmaxPlan},
     suf::{CoeffMode, SufError, SufModes},
 };
 
 const ONE: f64 = 4096.0;
 
-fn plan(layout: RowLayout, modes: SufModes) -> SoftmaxPlan {
-    SoftmaxPlan::new(layout, SignedRange::new(-(1 << 20), 1 << 20).unwrap(), modes).unwrap()
+fn plan(layout: RowLayout, modes: SufModes) -> SecureSoftmaxPlan {
+    SecureSoftmaxPlan::new(layout, SignedRange::new(-(1 << 20), 1 << 20).unwrap(), modes).unwrap()
 }
 
 /// Logits between -8 and 8 of a fixed sequence.
@@ -24,7 +24,7 @@ fn logits(count: usize, mut state: u64) -> Vec<i64> {
 }
 
 /// Runs both parties on shares of packed logits.
-fn run(plan: &SoftmaxPlan, x: &[i64]) -> ([Vec<u64>; 2], Traffic) {
+fn run(plan: &SecureSoftmaxPlan, x: &[i64]) -> ([Vec<u64>; 2], Traffic) {
     let q = runtime::cpu().unwrap();
     let zero: Vec<u64> = (0..x.len() as u64).map(|i| (i + 7).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
     let one: Vec<u64> = x.iter().zip(&zero).map(|(&x, &share)| (x as u64).wrapping_sub(share)).collect();
@@ -44,7 +44,7 @@ fn run(plan: &SoftmaxPlan, x: &[i64]) -> ([Vec<u64>; 2], Traffic) {
 }
 
 /// Holds the shares to the public model, bit for bit, and the model to the real softmax.
-fn check(plan: &SoftmaxPlan, x: &[i64]) {
+fn check(plan: &SecureSoftmaxPlan, x: &[i64]) {
     let (shares, traffic) = run(plan, x);
     let got: Vec<i64> = shares[0].iter().zip(&shares[1]).map(|(&a, &b)| a.wrapping_add(b) as i64).collect();
     assert_eq!(got, plan.eval(x).unwrap());
@@ -115,10 +115,10 @@ fn packing_halves_what_causal_rows_cost() {
 fn plans_and_bundles_that_do_not_fit_are_refused() {
     let range = SignedRange::new(i64::MIN / 2 - 1, i64::MAX / 2).unwrap();
     let layout = RowLayout::ragged(4, &[2, 3]).unwrap();
-    let refused = SoftmaxPlan::new(layout.clone(), range, SufModes::default()).unwrap_err();
+    let refused = SecureSoftmaxPlan::new(layout.clone(), range, SufModes::default()).unwrap_err();
     assert!(matches!(refused, PfssError::Range(RangeError::Overflow { bits: 64, .. })));
     let long = RowLayout::ragged(2000, &[3, 1025]).unwrap();
-    let refused = SoftmaxPlan::new(long, SignedRange::new(-1, 1).unwrap(), SufModes::default()).unwrap_err();
+    let refused = SecureSoftmaxPlan::new(long, SignedRange::new(-1, 1).unwrap(), SufModes::default()).unwrap_err();
     assert_eq!(refused, PfssError::Suf(SufError::Cap { what: "elements of a row", max: 1024, got: 1025 }));
 
     let q = runtime::cpu().unwrap();

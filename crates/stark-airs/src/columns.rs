@@ -8,7 +8,7 @@ use crate::AirError;
 
 /// The columns of a component in one tree, each with the value of row `r` at
 /// [`stored_position(r, log_rows)`](core_types::air::stored_position).
-pub type Columns = Vec<Vec<M31>>;
+pub type TraceColumns = Vec<Vec<M31>>;
 
 /// The most rows of a component, as a log: the largest canonic domain is twice as large.
 pub(crate) const MAX_LOG_ROWS: u32 = 29;
@@ -34,7 +34,7 @@ pub(crate) fn column(log_rows: u32, mut value: impl FnMut(u32) -> M31) -> Vec<M3
 /// Columns that are filled row by row.
 pub(crate) struct Table {
     log_rows: u32,
-    columns: Columns,
+    columns: TraceColumns,
 }
 
 impl Table {

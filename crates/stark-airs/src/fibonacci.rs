@@ -8,7 +8,7 @@ use core_types::{
 };
 
 use crate::{
-    AirError, Columns, Statement, Visitor, Witness, WitnessVisitor,
+    AirError, TraceColumns, Statement, Visitor, Witness, WitnessVisitor,
     columns::{checked_rows, column},
 };
 
@@ -43,8 +43,8 @@ impl WideFibonacci {
     /// # Errors
     ///
     /// Refuses seeds that are not one for each row.
-    pub fn trace(&self, seeds: &[[M31; 2]]) -> Result<Vec<Columns>, AirError> {
-        let mut columns: Columns = self.seeds(seeds)?.columns.into();
+    pub fn trace(&self, seeds: &[[M31; 2]]) -> Result<Vec<TraceColumns>, AirError> {
+        let mut columns: TraceColumns = self.seeds(seeds)?.columns.into();
         for k in 2..self.columns as usize {
             let next = columns[k - 2].iter().zip(&columns[k - 1]).map(|(a, b)| a.square() + b.square()).collect();
             columns.push(next);

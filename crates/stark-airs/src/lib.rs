@@ -46,7 +46,7 @@ mod statement;
 mod witness;
 
 pub use blake2s::{Blake2s, Blake2sStates, Compressions, Rounds, XorTable};
-pub use columns::Columns;
+pub use columns::TraceColumns;
 pub use error::AirError;
 pub use fibonacci::{FibonacciSeeds, WideFibonacci};
 pub use plonk::{Circuit, Gate, Gates, Op, Plonk, PlonkWires};

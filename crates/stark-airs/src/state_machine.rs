@@ -8,7 +8,7 @@ use core_types::{
 };
 
 use crate::{
-    AirError, Columns, Statement, Visitor, Witness, WitnessVisitor,
+    AirError, TraceColumns, Statement, Visitor, Witness, WitnessVisitor,
     columns::{checked_rows, column},
     statement::public_fraction,
 };
@@ -91,7 +91,7 @@ impl StateMachine {
 
     /// The trace, which first takes all steps of the first coordinate.
     #[must_use]
-    pub fn trace(&self) -> Vec<Columns> {
+    pub fn trace(&self) -> Vec<TraceColumns> {
         let ([x, y], [last_x, _]) = (self.first, self.last());
         let from = |log_rows, start: M31| column(log_rows, |row| start + M31::from_u32(row));
         let fixed = |log_rows: u32, value: M31| vec![value; 1 << log_rows];

@@ -39,7 +39,7 @@ pub trait Statement {
     }
 
     /// The values of the preprocessed columns, in the same order, each as
-    /// [`Columns`](crate::Columns) are stored.
+    /// [`TraceColumns`](crate::TraceColumns) are stored.
     fn preprocessed_values(&self) -> Vec<Vec<M31>> {
         Vec::new()
     }

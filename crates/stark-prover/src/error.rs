@@ -132,7 +132,7 @@ pub enum ProverError {
     },
     /// A component has interaction columns in addition to its look-up columns.
     ///
-    /// The caller then has to compute all of them and [load](crate::Session::load_interaction)
+    /// The caller then has to compute all of them and [load](crate::ProofSession::load_interaction)
     /// them.
     #[error("component {component}: expected {expected} interaction columns (from its lookups), got {got}; load them")]
     Interaction {

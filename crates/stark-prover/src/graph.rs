@@ -4,7 +4,7 @@ use core::fmt;
 
 use backend_api::Record;
 
-use crate::{Generated, Prover, ProverError, Session, StarkOps, Submitted, part::Part, session::TRACE};
+use crate::{Generated, Prover, ProverError, ProofSession, StarkOps, Submitted, part::Part, session::TRACE};
 
 /// The work of a proof from its trace on, recorded at the second proof and replayed from then on as
 /// one submission.
@@ -45,7 +45,7 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
     /// Submits a proof of the trace that was [loaded](Prover::load).
     ///
     /// `make` makes it with the session that it is given: it commits to the trace by
-    /// [`commit_loaded`](Session::commit_loaded), and does the same each time. If it may do
+    /// [`commit_loaded`](ProofSession::commit_loaded), and does the same each time. If it may do
     /// something else, such as absorb other words or draw another relation, `key` has to identify
     /// it: only a proof with the same `key` is replayed.
     ///
@@ -57,7 +57,7 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
         prover: &'p mut Prover<Q>,
         q: &'p Q,
         key: &[u32],
-        make: impl for<'s> Fn(Session<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
+        make: impl for<'s> Fn(ProofSession<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
     ) -> Result<Submitted<'p, Q>, ProverError> {
         prover.expect_trace()?;
         self.submit_trace(prover, q, key, None, make)
@@ -74,7 +74,7 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
         q: &'p Q,
         key: &[u32],
         components: &[Generated<'_>],
-        make: impl for<'s> Fn(Session<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
+        make: impl for<'s> Fn(ProofSession<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
     ) -> Result<Submitted<'p, Q>, ProverError> {
         prover.loaded = None;
         let checked = prover.check_generated(components);
@@ -89,10 +89,10 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
         q: &'p Q,
         key: &[u32],
         components: Option<&[Generated<'_>]>,
-        make: impl for<'s> Fn(Session<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
+        make: impl for<'s> Fn(ProofSession<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
     ) -> Result<Submitted<'p, Q>, ProverError> {
         self.part
-            .submit(prover, q, key.to_vec(), components, &|prover, q| make(Session::new(prover, q, true)?).map(drop))?;
+            .submit(prover, q, key.to_vec(), components, &|prover, q| make(ProofSession::new(prover, q, true)?).map(drop))?;
         Ok(Submitted { prover, q })
     }
 }

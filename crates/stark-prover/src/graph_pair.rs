@@ -5,7 +5,7 @@ use core::fmt;
 use backend_api::Record;
 use core_types::field::QM31;
 
-use crate::{Interaction, Prover, ProverError, Session, StarkOps, Submitted, part::Part, session::INTERACTION};
+use crate::{Interaction, Prover, ProverError, ProofSession, StarkOps, Submitted, part::Part, session::INTERACTION};
 
 /// The work of a proof whose interaction columns the host computes, as two submissions.
 ///
@@ -100,9 +100,9 @@ impl<Q: StarkOps + Record> ProofGraphPair<Q> {
 
     /// Submits a proof of the trace that was [loaded](Prover::load).
     ///
-    /// `begin` commits to it by [`commit_loaded`](Session::commit_loaded) and draws challenges;
-    /// `interact` makes interaction columns of them, as [`Session::challenges`] gives them; and
-    /// `finish` commits to those, by `commit_loaded` again, and [submits](Session::submit) the
+    /// `begin` commits to it by [`commit_loaded`](ProofSession::commit_loaded) and draws challenges;
+    /// `interact` makes interaction columns of them, as [`ProofSession::challenges`] gives them; and
+    /// `finish` commits to those, by `commit_loaded` again, and [submits](ProofSession::submit) the
     /// rest.
     ///
     /// `begin` and `finish` have to do the same each time: the words and elements that they absorb
@@ -123,14 +123,14 @@ impl<Q: StarkOps + Record> ProofGraphPair<Q> {
         prover: &'p mut Prover<Q>,
         q: &'p Q,
         key: &[u32],
-        begin: impl for<'s> Fn(Session<'s, Q>) -> Result<Session<'s, Q>, ProverError>,
+        begin: impl for<'s> Fn(ProofSession<'s, Q>) -> Result<ProofSession<'s, Q>, ProverError>,
         interact: impl FnOnce(&[QM31]) -> Result<Interaction, E>,
-        finish: impl for<'s> Fn(Session<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
+        finish: impl for<'s> Fn(ProofSession<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
     ) -> Result<Submitted<'p, Q>, E> {
         prover.expect_trace()?;
         prover.expect_interaction()?;
         if !prover.can_be_recorded() {
-            let mut session = begin(Session::new(prover, q, true)?)?;
+            let mut session = begin(ProofSession::new(prover, q, true)?)?;
             session.expect_tree(INTERACTION)?;
             let interaction = interact(&session.challenges()?)?;
             session.load_between_graphs(&interaction)?;
@@ -138,14 +138,14 @@ impl<Q: StarkOps + Record> ProofGraphPair<Q> {
             return Ok(Submitted { prover, q });
         }
         self.begun.submit(prover, q, key.to_vec(), None, &|prover, q| {
-            begin(Session::new(prover, q, true)?)?.expect_tree(INTERACTION)
+            begin(ProofSession::new(prover, q, true)?)?.expect_tree(INTERACTION)
         })?;
-        let mut session = Session::resumed(prover, q);
+        let mut session = ProofSession::resumed(prover, q);
         let interaction = interact(&session.challenges()?)?;
         session.load_between_graphs(&interaction)?;
         // The number of absorbed elements is fixed in the recording.
         let key = [key, &[interaction.absorbed.len() as u32]].concat();
-        self.finished.submit(prover, q, key, None, &|prover, q| finish(Session::resumed(prover, q)).map(drop))?;
+        self.finished.submit(prover, q, key, None, &|prover, q| finish(ProofSession::resumed(prover, q)).map(drop))?;
         // Absorbing more elements than ever before allocates memory, after the first part was submitted.
         self.begun.follow(prover);
         Ok(Submitted { prover, q })

@@ -2,7 +2,7 @@
 //!
 //! A [`Prover`] is made for a statement: AIRs of certain heights, parameters and preprocessed
 //! columns. It holds the device memory of a proof and makes any number of them. A statement that
-//! draws challenges between its trees, for example for look-ups, drives a [`Session`] in the same
+//! draws challenges between its trees, for example for look-ups, drives a [`ProofSession`] in the same
 //! way as the verifier's session.
 #![forbid(unsafe_code)]
 
@@ -62,7 +62,7 @@ pub use memory_plan::{MemoryParts, MemoryPlan};
 pub use preprocessed::preprocessed_root;
 pub use prover::Prover;
 pub use residency::Residency;
-pub use session::Session;
+pub use session::ProofSession;
 pub use stage::Stage;
 pub use stark_verifier::{FriConfig, PcsConfig, Proof, Protocol};
 pub use submitted::{Found, Submitted};

@@ -11,7 +11,7 @@ use crate::{
 
 impl<Q: StarkOps> Prover<Q> {
     /// Uploads the trace of the next proof, the columns of all components, one after the other, in
-    /// stored order, for [`commit_loaded`](crate::Session::commit_loaded).
+    /// stored order, for [`commit_loaded`](crate::ProofSession::commit_loaded).
     ///
     /// # Errors
     /// [`ProverError::Columns`] or [`ProverError::Rows`] if the columns do not match the statement,

@@ -41,7 +41,7 @@ const MOST_SLOTS: usize = 1 << 16;
 /// challenges stay there. The exception is coefficients on the host
 /// ([`Residency::Host`](crate::Residency::Host)), which are waited for when columns are
 /// interpolated.
-pub struct Session<'p, Q: StarkOps> {
+pub struct ProofSession<'p, Q: StarkOps> {
     prover: &'p mut Prover<Q>,
     q: &'p Q,
     committed: usize,
@@ -51,7 +51,7 @@ pub struct Session<'p, Q: StarkOps> {
     work: Work<Q>,
 }
 
-impl<'p, Q: StarkOps> Session<'p, Q> {
+impl<'p, Q: StarkOps> ProofSession<'p, Q> {
     pub(crate) fn new(prover: &'p mut Prover<Q>, q: &'p Q, is_for_graph: bool) -> Result<Self, ProverError> {
         let work = prover.group.begin();
         // Interaction columns are of one proof.
@@ -373,8 +373,8 @@ impl<Q: StarkOps> Prover<Q> {
     ///
     /// # Errors
     /// Any error that the device reports.
-    pub fn begin<'p>(&'p mut self, q: &'p Q) -> Result<Session<'p, Q>, ProverError> {
-        Session::new(self, q, false)
+    pub fn begin<'p>(&'p mut self, q: &'p Q) -> Result<ProofSession<'p, Q>, ProverError> {
+        ProofSession::new(self, q, false)
     }
 
     /// Proves a statement that absorbs no data and draws no challenges between its commitments.
@@ -382,7 +382,7 @@ impl<Q: StarkOps> Prover<Q> {
     /// `trace` contains the columns of all components, one after the other, in stored order.
     ///
     /// # Errors
-    /// As for the methods of [`Session`].
+    /// As for the methods of [`ProofSession`].
     pub fn prove(&mut self, q: &Q, trace: &[&[M31]]) -> Result<Proof, ProverError> {
         let mut session = self.begin(q)?;
         session.commit_preprocessed()?;
@@ -459,8 +459,8 @@ impl<Q: StarkOps> Prover<Q> {
     }
 }
 
-impl<Q: StarkOps> fmt::Debug for Session<'_, Q> {
+impl<Q: StarkOps> fmt::Debug for ProofSession<'_, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").field("committed", &self.committed).finish_non_exhaustive()
+        f.debug_struct("ProofSession").field("committed", &self.committed).finish_non_exhaustive()
     }
 }

@@ -48,7 +48,7 @@ pub struct Inputs {
 /// the preprocessed columns first. In between, it absorbs data and draws challenges as the
 /// statement defines.
 #[derive(Debug)]
-pub struct Session<'p> {
+pub struct VerifierSession<'p> {
     verifier: &'p Verifier<'p>,
     proof: &'p Proof,
     channel: Channel,
@@ -94,7 +94,7 @@ impl<'a> Verifier<'a> {
     ///
     /// # Errors
     /// The first check that fails.
-    pub fn begin<'p>(&'p self, proof: &'p Proof) -> Result<Session<'p>, VerificationError> {
+    pub fn begin<'p>(&'p self, proof: &'p Proof) -> Result<VerifierSession<'p>, VerificationError> {
         if proof.config != self.config {
             return Err(VerificationError::Config);
         }
@@ -111,7 +111,7 @@ impl<'a> Verifier<'a> {
         }
         let mut channel = Channel::default();
         self.protocol.mix_config(&self.config, &mut channel);
-        Ok(Session { verifier: self, proof, channel, committed: 0 })
+        Ok(VerifierSession { verifier: self, proof, channel, committed: 0 })
     }
 
     /// Compares the lengths of all lists that do not depend on the queries.
@@ -166,7 +166,7 @@ impl<'a> Verifier<'a> {
     }
 }
 
-impl Session<'_> {
+impl VerifierSession<'_> {
     /// Reads the root of the next tree into the transcript.
     pub fn commit(&mut self) {
         if self.committed < self.verifier.shape.trace_trees() {

@@ -17,12 +17,12 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// use std::{sync::Mutex, thread};
 ///
 /// use backend_api::BackendError;
-/// use stark::{Columns, Jobs, M31, PcsConfig, Protocol, ProveError, ProverError, StatementProver};
+/// use stark::{TraceColumns, Jobs, M31, PcsConfig, Protocol, ProveError, ProverError, StatementProver};
 /// use stark_airs::{StateMachine, WideFibonacci};
 ///
 /// enum Job {
 ///     Steps(StateMachine),
-///     Fibonacci(WideFibonacci, Vec<Columns>),
+///     Fibonacci(WideFibonacci, Vec<TraceColumns>),
 /// }
 ///
 /// let queues = [runtime::cpu()?, runtime::cpu()?]; // or one for each device

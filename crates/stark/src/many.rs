@@ -2,7 +2,7 @@
 
 use core::{fmt, iter::Fuse};
 
-use stark_airs::{Columns, Statement};
+use stark_airs::{TraceColumns, Statement};
 use stark_prover::{ProofGraph, ProverError, Record, StarkOps};
 use stark_verifier::{PcsConfig, Protocol};
 
@@ -43,17 +43,17 @@ pub struct ManyProofs<'s, S, L, T> {
     protocol: Protocol,
     config: PcsConfig,
     statement: &'s S,
-    traces: Jobs<L, Vec<Columns>, T>,
+    traces: Jobs<L, Vec<TraceColumns>, T>,
 }
 
-impl<'s, S: Statement, L, T: Iterator<Item = (L, Vec<Columns>)>> ManyProofs<'s, S, L, Fuse<T>> {
+impl<'s, S: Statement, L, T: Iterator<Item = (L, Vec<TraceColumns>)>> ManyProofs<'s, S, L, Fuse<T>> {
     /// Proofs of `statement` with these parameters and each of `traces`, the columns of each
     /// component in stored order, with its label.
     pub fn new(
         protocol: Protocol,
         config: PcsConfig,
         statement: &'s S,
-        traces: impl IntoIterator<Item = (L, Vec<Columns>), IntoIter = T>,
+        traces: impl IntoIterator<Item = (L, Vec<TraceColumns>), IntoIter = T>,
     ) -> Self {
         Self { protocol, config, statement, traces: Jobs::new(traces) }
     }
@@ -74,7 +74,7 @@ impl<'s, S: Statement, L, T: Iterator<Item = (L, Vec<Columns>)>> ManyProofs<'s, 
     ) -> Result<usize, ProveError> {
         let mut prover = StatementProver::new(q, self.protocol, self.config, self.statement)?;
         let mut graph = ProofGraph::new();
-        let prove = |trace: &Vec<Columns>| match prover.prove_replayed(q, &mut graph, trace) {
+        let prove = |trace: &Vec<TraceColumns>| match prover.prove_replayed(q, &mut graph, trace) {
             Err(failure @ ProveError::Prover(ProverError::Backend(_))) => Err(failure),
             proven => Ok(proven),
         };
@@ -82,7 +82,7 @@ impl<'s, S: Statement, L, T: Iterator<Item = (L, Vec<Columns>)>> ManyProofs<'s, 
     }
 
     /// The traces that no queue proved, with their labels: some if all devices failed.
-    pub fn into_rest(self) -> impl Iterator<Item = (L, Vec<Columns>)> {
+    pub fn into_rest(self) -> impl Iterator<Item = (L, Vec<TraceColumns>)> {
         self.traces.into_rest()
     }
 }

@@ -7,9 +7,9 @@ use core_types::{
     field::M31,
 };
 use stark_air::{RecordError, RecordedGenerator};
-use stark_airs::{Columns, PreprocessedColumn, Statement, Visitor, Witness, WitnessVisitor};
+use stark_airs::{TraceColumns, PreprocessedColumn, Statement, Visitor, Witness, WitnessVisitor};
 use stark_prover::{
-    Collective, Component, Generated, MemoryPlan, ProofGraph, Prover, ProverError, Record, Residency, Session, Stage,
+    Collective, Component, Generated, MemoryPlan, ProofGraph, Prover, ProverError, Record, Residency, ProofSession, Stage,
     StarkOps, Submitted,
 };
 use stark_verifier::{Digest, PcsConfig, Protocol};
@@ -101,7 +101,7 @@ impl<'s> Visitor<'s> for Components {
 #[derive(Clone, Copy)]
 enum Trace<'t> {
     /// The columns of each component.
-    Columns(&'t [Columns]),
+    Columns(&'t [TraceColumns]),
     /// What makes them.
     Generated(&'t [Generated<'t>]),
 }
@@ -333,7 +333,7 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     /// # Errors
     /// [`ProveError::Sums`] or [`ProverError::Constraints`] if the trace does not satisfy the
     /// statement, and any error of the prover or the device.
-    pub fn prove(&mut self, q: &Q, trace: &[Columns]) -> Result<StatementProof, ProveError> {
+    pub fn prove(&mut self, q: &Q, trace: &[TraceColumns]) -> Result<StatementProof, ProveError> {
         self.prove_trace(q, Trace::Columns(trace))
     }
 
@@ -345,7 +345,7 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     pub fn prove_watched(
         &mut self,
         q: &Q,
-        trace: &[Columns],
+        trace: &[TraceColumns],
         watch: impl FnMut(Stage),
     ) -> Result<StatementProof, ProveError> {
         self.watched(q, Trace::Columns(trace), watch)
@@ -430,7 +430,7 @@ impl<Q: StarkOps + Record, S: Statement> StatementProver<'_, Q, S> {
         &mut self,
         q: &Q,
         graph: &mut ProofGraph<Q>,
-        trace: &[Columns],
+        trace: &[TraceColumns],
     ) -> Result<StatementProof, ProveError> {
         self.load(q, Trace::Columns(trace))?;
         let statement = self.statement;
@@ -472,7 +472,7 @@ impl<Q: StarkOps + Record, S: Statement> StatementProver<'_, Q, S> {
 /// A proof of the trace that was loaded, all of it submitted.
 fn make<'p, Q: StarkOps, S: Statement>(
     statement: &S,
-    session: Session<'p, Q>,
+    session: ProofSession<'p, Q>,
 ) -> Result<Submitted<'p, Q>, ProverError> {
     let session = committed(statement, session)?;
     if statement.relations().is_empty() { session.submit() } else { look_ups(statement, session)?.submit() }
@@ -483,8 +483,8 @@ fn make<'p, Q: StarkOps, S: Statement>(
 /// The trace has to be loaded.
 fn committed<'p, Q: StarkOps, S: Statement>(
     statement: &S,
-    mut session: Session<'p, Q>,
-) -> Result<Session<'p, Q>, ProverError> {
+    mut session: ProofSession<'p, Q>,
+) -> Result<ProofSession<'p, Q>, ProverError> {
     session.commit_preprocessed()?;
     session.mix_u32s(&statement.words())?;
     session.commit_loaded()?;
@@ -494,8 +494,8 @@ fn committed<'p, Q: StarkOps, S: Statement>(
 /// Draws the challenges of all relations, and commits to the look-ups.
 fn look_ups<'p, Q: StarkOps, S: Statement>(
     statement: &S,
-    mut session: Session<'p, Q>,
-) -> Result<Session<'p, Q>, ProverError> {
+    mut session: ProofSession<'p, Q>,
+) -> Result<ProofSession<'p, Q>, ProverError> {
     for &relation in statement.relations() {
         session.draw_relation(relation)?;
     }

@@ -3,11 +3,11 @@
 use runtime::{Choice, Settings};
 use serde_json::{Value, json};
 use stark::{
-    Columns, FileEncoding, FileError, KnownStatement, M31, PcsConfig, ProofFile, Protocol, Statement, StatementProver,
+    TraceColumns, FileEncoding, FileError, KnownStatement, M31, PcsConfig, ProofFile, Protocol, Statement, StatementProver,
 };
 use stark_airs::{AirError, Circuit, Gate, Op, Plonk, StateMachine};
 
-fn proven<S: Statement>(config: PcsConfig, statement: &S, trace: &[Columns], known: KnownStatement) -> ProofFile {
+fn proven<S: Statement>(config: PcsConfig, statement: &S, trace: &[TraceColumns], known: KnownStatement) -> ProofFile {
     let q = runtime::cpu().unwrap();
     let mut prover = StatementProver::new(&q, Protocol::V2_3, config, statement).unwrap();
     ProofFile { statement: known, proof: prover.prove(&q, trace).unwrap() }

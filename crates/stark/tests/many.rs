@@ -6,7 +6,7 @@ use backend_api::{BackendError, Queue as _};
 use cuda_sim::driver::Rule;
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use stark::{
-    Columns, Jobs, M31, ManyProofs, PcsConfig, Protocol, ProveError, ProverError, StatementProof, StatementProver,
+    TraceColumns, Jobs, M31, ManyProofs, PcsConfig, Protocol, ProveError, ProverError, StatementProof, StatementProver,
     Ticket, in_turn,
 };
 use stark_airs::{StateMachine, WideFibonacci};
@@ -24,7 +24,7 @@ fn air() -> WideFibonacci {
     WideFibonacci::new(4, 6).unwrap()
 }
 
-fn traces(count: u32) -> Vec<Vec<Columns>> {
+fn traces(count: u32) -> Vec<Vec<TraceColumns>> {
     let trace = |seed| {
         let seeds: Vec<_> = (0..16).map(|row| [seed, 3 * row + 1].map(M31::from_u32)).collect();
         air().trace(&seeds).unwrap()
@@ -33,7 +33,7 @@ fn traces(count: u32) -> Vec<Vec<Columns>> {
 }
 
 /// What each trace leads to, on one queue.
-fn expected(traces: &[Vec<Columns>]) -> Vec<Proven> {
+fn expected(traces: &[Vec<TraceColumns>]) -> Vec<Proven> {
     let (q, air) = (runtime::cpu().unwrap(), air());
     let mut prover = StatementProver::new(&q, Protocol::V2_3, PcsConfig::default(), &air).unwrap();
     traces.iter().map(|trace| prover.prove(&q, trace)).collect()
@@ -49,7 +49,7 @@ struct Made {
     rest: Vec<usize>,
 }
 
-fn many(queues: &[AnyQueue], traces: Vec<Vec<Columns>>) -> Made {
+fn many(queues: &[AnyQueue], traces: Vec<Vec<TraceColumns>>) -> Made {
     let proven = Mutex::new(vec![None; traces.len()]);
     let air = air();
     let many = ManyProofs::new(Protocol::V2_3, PcsConfig::default(), &air, traces.into_iter().enumerate());
@@ -87,7 +87,7 @@ fn a_client_with_many_traces_does_not_hold_up_one_with_few() {
     let (traces, air) = (traces(24), air());
     let clients = [&traces[..20], &traces[20..21], &traces[21..]];
     let many =
-        ManyProofs::new(Protocol::V2_3, PcsConfig::default(), &air, in_turn(clients.map(<[Vec<Columns>]>::to_vec)));
+        ManyProofs::new(Protocol::V2_3, PcsConfig::default(), &air, in_turn(clients.map(<[Vec<TraceColumns>]>::to_vec)));
     let (q, mut done) = (open(Choice::Cpu, 0), Vec::new());
     many.prove_on(&q, |ticket, proof| done.push((ticket, proof))).unwrap();
     let tickets: Vec<_> = done.iter().map(|(Ticket { client, number }, _)| (*client, *number)).collect();
@@ -151,7 +151,7 @@ fn is_loss(failure: &ProveError) -> bool {
 /// A proof of one of several statements.
 enum Job {
     Steps(StateMachine),
-    Fibonacci(WideFibonacci, Vec<Columns>),
+    Fibonacci(WideFibonacci, Vec<TraceColumns>),
 }
 
 impl Job {

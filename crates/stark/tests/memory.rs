@@ -5,7 +5,7 @@ use core::num::NonZeroUsize;
 use backend_api::{BackendError, Counted as _, Queue as _};
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use stark::{
-    Columns, M31, PcsConfig, Protocol, ProveError, ProverError, Residency, Statement, StatementProver, Witness,
+    TraceColumns, M31, PcsConfig, Protocol, ProveError, ProverError, Residency, Statement, StatementProver, Witness,
     memory_plan, verify,
 };
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
@@ -65,7 +65,7 @@ fn hold_peak<S: Statement, W: Witness>(
     choice: Choice,
     residency: Residency,
     statement: &S,
-    trace: &[Columns],
+    trace: &[TraceColumns],
     witness: &W,
 ) {
     let config = PcsConfig::default();
@@ -150,7 +150,7 @@ fn a_budget_without_room_for_all_values_gets_as_few_blocks_as_fit() {
 
 /// The coefficients on the host are exactly the ones missing on the device, and the proof is the same, also
 /// from the witness.
-fn hold_on_host<S: Statement, W: Witness>(choice: Choice, statement: &S, trace: &[Columns], witness: &W) {
+fn hold_on_host<S: Statement, W: Witness>(choice: Choice, statement: &S, trace: &[TraceColumns], witness: &W) {
     let (q, config) = (open(choice), PcsConfig::default());
     let with = |residency| StatementProver::with_residency(&q, Protocol::V2_3, config, statement, residency).unwrap();
     let expected = with(Residency::Blocks(4)).prove(&q, trace).unwrap();

@@ -3,14 +3,14 @@
 use backend_api::{Counted as _, Queue as _, Submissions};
 use runtime::AnyQueue;
 use stark::{
-    Columns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, Statement, StatementProver,
+    TraceColumns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, Statement, StatementProver,
     Witness,
 };
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
 use crate::common::{simulated, simulated_queue, words};
 
-fn fibonacci(air: &WideFibonacci, rows: u32, seed: u32) -> (Vec<Columns>, impl Witness) {
+fn fibonacci(air: &WideFibonacci, rows: u32, seed: u32) -> (Vec<TraceColumns>, impl Witness) {
     let seeds: Vec<_> = (0..rows).map(|row| words([seed + row, seed * row + 1])).collect();
     (air.trace(&seeds).unwrap(), air.seeds(&seeds).unwrap())
 }
@@ -36,7 +36,7 @@ fn counted<T>(q: &AnyQueue, run: impl FnOnce() -> T) -> (T, Submissions) {
 }
 
 /// Proves each trace op by op and replayed, from its columns and from its witness, three times; holds the counts of the driver's calls.
-fn hold<S: Statement, W: Witness>(q: &AnyQueue, statement: &S, traces: &[(Vec<Columns>, W)]) {
+fn hold<S: Statement, W: Witness>(q: &AnyQueue, statement: &S, traces: &[(Vec<TraceColumns>, W)]) {
     for residency in [Residency::Full, Residency::Blocks(4)] {
         hold_with(q, statement, residency, traces);
     }
@@ -46,7 +46,7 @@ fn hold_with<S: Statement, W: Witness>(
     q: &AnyQueue,
     statement: &S,
     residency: Residency,
-    traces: &[(Vec<Columns>, W)],
+    traces: &[(Vec<TraceColumns>, W)],
 ) {
     let mut prover = prover_with(q, statement, residency);
     let [mut graph, mut graph_from] = [(), ()].map(|()| ProofGraph::new());

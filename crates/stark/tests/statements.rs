@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use core_types::air::{Gather, Relation};
 use stark::{
-    Columns, M31, PcsConfig, Proof, Protocol, ProveError, ProverError, QM31, StarkOps, Statement as _, StatementProof,
+    TraceColumns, M31, PcsConfig, Proof, Protocol, ProveError, ProverError, QM31, StarkOps, Statement as _, StatementProof,
     StatementProver, VerifyError, Witness, WitnessVisitor, preprocessed_root, verify,
 };
 use stark_airs::{AirError, Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
@@ -30,7 +30,7 @@ fn proven<Q: StarkOps, S: stark::Statement>(
     q: &Q,
     config: PcsConfig,
     statement: &S,
-    trace: &[Columns],
+    trace: &[TraceColumns],
 ) -> StatementProof {
     let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement).unwrap();
     let proof = prover.prove(q, trace).unwrap();
@@ -48,7 +48,7 @@ fn proven_from<Q: StarkOps, S: stark::Statement>(
     q: &Q,
     config: PcsConfig,
     statement: &S,
-    trace: &[Columns],
+    trace: &[TraceColumns],
     witness: &impl Witness,
 ) -> StatementProof {
     let proof = proven(q, config, statement, trace);

@@ -5,7 +5,7 @@
 use std::num::NonZeroUsize;
 
 use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
-use stark::{Columns, M31, PcsConfig, Protocol, Statement, StatementProver};
+use stark::{TraceColumns, M31, PcsConfig, Protocol, Statement, StatementProver};
 use stark_airs::{Poseidon2Chain, WideFibonacci};
 
 use super::{Contender, Contest, Show};
@@ -33,10 +33,10 @@ fn permutations(id: String) -> Contest {
     contest(id, chain, trace)
 }
 
-fn contest<S: Statement + 'static>(id: String, statement: S, trace: Vec<Columns>) -> Contest {
+fn contest<S: Statement + 'static>(id: String, statement: S, trace: Vec<TraceColumns>) -> Contest {
     let cells: usize = trace.iter().flatten().map(Vec::len).sum();
     // A line is measured once; its provers borrow the statement for as long as it lasts.
-    let (statement, trace): (&'static S, &'static [Columns]) = (Box::leak(Box::new(statement)), trace.leak());
+    let (statement, trace): (&'static S, &'static [TraceColumns]) = (Box::leak(Box::new(statement)), trace.leak());
     let ours = |name, simd| {
         let config = CpuConfig { threads: Some(NonZeroUsize::MIN), simd, ..CpuConfig::default() };
         let q = CpuQueue::open(config).expect("one thread needs no pool");

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, anyhow};
 use core_types::field::P;
 use nn_ops::io::{FromNpy, NpyArray, read_npy};
-use stark::{Columns, M31};
+use stark::{TraceColumns, M31};
 
 use crate::{files, text::shown};
 
@@ -32,7 +32,7 @@ impl FromNpy for Word {
 
 /// Reads the columns of a trace of `2^log_rows` rows from an array `[rows][columns]` of integers
 /// below 2^31 - 1, each in row order.
-pub(crate) fn read(path: &Path, log_rows: u32, columns: usize) -> Result<Columns> {
+pub(crate) fn read(path: &Path, log_rows: u32, columns: usize) -> Result<TraceColumns> {
     let said = || format!("reading {}", shown(&path.to_string_lossy()));
     let bytes = files::read(path).with_context(said)?;
     let NpyArray { shape, data } =

@@ -1,13 +1,13 @@
 //! Traces of proofs, and the inputs of their generation.
 
 use runtime::AnyQueue;
-use stark::{Columns, ProofGraph, ProveError, Stage, Statement, StatementProof, StatementProver, Witness};
+use stark::{TraceColumns, ProofGraph, ProveError, Stage, Statement, StatementProof, StatementProver, Witness};
 use stark_airs::{Blake2sStates, FibonacciSeeds, PlonkWires, Poseidon2States, StateMachine};
 
 /// A trace, or the inputs from which a prover generates it.
 pub(crate) enum Trace {
     /// The columns of each component.
-    Columns(Vec<Columns>),
+    Columns(Vec<TraceColumns>),
     /// The first columns of wide Fibonacci.
     Fibonacci(FibonacciSeeds),
     /// A machine, whose states follow from its first one.

@@ -23,7 +23,7 @@ const INVERSE_BITS: u32 = 24;
 /// Everything public about one softmax: the layout, the functions, and the gates in the order in
 /// which they run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SoftmaxPlan {
+pub struct SecureSoftmaxPlan {
     layout: RowLayout,
     logits: SignedRange,
     exp: FixedFn,
@@ -37,7 +37,7 @@ pub struct SoftmaxPlan {
     shift: (Gate, GapCert),
 }
 
-impl SoftmaxPlan {
+impl SecureSoftmaxPlan {
     /// The longest row that the reciprocal's range allows.
     pub const MAX_COLS: usize = 1024;
 

@@ -2,7 +2,7 @@
 
 use backend_api::ops::fss::FssOps;
 
-use super::{INVERSE_BITS, SoftmaxPlan};
+use super::{INVERSE_BITS, SecureSoftmaxPlan};
 use crate::{
     Channel, Dealer, Gate, KeyBundle, PfssError, Session,
     functions::{FixedBundles, FixedGates},
@@ -27,10 +27,10 @@ impl Dealer {
 impl<C: Channel> Session<C> {
     /// Shares of the softmax of each row, packed, from shares of packed logits.
     ///
-    /// The bundles are dealt for [`SoftmaxPlan::deals`], in that order; [`SoftmaxPlan::traffic`]
+    /// The bundles are dealt for [`SecureSoftmaxPlan::deals`], in that order; [`SecureSoftmaxPlan::traffic`]
     /// gives the cost.
     ///
-    /// Probabilities have 12 fraction bits and, once opened, equal [`SoftmaxPlan::eval`] of the
+    /// Probabilities have 12 fraction bits and, once opened, equal [`SecureSoftmaxPlan::eval`] of the
     /// logits.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl<C: Channel> Session<C> {
     pub fn softmax<Q: FssOps>(
         &mut self,
         q: &Q,
-        plan: &SoftmaxPlan,
+        plan: &SecureSoftmaxPlan,
         bundles: Vec<KeyBundle>,
         x: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
@@ -80,7 +80,7 @@ impl<C: Channel> Session<C> {
     fn row_maxima<Q: FssOps>(
         &mut self,
         q: &Q,
-        plan: &SoftmaxPlan,
+        plan: &SecureSoftmaxPlan,
         keys: &mut Keys,
         x: &[u64],
     ) -> Result<Vec<u64>, PfssError> {

@@ -35,7 +35,7 @@ use self::{
     compressions::{Place, link},
     relations::CHAIN,
 };
-use crate::{AirError, Columns, PreprocessedColumn, Statement, Visitor, columns::column, statement::public_fraction};
+use crate::{AirError, TraceColumns, PreprocessedColumn, Statement, Visitor, columns::column, statement::public_fraction};
 
 /// The most blocks, as a log: there are 1664 look-ups for each, and fewer in all than the field has
 /// elements, so that no number of false ones is zero.
@@ -82,7 +82,7 @@ impl Blake2s {
     /// # Errors
     ///
     /// Refuses a number of blocks that is not a power of two, or outside `2..=2^20`.
-    pub fn run(blocks: &[[u32; BLOCK_WORDS]]) -> Result<(Self, Vec<Columns>), AirError> {
+    pub fn run(blocks: &[[u32; BLOCK_WORDS]]) -> Result<(Self, Vec<TraceColumns>), AirError> {
         let statement = Self::of_length(blocks.len())?;
         let (columns, digest) = trace::trace(&statement, blocks);
         Ok((Self { digest: Digest(digest), ..statement }, columns))

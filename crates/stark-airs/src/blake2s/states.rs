@@ -15,7 +15,7 @@ use super::{
     words,
     xors::XorTable,
 };
-use crate::{Columns, Witness, WitnessVisitor, columns::Table};
+use crate::{TraceColumns, Witness, WitnessVisitor, columns::Table};
 
 /// Halves of a state or of a message.
 const HALVES: usize = 32;
@@ -26,8 +26,8 @@ const HALVES: usize = 32;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blake2sStates {
     statement: Blake2s,
-    compressions: Columns,
-    rounds: [Columns; 2],
+    compressions: TraceColumns,
+    rounds: [TraceColumns; 2],
 }
 
 /// The halves of words, the lower one of each first.

@@ -16,7 +16,7 @@ use super::{
     rounds::{self, round},
     xors::Counts,
 };
-use crate::columns::{Columns, Table};
+use crate::columns::{TraceColumns, Table};
 
 /// The columns of a row, computed one after the other.
 struct FilledCells<'c> {
@@ -59,7 +59,7 @@ impl Cells for FilledCells<'_> {
 }
 
 /// The trace of a message of `2^log_blocks` blocks, and its digest.
-pub(super) fn trace(statement: &Blake2s, blocks: &[[u32; 16]]) -> (Vec<Columns>, [u32; 8]) {
+pub(super) fn trace(statement: &Blake2s, blocks: &[[u32; 16]]) -> (Vec<TraceColumns>, [u32; 8]) {
     let log_blocks = statement.log_blocks;
     let mut counts: Vec<_> = statement.tables.map(Counts::new).into();
     let mut compressed = Table::new(log_blocks, compressions::COLUMNS);

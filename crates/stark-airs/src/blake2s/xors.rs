@@ -8,7 +8,7 @@ use core_types::{
 };
 
 use super::relations::XORS;
-use crate::columns::{Columns, column};
+use crate::columns::{TraceColumns, column};
 
 /// All pairs of numbers of `low + high` bits with their exclusive ors, each as often as it is
 /// looked up.

@@ -18,7 +18,7 @@ pub use wires::PlonkWires;
 
 use self::gates::WIRES;
 use crate::{
-    AirError, Columns, PreprocessedColumn, Statement, Visitor,
+    AirError, TraceColumns, PreprocessedColumn, Statement, Visitor,
     columns::{checked_rows, column},
     statement::public_fraction,
 };
@@ -89,7 +89,7 @@ impl Plonk {
     /// It depends on the inputs alone: if the outputs are others than the circuit's, the rows are
     /// right and the sums do not add up.
     #[must_use]
-    pub fn trace(&self) -> Vec<Columns> {
+    pub fn trace(&self) -> Vec<TraceColumns> {
         let log_rows = self.circuit.log_rows();
         let (values, reads) = (self.values(), self.circuit.reads());
         let wires = |row| self.circuit.row(row);

@@ -15,7 +15,7 @@ use core_types::{
 };
 
 use crate::{
-    AirError, Columns, Statement, Visitor,
+    AirError, TraceColumns, Statement, Visitor,
     columns::{Table, checked_rows},
     statement::public_fraction,
 };
@@ -104,7 +104,7 @@ impl Poseidon2Chain {
     /// # Errors
     ///
     /// Refuses a log outside `1..=29`.
-    pub fn run(log_rows: u32, first: [M31; WIDTH]) -> Result<(Self, Vec<Columns>), AirError> {
+    pub fn run(log_rows: u32, first: [M31; WIDTH]) -> Result<(Self, Vec<TraceColumns>), AirError> {
         let mut table = Table::new(checked_rows(log_rows)?, COLUMNS);
         let mut state = first;
         for row in 0..1 << log_rows {

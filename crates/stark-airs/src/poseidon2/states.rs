@@ -6,14 +6,14 @@ use core_types::{
 };
 
 use super::{Poseidon2, WIDTH, permutation};
-use crate::{Columns, Witness, WitnessVisitor, columns::Table};
+use crate::{TraceColumns, Witness, WitnessVisitor, columns::Table};
 
 /// The state that each permutation of a chain takes: 16 columns, from which the other 284 of a
 /// trace of [`Poseidon2Chain`](super::Poseidon2Chain) follow row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Poseidon2States {
     log_rows: u32,
-    columns: Columns,
+    columns: TraceColumns,
 }
 
 impl Poseidon2States {

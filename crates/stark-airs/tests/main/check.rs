@@ -4,7 +4,7 @@ use core_types::{
     air::Air,
     field::{M31, QM31},
 };
-use stark_airs::{Columns, Statement, Visitor};
+use stark_airs::{TraceColumns, Statement, Visitor};
 
 use crate::rows::{CheckedRow, DegreeRow, FractionRow, Table};
 
@@ -24,7 +24,7 @@ pub(crate) struct Verdict {
 struct Checker<'c> {
     /// The component to look at, if not all.
     only: Option<usize>,
-    trace: std::slice::Iter<'c, Columns>,
+    trace: std::slice::Iter<'c, TraceColumns>,
     preprocessed: &'c [Vec<M31>],
     challenges: &'c [QM31],
     verdict: Verdict,
@@ -112,12 +112,12 @@ pub(crate) fn challenges(statement: &impl Statement) -> Vec<QM31> {
 }
 
 /// Checks `trace` against the statement.
-pub(crate) fn verdict(statement: &impl Statement, trace: &[Columns]) -> Verdict {
+pub(crate) fn verdict(statement: &impl Statement, trace: &[TraceColumns]) -> Verdict {
     partial_verdict(statement, trace, None)
 }
 
 /// Checks `trace`, or only one component of it; then the sums of the others are zero.
-fn partial_verdict(statement: &impl Statement, trace: &[Columns], only: Option<usize>) -> Verdict {
+fn partial_verdict(statement: &impl Statement, trace: &[TraceColumns], only: Option<usize>) -> Verdict {
     let (challenges, preprocessed) = (challenges(statement), statement.preprocessed_values());
     let named = statement.preprocessed();
     assert_eq!(named.len(), preprocessed.len());
@@ -131,7 +131,7 @@ fn partial_verdict(statement: &impl Statement, trace: &[Columns], only: Option<u
 }
 
 /// Whether a proof of this trace would be accepted.
-pub(crate) fn holds(statement: &impl Statement, trace: &[Columns]) -> bool {
+pub(crate) fn holds(statement: &impl Statement, trace: &[TraceColumns]) -> bool {
     let verdict = verdict(statement, trace);
     verdict.broken == 0 && statement.sums_add_up(&challenges(statement), &verdict.claimed_sums)
 }
@@ -139,7 +139,7 @@ pub(crate) fn holds(statement: &impl Statement, trace: &[Columns]) -> bool {
 /// Asserts that the trace satisfies the statement.
 ///
 /// Component `i` has `constraints[i]` constraints on each row.
-pub(crate) fn assert_holds(statement: &impl Statement, trace: &[Columns], constraints: &[usize]) {
+pub(crate) fn assert_holds(statement: &impl Statement, trace: &[TraceColumns], constraints: &[usize]) {
     let verdict = verdict(statement, trace);
     let expected: usize = statement.heights().iter().zip(constraints).map(|(&height, &count)| count << height).sum();
     assert_eq!((verdict.constraints, verdict.broken), (expected, 0));
@@ -148,7 +148,7 @@ pub(crate) fn assert_holds(statement: &impl Statement, trace: &[Columns], constr
 }
 
 /// Asserts that each `steps[k]`-th cell of component `k` matters.
-pub(crate) fn assert_every_cell_matters(statement: &impl Statement, trace: &[Columns], steps: &[usize]) {
+pub(crate) fn assert_every_cell_matters(statement: &impl Statement, trace: &[TraceColumns], steps: &[usize]) {
     let (challenges, right) = (challenges(statement), verdict(statement, trace));
     assert_eq!(steps.len(), trace.len());
     let mut changed = trace.to_vec();

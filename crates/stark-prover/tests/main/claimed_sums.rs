@@ -7,7 +7,7 @@ use core_types::{
 use runtime::AnyQueue;
 use stark_prover::{
     Component, Interaction, PcsConfig, Proof, ProofGraph, ProofGraphPair, Protocol, Prover, ProverError, Residency,
-    Session, Submitted,
+    ProofSession, Submitted,
 };
 use stark_verifier::{Component as Checked, Inputs, Preprocessed, Verifier};
 
@@ -85,14 +85,14 @@ fn prover(q: &AnyQueue, residency: Residency) -> Prover<AnyQueue> {
     Prover::with_residency(q, Protocol::V2_3, PcsConfig::default(), &[], vec![component], residency).unwrap()
 }
 
-fn begin<'p>(mut session: Session<'p, AnyQueue>) -> Result<Session<'p, AnyQueue>, ProverError> {
+fn begin<'p>(mut session: ProofSession<'p, AnyQueue>) -> Result<ProofSession<'p, AnyQueue>, ProverError> {
     session.commit_preprocessed()?;
     session.commit_loaded()?;
     session.draw_relation(VALUES)?;
     Ok(session)
 }
 
-fn finish<'p>(mut session: Session<'p, AnyQueue>) -> Result<Submitted<'p, AnyQueue>, ProverError> {
+fn finish<'p>(mut session: ProofSession<'p, AnyQueue>) -> Result<Submitted<'p, AnyQueue>, ProverError> {
     session.commit_loaded()?;
     session.submit()
 }
@@ -208,7 +208,7 @@ fn columns_without_claimed_sums_and_columns_in_a_graph_are_refused() {
         }
 
         // Columns of the host in a graph, in either part of a pair or in one that is whole, at each proof alike.
-        let load = |session: &mut Session<'_, AnyQueue>| session.load_interaction(&interaction);
+        let load = |session: &mut ProofSession<'_, AnyQueue>| session.load_interaction(&interaction);
         prover.load(&q, &[&xs]).unwrap();
         let whole = ProofGraph::new().submit(&mut prover, &q, &[], |session| {
             let mut session = begin(session)?;

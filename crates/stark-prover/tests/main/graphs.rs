@@ -2,7 +2,7 @@
 
 use core_types::air::Relation;
 use runtime::AnyQueue;
-use stark_prover::{PcsConfig, Proof, ProofGraph, Prover, ProverError, Session, Submitted};
+use stark_prover::{PcsConfig, Proof, ProofGraph, Prover, ProverError, ProofSession, Submitted};
 
 use crate::{
     airs::PAIR,
@@ -21,7 +21,7 @@ struct Way {
     relation: Relation,
 }
 
-fn make<'p>(mut session: Session<'p, AnyQueue>, way: Way) -> Result<Submitted<'p, AnyQueue>, ProverError> {
+fn make<'p>(mut session: ProofSession<'p, AnyQueue>, way: Way) -> Result<Submitted<'p, AnyQueue>, ProverError> {
     session.commit_preprocessed()?;
     session.mix_u32s(&way.words)?;
     session.commit_loaded()?;

@@ -7,7 +7,7 @@ use core_types::{
 };
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use stark_prover::{
-    Component, Interaction, PcsConfig, Proof, ProofGraphPair, Protocol, Prover, ProverError, Residency, Session,
+    Component, Interaction, PcsConfig, Proof, ProofGraphPair, Protocol, Prover, ProverError, Residency, ProofSession,
     Submitted,
 };
 use stark_verifier::{Component as Checked, Inputs, Preprocessed, Verifier};
@@ -138,14 +138,14 @@ fn single(q: &AnyQueue, rows: &[M31], absorbed: usize) -> Proof {
     session.finish().unwrap()
 }
 
-fn begin<'p>(mut session: Session<'p, AnyQueue>) -> Result<Session<'p, AnyQueue>, ProverError> {
+fn begin<'p>(mut session: ProofSession<'p, AnyQueue>) -> Result<ProofSession<'p, AnyQueue>, ProverError> {
     session.commit_preprocessed()?;
     session.commit_loaded()?;
     session.draw_relation(CHALLENGE)?;
     Ok(session)
 }
 
-fn finish<'p>(mut session: Session<'p, AnyQueue>) -> Result<Submitted<'p, AnyQueue>, ProverError> {
+fn finish<'p>(mut session: ProofSession<'p, AnyQueue>) -> Result<Submitted<'p, AnyQueue>, ProverError> {
     session.commit_loaded()?;
     session.submit()
 }
@@ -286,7 +286,7 @@ fn whoever_begins_or_finishes_otherwise_is_refused_and_the_next_proof_is_right()
         }
     }
 
-    fn only_preprocessed<'p>(mut session: Session<'p, AnyQueue>) -> Result<Session<'p, AnyQueue>, ProverError> {
+    fn only_preprocessed<'p>(mut session: ProofSession<'p, AnyQueue>) -> Result<ProofSession<'p, AnyQueue>, ProverError> {
         session.commit_preprocessed()?;
         Ok(session)
     }

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use backend_api::Ranks as _;
 use collective::Local;
 use runtime::Choice;
-use stark::{Columns, M31, PcsConfig, Protocol, Statement, StatementProver};
+use stark::{TraceColumns, M31, PcsConfig, Protocol, Statement, StatementProver};
 use stark_airs::{Circuit, Plonk, Poseidon2Chain, StateMachine};
 
 use crate::devices::{on_ranks, wide};
@@ -241,7 +241,7 @@ impl Cut {
 }
 
 /// Returns the bytes that each rank sends to each other for a proof, without the setup of the provers.
-fn sent<S: Statement + Sync>(config: PcsConfig, statement: &S, trace: &[Columns], ranks: usize) -> Vec<Vec<u64>> {
+fn sent<S: Statement + Sync>(config: PcsConfig, statement: &S, trace: &[TraceColumns], ranks: usize) -> Vec<Vec<u64>> {
     on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
         let rank = Arc::new(rank);
         let mut prover = StatementProver::sharded(q, Arc::clone(&rank), Protocol::V2_3, config, statement).unwrap();

@@ -14,7 +14,7 @@ use backend_api::{Queue as _, Ranks as _};
 use collective::{Local, Staged};
 use cuda_sim::driver::Simulation;
 use runtime::{AnyQueue, Choice, Domain, Settings};
-use stark::{Columns, M31};
+use stark::{TraceColumns, M31};
 use stark_airs::WideFibonacci;
 
 use crate::common::simulate;
@@ -29,7 +29,7 @@ fn devices() -> Simulation {
     simulate("devices=8")
 }
 
-fn wide(log_rows: u32, columns: u32) -> (WideFibonacci, Vec<Columns>) {
+fn wide(log_rows: u32, columns: u32) -> (WideFibonacci, Vec<TraceColumns>) {
     let air = WideFibonacci::new(log_rows, columns).unwrap();
     let seeds: Vec<_> = (0..1 << log_rows).map(|row| [row, 7 * row + 1].map(M31::from_u32)).collect();
     let trace = air.trace(&seeds).unwrap();

@@ -41,7 +41,7 @@ fn on_ranks<V: Send>(queues: &[AnyQueue], run: impl Fn(&AnyQueue, AnyRank) -> V 
 }
 
 /// The proof of the processor alone.
-fn alone<S: Statement>(config: PcsConfig, statement: &S, trace: &[stark::Columns]) -> StatementProof {
+fn alone<S: Statement>(config: PcsConfig, statement: &S, trace: &[stark::TraceColumns]) -> StatementProof {
     let q = runtime::cpu().unwrap();
     StatementProver::new(&q, Protocol::V2_3, config, statement).unwrap().prove(&q, trace).unwrap()
 }

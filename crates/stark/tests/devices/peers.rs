@@ -6,7 +6,7 @@ use backend_api::{BackendError, Queue as _, Ranks as _};
 use cuda_sim::driver::Rule;
 use runtime::{AnyQueue, AnyRank, Choice, Detour, Route, ranks};
 use stark::{
-    Collective, CollectiveError, Columns, M31, PcsConfig, Protocol, ProveError, ProverError, Statement, StatementProof,
+    Collective, CollectiveError, TraceColumns, M31, PcsConfig, Protocol, ProveError, ProverError, Statement, StatementProof,
     StatementProver,
 };
 use stark_airs::StateMachine;
@@ -43,13 +43,13 @@ fn prove<S: Statement>(
     rank: impl Collective<AnyQueue> + 'static,
     config: PcsConfig,
     statement: &S,
-    trace: &[Columns],
+    trace: &[TraceColumns],
 ) -> Proven {
     StatementProver::sharded(q, rank, Protocol::V2_3, config, statement)?.prove(q, trace)
 }
 
 /// The proof of the processor alone.
-fn alone<S: Statement>(config: PcsConfig, statement: &S, trace: &[Columns]) -> StatementProof {
+fn alone<S: Statement>(config: PcsConfig, statement: &S, trace: &[TraceColumns]) -> StatementProof {
     let q = runtime::cpu().unwrap();
     StatementProver::new(&q, Protocol::V2_3, config, statement).unwrap().prove(&q, trace).unwrap()
 }

@@ -4,7 +4,7 @@ use backend_api::{BackendError, Counted as _, Queue as _, Ranks as _};
 use collective::Local;
 use runtime::{Choice, Domain, Settings};
 use stark::{
-    Columns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, Statement, StatementProver,
+    TraceColumns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, Statement, StatementProver,
     Witness, memory_plan, memory_plan_of_rank, memory_plan_on,
 };
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The proof of one device, and that the ranks of each group make the same, twice.
-fn hold<S: Statement + Sync>(choice: Choice, groups: &[usize], config: PcsConfig, statement: &S, trace: &[Columns]) {
+fn hold<S: Statement + Sync>(choice: Choice, groups: &[usize], config: PcsConfig, statement: &S, trace: &[TraceColumns]) {
     let q = runtime::cpu().unwrap();
     let expected = StatementProver::new(&q, Protocol::V2_3, config, statement).unwrap().prove(&q, trace).unwrap();
     for &ranks in groups {
@@ -96,7 +96,7 @@ fn ranks_on_simulated_devices_make_the_proof_of_one() {
 }
 
 /// Whether ranks make the proof of one from what makes the trace.
-fn hold_from<S: Statement + Sync, W: Witness + Sync>(statement: &S, trace: &[Columns], witness: &W) {
+fn hold_from<S: Statement + Sync, W: Witness + Sync>(statement: &S, trace: &[TraceColumns], witness: &W) {
     let [config, other] = configs();
     hold_from_in(&[(config, 2), (config, 8), (other, 2), (other, 4)], statement, trace, witness);
 }
@@ -104,7 +104,7 @@ fn hold_from<S: Statement + Sync, W: Witness + Sync>(statement: &S, trace: &[Col
 fn hold_from_in<S: Statement + Sync, W: Witness + Sync>(
     groups: &[(PcsConfig, usize)],
     statement: &S,
-    trace: &[Columns],
+    trace: &[TraceColumns],
     witness: &W,
 ) {
     let q = runtime::cpu().unwrap();

@@ -7,7 +7,7 @@ use core_types::air::{Air, Relation, Row, Tree};
 use cuda_sim::driver::Rule;
 use runtime::{AnyQueue, Choice};
 use stark::{M31, PcsConfig, Protocol, ProverError, QM31};
-use stark_prover::{Component, Interaction, Proof, ProofGraphPair, Prover, Session, Submitted};
+use stark_prover::{Component, Interaction, Proof, ProofGraphPair, Prover, ProofSession, Submitted};
 
 use crate::{
     common::simulate,
@@ -58,14 +58,14 @@ impl Trace {
     }
 }
 
-fn begin<'p>(mut session: Session<'p, AnyQueue>) -> Result<Session<'p, AnyQueue>, ProverError> {
+fn begin<'p>(mut session: ProofSession<'p, AnyQueue>) -> Result<ProofSession<'p, AnyQueue>, ProverError> {
     session.commit_preprocessed()?;
     session.commit_loaded()?;
     session.draw_relation(CHALLENGE)?;
     Ok(session)
 }
 
-fn finish<'p>(mut session: Session<'p, AnyQueue>) -> Result<Submitted<'p, AnyQueue>, ProverError> {
+fn finish<'p>(mut session: ProofSession<'p, AnyQueue>) -> Result<Submitted<'p, AnyQueue>, ProverError> {
     session.commit_loaded()?;
     session.submit()
 }

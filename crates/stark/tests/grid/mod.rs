@@ -12,7 +12,7 @@ use cuda_sim::driver::Simulation;
 use runtime::AnyQueue;
 use sha2::{Digest as _, Sha256};
 use stark::{
-    Columns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, StatementProof, StatementProver,
+    TraceColumns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, StatementProof, StatementProver,
     memory_plan,
 };
 
@@ -70,7 +70,7 @@ fn in_blocks<S: stark::Statement>(config: &PcsConfig, statement: &S, number: u32
 impl Use for Proven<'_> {
     type Out = (usize, String);
 
-    fn with<S: stark::Statement>(self, statement: &S, trace: &[Columns]) -> (usize, String) {
+    fn with<S: stark::Statement>(self, statement: &S, trace: &[TraceColumns]) -> (usize, String) {
         let Self { q, config, way } = self;
         let residency = match way {
             Way::Full => Residency::Full,
@@ -97,7 +97,7 @@ impl Use for Proven<'_> {
 fn replay<S: stark::Statement>(
     q: &AnyQueue,
     prover: &mut StatementProver<'_, AnyQueue, S>,
-    trace: &[Columns],
+    trace: &[TraceColumns],
 ) -> StatementProof {
     let mut graph = ProofGraph::new();
     let mut broken = trace.to_vec();

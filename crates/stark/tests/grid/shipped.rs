@@ -1,7 +1,7 @@
 //! Statements of the grid and their traces, whatever their AIRs are.
 
 use core_types::field::P;
-use stark::{Columns, M31, Visitor};
+use stark::{TraceColumns, M31, Visitor};
 use stark_airs::WideFibonacci;
 
 use crate::{grid::stated::Stated, statement::Statement};
@@ -10,7 +10,7 @@ use crate::{grid::stated::Stated, statement::Statement};
 pub(crate) trait Use {
     type Out;
 
-    fn with<S: stark::Statement>(self, statement: &S, trace: &[Columns]) -> Self::Out;
+    fn with<S: stark::Statement>(self, statement: &S, trace: &[TraceColumns]) -> Self::Out;
 }
 
 /// Components of any heights and widths.
@@ -64,7 +64,7 @@ pub(crate) fn with<U: Use>(statement: &Statement, seed: u64, body: U) -> U::Out 
 }
 
 /// Uses a statement after checking that its words are `words`.
-fn stated<S: stark::Statement, U: Use>(statement: &S, trace: &[Columns], words: &[u32], body: U) -> U::Out {
+fn stated<S: stark::Statement, U: Use>(statement: &S, trace: &[TraceColumns], words: &[u32], body: U) -> U::Out {
     assert_eq!(statement.words(), words);
     body.with(statement, trace)
 }

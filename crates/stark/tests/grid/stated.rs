@@ -1,17 +1,17 @@
 //! Statements as stwo's program has them, by the crate of the AIRs, with their traces. Shared with other tests of
 //! proofs.
 
-use stark::{Columns, M31};
+use stark::{TraceColumns, M31};
 use stark_airs::{Blake2s, Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine};
 
 use crate::statement::{Statement, gate, message_word, outputs};
 
 /// A statement about AIRs that ship, with its trace.
 pub(crate) enum Stated {
-    Steps(StateMachine, Vec<Columns>),
-    Plonk(Plonk, Vec<Columns>),
-    Poseidon2(Poseidon2Chain, Vec<Columns>),
-    Blake2s(Blake2s, Vec<Columns>),
+    Steps(StateMachine, Vec<TraceColumns>),
+    Plonk(Plonk, Vec<TraceColumns>),
+    Poseidon2(Poseidon2Chain, Vec<TraceColumns>),
+    Blake2s(Blake2s, Vec<TraceColumns>),
 }
 
 impl Stated {

@@ -5,7 +5,7 @@ use core_types::{
     field::{M31, QM31},
 };
 use stark_air::{HostTrace, TraceError, check_trace};
-use stark_airs::Columns;
+use stark_airs::TraceColumns;
 
 use crate::{
     check::{challenges, holds},
@@ -71,7 +71,7 @@ fn traces_with_look_ups_are_checked_row_by_row() {
     }
 }
 
-fn check<S: stark::Statement>(statement: S, airs: Airs, mut trace: Vec<Columns>) {
+fn check<S: stark::Statement>(statement: S, airs: Airs, mut trace: Vec<TraceColumns>) {
     let says = Says { statement, airs };
     assert!(holds(&says, &trace));
     trace[0][0][0] += M31::ONE;

@@ -2,7 +2,7 @@
 
 use core_types::{air::stored_position, field::M31};
 use runtime::{Choice, Settings};
-use stark::{Columns, PcsConfig, Proof, Protocol, StatementProver, Visitor, verify};
+use stark::{TraceColumns, PcsConfig, Proof, Protocol, StatementProver, Visitor, verify};
 use stwo::core::{
     air::Component,
     channel::{Blake2sChannel, Channel},
@@ -51,7 +51,7 @@ impl Statement {
         Self { components, airs }
     }
 
-    fn trace(&self) -> Vec<Columns> {
+    fn trace(&self) -> Vec<TraceColumns> {
         let columns = |eval: &Squares| -> Columns {
             let mut columns = vec![vec![M31::ZERO; 1 << eval.log_rows]; 2];
             for row in 0..1 << eval.log_rows {
