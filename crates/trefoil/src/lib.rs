@@ -104,3 +104,16 @@ pub use runtime::{
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// A tutorial of `docs/tutorials`, through a link that packages resolve; likewise the next two.
+#[cfg(doctest)]
+#[doc = include_str!("../tutorials/private-relu.md")]
+struct PrivateRelu;
+
+#[cfg(doctest)]
+#[doc = include_str!("../tutorials/own-air.md")]
+struct OwnAir;
+
+#[cfg(doctest)]
+#[doc = include_str!("../tutorials/train-and-roll-out.md")]
+struct TrainAndRollOut;
