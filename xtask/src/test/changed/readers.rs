@@ -11,7 +11,7 @@ pub(super) struct Reader {
 }
 
 /// Who reads what. A test compares the table with the sources.
-const READERS: [Reader; 12] = [
+const READERS: [Reader; 13] = [
     compiled("kernels-ptx/ptx/", &["cuda-backend", "device-trials"]),
     compiled("kernels-ptx/src/differential/", &["device-trials"]),
     tests("kernels-ptx/ptx/", &["conformance", "cuda-sim", "trefoil-cli"]),
@@ -21,6 +21,7 @@ const READERS: [Reader; 12] = [
     tests("data/digits/", &["trefoil-cli"]),
     tests("docs/pfss.md", &["pfss"]),
     tests("docs/stark.md", &["trefoil-cli"]),
+    tests("docs/tutorials/", &["trefoil"]),
     compiled("ci/budgets.toml", &["trefoil-cli"]),
     tests("ci/cluster/", &["trefoil-cli"]),
     tests("ci/", &["xtask"]),
