@@ -1,4 +1,5 @@
-//! ELF files of driver libraries: an accepted file holds every byte that its headers name, and is rejected one byte shorter.
+//! ELF files of driver libraries: an accepted file holds every byte that its headers name, and is
+//! rejected one byte shorter.
 
 // The reader alone: its crate opens each library it accepts.
 #[path = "../../crates/cuda-loader/src/elf.rs"]
@@ -19,8 +20,9 @@ pub fn check_input(bytes: &[u8]) {
     assert!(reader::check(&bytes[..end - 1]).is_err(), "the headers name {end} bytes");
 }
 
-/// One past the last byte of a header or a loaded segment. Fields follow the ELF-64 object file format, figures 2 and
-/// 6.
+/// One past the last byte of a header or a loaded segment.
+///
+/// Fields follow the ELF-64 object file format, figures 2 and 6.
 fn end(bytes: &[u8]) -> usize {
     let (table, count) = (number(bytes, 32, 8), number(bytes, 56, 2));
     let headers = (0..count).map(|index| table + index * PROGRAM_HEADER_BYTES);

@@ -1,4 +1,5 @@
-//! Kernels: the executor ends on any kernel, and those its checkers accept do not depend on the order of warps.
+//! Kernels: the executor ends on any kernel, and those its checkers accept do not depend on the
+//! order of warps.
 
 #[path = "../../crates/cuda-sim/tests/exec/scrambled.rs"]
 mod scrambled;

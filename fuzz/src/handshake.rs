@@ -1,6 +1,8 @@
-//! TLS handshakes: whatever a stranger sends, the other side rejects or waits, and only the pinned peer gets through.
+//! TLS handshakes: whatever a stranger sends, the other side rejects or waits, and only the pinned
+//! peer gets through.
 //!
-//! The first byte of an input chooses the side under test, the peer and how the rest becomes the peer's bytes; see [`Peer`].
+//! The first byte of an input chooses the side under test, the peer and how the rest becomes the
+//! peer's bytes; see [`Peer`].
 
 use std::{
     cell::RefCell,

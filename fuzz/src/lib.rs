@@ -1,7 +1,8 @@
 //! Fuzz targets for every reader of bytes from outside.
 //!
-//! Each module checks one reader; the program of the same name in `fuzz_targets` passes libFuzzer's inputs to it. One library
-//! holds all of them, so that generic code is compiled once and not once per program.
+//! Each module checks one reader; the program of the same name in `fuzz_targets` passes libFuzzer's
+//! inputs to it. One library holds all of them, so that generic code is compiled once and not once
+//! per program.
 #![forbid(unsafe_code)]
 
 pub mod checkpoint;
@@ -23,8 +24,8 @@ pub mod session;
 pub mod stark_file;
 pub mod stark_proof;
 
-/// The program of one target: libFuzzer calls `check_input` of its module under `cfg(fuzzing)`, which `cargo fuzz` sets. Without it
-/// the program only compiles.
+/// The program of one target: libFuzzer calls `check_input` of its module under `cfg(fuzzing)`,
+/// which `cargo fuzz` sets. Without it the program only compiles.
 #[macro_export]
 macro_rules! target {
     ($reader:ident) => {

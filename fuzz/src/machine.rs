@@ -1,4 +1,5 @@
-//! Descriptions of simulated machines (`TREFOIL_SIM`): an accepted one is written and read again unchanged, and is simulated.
+//! Descriptions of simulated machines (`TREFOIL_SIM`): an accepted one is written and read again
+//! unchanged, and is simulated.
 
 use std::{fmt::Write as _, sync::LazyLock};
 

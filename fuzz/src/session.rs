@@ -1,6 +1,8 @@
-//! Messages of a session: whatever a peer sends at any point, the other party ends with shares or a typed error.
+//! Messages of a session: whatever a peer sends at any point, the other party ends with shares or a
+//! typed error.
 //!
-//! The first byte of an input chooses the party and how the rest becomes the peer's bytes; see [`Honest::changed`].
+//! The first byte of an input chooses the party and how the rest becomes the peer's bytes; see
+//! [`Honest::changed`].
 
 use std::{
     io::{self, Read, Write},
@@ -100,8 +102,8 @@ fn values(bytes: &[u8]) -> Vec<bool> {
 }
 
 impl Honest {
-    /// The honest bytes, XORed with `input` after its first two bytes, which are the number of bytes to cut off the
-    /// end.
+    /// The honest bytes, XORed with `input` after its first two bytes, which are the number of
+    /// bytes to cut off the end.
     fn changed(&self, input: &[u8]) -> (Vec<u8>, Fault) {
         let (cut, mask) = input.split_at(input.len().min(2));
         let cut = cut.iter().rev().fold(0, |cut, &byte| cut << 8 | usize::from(byte));
@@ -129,8 +131,8 @@ impl Honest {
     }
 }
 
-/// Every kind of message: masked words, masked bits, several rounds of a descriptor, a matrix product, a super-batch, and
-/// values revealed to either party.
+/// Every kind of message: masked words, masked bits, several rounds of a descriptor, a matrix
+/// product, a super-batch, and values revealed to either party.
 fn run<S: Read + Write>(q: &CpuQueue, stream: S, party: Party) -> Result<Vec<u64>, PfssError> {
     let mut session = Session::new(StreamChannel::over(party, stream, &PROTOCOL, MAX_MESSAGE_BYTES)?);
     let outcome = steps(q, &mut session, Keys::deal(q, party));

@@ -1,5 +1,5 @@
-//! STARK proof files: reading and verifying never panics, an accepted file is read again unchanged, and only the committed
-//! proofs verify with the default parameters.
+//! STARK proof files: reading and verifying never panics, an accepted file is read again unchanged,
+//! and only the committed proofs verify with the default parameters.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,5 @@
-//! STARK proofs: verifying never panics under any parameters, and only the committed proof verifies.
+//! STARK proofs: verifying never panics under any parameters, and only the committed proof
+//! verifies.
 
 use core_types::air::{Air, BaseValue, Row};
 use stark_verifier::{Component, Inputs, PcsConfig, Preprocessed, Proof, Protocol, VerificationError, Verifier};

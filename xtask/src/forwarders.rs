@@ -1,4 +1,5 @@
-//! Writes the forwarders of crate `cuda-loader` from its list of typed functions and from what `cust_raw` imports.
+//! Writes the forwarders of crate `cuda-loader` from its list of typed functions and from the
+//! imports of `cust_raw`.
 
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 
@@ -61,7 +62,9 @@ impl<'a> Function<'a> {
     }
 }
 
-/// Where the C calling convention puts an argument: all that two declarations of a function must agree on.
+/// Where the C calling convention puts an argument.
+///
+/// Two declarations of a function must agree on it, and on nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     Pointer,
@@ -198,8 +201,8 @@ const FUNCTIONS: &str = "\
 
 //! The driver functions that have types here.
 
-/// Gives the list to the macro `expand`: functions that `cust_raw` imports, then newer ones, each with the CUDA release that
-/// brought it.
+/// Gives the list to the macro `expand`: functions that `cust_raw` imports, then newer ones, each
+/// with the CUDA release that brought it.
 macro_rules! driver_functions {
     ($expand:ident) => {
         $expand! {

@@ -1,6 +1,7 @@
 //! Blake2s-256 on words: the hash of commitment trees and transcripts.
 //!
-//! <https://www.rfc-editor.org/rfc/rfc7693>, without a key. Messages here are whole words, as field elements and digests are.
+//! <https://www.rfc-editor.org/rfc/rfc7693>, without a key. Messages here are whole words, as field
+//! elements and digests are.
 
 use bytemuck::{Pod, Zeroable};
 

@@ -54,7 +54,7 @@ impl Table {
     }
 
     /// The columns.
-    pub(crate) fn into_columns(self) -> Columns {
+    pub(crate) fn into_columns(self) -> TraceColumns {
         self.columns
     }
 }

@@ -8,7 +8,7 @@ use core_types::{
 };
 
 use crate::{
-    AirError, TraceColumns, Statement, Visitor, Witness, WitnessVisitor,
+    AirError, Statement, TraceColumns, Visitor, Witness, WitnessVisitor,
     columns::{checked_rows, column},
     statement::public_fraction,
 };

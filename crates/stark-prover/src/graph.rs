@@ -4,7 +4,7 @@ use core::fmt;
 
 use backend_api::Record;
 
-use crate::{Generated, Prover, ProverError, ProofSession, StarkOps, Submitted, part::Part, session::TRACE};
+use crate::{Generated, ProofSession, Prover, ProverError, StarkOps, Submitted, part::Part, session::TRACE};
 
 /// The work of a proof from its trace on, recorded at the second proof and replayed from then on as
 /// one submission.
@@ -91,8 +91,9 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
         components: Option<&[Generated<'_>]>,
         make: impl for<'s> Fn(ProofSession<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
     ) -> Result<Submitted<'p, Q>, ProverError> {
-        self.part
-            .submit(prover, q, key.to_vec(), components, &|prover, q| make(ProofSession::new(prover, q, true)?).map(drop))?;
+        self.part.submit(prover, q, key.to_vec(), components, &|prover, q| {
+            make(ProofSession::new(prover, q, true)?).map(drop)
+        })?;
         Ok(Submitted { prover, q })
     }
 }

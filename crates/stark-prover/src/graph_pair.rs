@@ -5,7 +5,7 @@ use core::fmt;
 use backend_api::Record;
 use core_types::field::QM31;
 
-use crate::{Interaction, Prover, ProverError, ProofSession, StarkOps, Submitted, part::Part, session::INTERACTION};
+use crate::{Interaction, ProofSession, Prover, ProverError, StarkOps, Submitted, part::Part, session::INTERACTION};
 
 /// The work of a proof whose interaction columns the host computes, as two submissions.
 ///
@@ -100,10 +100,10 @@ impl<Q: StarkOps + Record> ProofGraphPair<Q> {
 
     /// Submits a proof of the trace that was [loaded](Prover::load).
     ///
-    /// `begin` commits to it by [`commit_loaded`](ProofSession::commit_loaded) and draws challenges;
-    /// `interact` makes interaction columns of them, as [`ProofSession::challenges`] gives them; and
-    /// `finish` commits to those, by `commit_loaded` again, and [submits](ProofSession::submit) the
-    /// rest.
+    /// `begin` commits to it by [`commit_loaded`](ProofSession::commit_loaded) and draws
+    /// challenges; `interact` makes interaction columns of them, as [`ProofSession::challenges`]
+    /// gives them; and `finish` commits to those, by `commit_loaded` again, and
+    /// [submits](ProofSession::submit) the rest.
     ///
     /// `begin` and `finish` have to do the same each time: the words and elements that they absorb
     /// are recorded. Data that differs between proofs belongs in [`Interaction::absorbed`], which

@@ -2,8 +2,8 @@
 //!
 //! A [`Prover`] is made for a statement: AIRs of certain heights, parameters and preprocessed
 //! columns. It holds the device memory of a proof and makes any number of them. A statement that
-//! draws challenges between its trees, for example for look-ups, drives a [`ProofSession`] in the same
-//! way as the verifier's session.
+//! draws challenges between its trees, for example for look-ups, drives a [`ProofSession`] in the
+//! same way as the verifier's session.
 #![forbid(unsafe_code)]
 
 mod answers;

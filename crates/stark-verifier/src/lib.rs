@@ -34,7 +34,8 @@
 //! }
 //! ```
 //!
-//! An AIR with look-ups draws challenges between its trees; its statement drives a [`VerifierSession`].
+//! An AIR with look-ups draws challenges between its trees; its statement drives a
+//! [`VerifierSession`].
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -66,4 +67,4 @@ pub use error::{FriError, MerkleError, Part, VerificationError};
 pub use proof::{Decommitment, FriLayerProof, FriProof, LinePoly, Proof};
 pub use protocol::Protocol;
 pub use shape::{Preprocessed, StatementError};
-pub use verifier::{Inputs, VerifierSession, Verifier};
+pub use verifier::{Inputs, Verifier, VerifierSession};

@@ -34,10 +34,10 @@ pub use many::ManyProofs;
 pub use proof::StatementProof;
 pub use prover::{ProveError, StatementProver, memory_plan, memory_plan_of_rank, memory_plan_on};
 pub use stark_air::RecordedGenerator;
-pub use stark_airs::{AirError, TraceColumns, PreprocessedColumn, Statement, Visitor, Witness, WitnessVisitor};
+pub use stark_airs::{AirError, PreprocessedColumn, Statement, TraceColumns, Visitor, Witness, WitnessVisitor};
 pub use stark_prover::{
     Collective, CollectiveError, Component, Found, Generated, Interaction, MemoryParts, MemoryPlan, ProofGraph,
-    ProofGraphPair, Prover, ProverError, Residency, ProofSession, Stage, StarkOps, Submitted, preprocessed_root,
+    ProofGraphPair, ProofSession, Prover, ProverError, Residency, Stage, StarkOps, Submitted, preprocessed_root,
 };
 pub use stark_verifier::{Digest, FriConfig, PcsConfig, Proof, Protocol, StatementError, VerificationError};
 pub use verify::{VerifyError, check_parameters, verify};

@@ -2,7 +2,7 @@
 
 use core::{fmt, iter::Fuse};
 
-use stark_airs::{TraceColumns, Statement};
+use stark_airs::{Statement, TraceColumns};
 use stark_prover::{ProofGraph, ProverError, Record, StarkOps};
 use stark_verifier::{PcsConfig, Protocol};
 

@@ -7,10 +7,10 @@ use core_types::{
     field::M31,
 };
 use stark_air::{RecordError, RecordedGenerator};
-use stark_airs::{TraceColumns, PreprocessedColumn, Statement, Visitor, Witness, WitnessVisitor};
+use stark_airs::{PreprocessedColumn, Statement, TraceColumns, Visitor, Witness, WitnessVisitor};
 use stark_prover::{
-    Collective, Component, Generated, MemoryPlan, ProofGraph, Prover, ProverError, Record, Residency, ProofSession, Stage,
-    StarkOps, Submitted,
+    Collective, Component, Generated, MemoryPlan, ProofGraph, ProofSession, Prover, ProverError, Record, Residency,
+    Stage, StarkOps, Submitted,
 };
 use stark_verifier::{Digest, PcsConfig, Protocol};
 use thiserror::Error;

@@ -3,7 +3,8 @@
 use runtime::{Choice, Settings};
 use serde_json::{Value, json};
 use stark::{
-    TraceColumns, FileEncoding, FileError, KnownStatement, M31, PcsConfig, ProofFile, Protocol, Statement, StatementProver,
+    FileEncoding, FileError, KnownStatement, M31, PcsConfig, ProofFile, Protocol, Statement, StatementProver,
+    TraceColumns,
 };
 use stark_airs::{AirError, Circuit, Gate, Op, Plonk, StateMachine};
 

@@ -6,8 +6,8 @@ use backend_api::{BackendError, Queue as _};
 use cuda_sim::driver::Rule;
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use stark::{
-    TraceColumns, Jobs, M31, ManyProofs, PcsConfig, Protocol, ProveError, ProverError, StatementProof, StatementProver,
-    Ticket, in_turn,
+    Jobs, M31, ManyProofs, PcsConfig, Protocol, ProveError, ProverError, StatementProof, StatementProver, Ticket,
+    TraceColumns, in_turn,
 };
 use stark_airs::{StateMachine, WideFibonacci};
 
@@ -86,8 +86,12 @@ fn every_trace_is_proven_once_and_a_wrong_one_alone_has_no_proof() {
 fn a_client_with_many_traces_does_not_hold_up_one_with_few() {
     let (traces, air) = (traces(24), air());
     let clients = [&traces[..20], &traces[20..21], &traces[21..]];
-    let many =
-        ManyProofs::new(Protocol::V2_3, PcsConfig::default(), &air, in_turn(clients.map(<[Vec<TraceColumns>]>::to_vec)));
+    let many = ManyProofs::new(
+        Protocol::V2_3,
+        PcsConfig::default(),
+        &air,
+        in_turn(clients.map(<[Vec<TraceColumns>]>::to_vec)),
+    );
     let (q, mut done) = (open(Choice::Cpu, 0), Vec::new());
     many.prove_on(&q, |ticket, proof| done.push((ticket, proof))).unwrap();
     let tickets: Vec<_> = done.iter().map(|(Ticket { client, number }, _)| (*client, *number)).collect();

@@ -5,7 +5,7 @@ use core::num::NonZeroUsize;
 use backend_api::{BackendError, Counted as _, Queue as _};
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use stark::{
-    TraceColumns, M31, PcsConfig, Protocol, ProveError, ProverError, Residency, Statement, StatementProver, Witness,
+    M31, PcsConfig, Protocol, ProveError, ProverError, Residency, Statement, StatementProver, TraceColumns, Witness,
     memory_plan, verify,
 };
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};

@@ -3,7 +3,7 @@
 use backend_api::{Counted as _, Queue as _, Submissions};
 use runtime::AnyQueue;
 use stark::{
-    TraceColumns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, Statement, StatementProver,
+    M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, Statement, StatementProver, TraceColumns,
     Witness,
 };
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};

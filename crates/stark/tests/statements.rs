@@ -4,8 +4,8 @@ use std::{fs, path::PathBuf};
 
 use core_types::air::{Gather, Relation};
 use stark::{
-    TraceColumns, M31, PcsConfig, Proof, Protocol, ProveError, ProverError, QM31, StarkOps, Statement as _, StatementProof,
-    StatementProver, VerifyError, Witness, WitnessVisitor, preprocessed_root, verify,
+    M31, PcsConfig, Proof, Protocol, ProveError, ProverError, QM31, StarkOps, Statement as _, StatementProof,
+    StatementProver, TraceColumns, VerifyError, Witness, WitnessVisitor, preprocessed_root, verify,
 };
 use stark_airs::{AirError, Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 

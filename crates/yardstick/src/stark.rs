@@ -5,7 +5,7 @@
 use std::num::NonZeroUsize;
 
 use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
-use stark::{TraceColumns, M31, PcsConfig, Protocol, Statement, StatementProver};
+use stark::{M31, PcsConfig, Protocol, Statement, StatementProver, TraceColumns};
 use stark_airs::{Poseidon2Chain, WideFibonacci};
 
 use super::{Contender, Contest, Show};

@@ -10,7 +10,9 @@ pub(crate) fn residuals(eval: &impl FrameworkEval, columns: &[BaseField], row: u
     eval.evaluate(Row { columns: columns.iter(), row, residuals: Vec::new() }).residuals
 }
 
-/// A preprocessed column on a row: the number of the row, or else any word. Only look-ups read those.
+/// A preprocessed column on a row: the number of the row, or else any word.
+///
+/// Only look-ups read those.
 pub(crate) fn preprocessed(name: &str, row: u32) -> BaseField {
     if name.starts_with("seq_") {
         return BaseField::from(row);

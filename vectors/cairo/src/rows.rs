@@ -1,8 +1,9 @@
 //! Rows that satisfy constraints.
 //!
-//! The search begins with a row of zeros, and then with one of ones. Where constraints do not hold on it, they are solved one after the
-//! other, each for a column in which it is linear and whose change leaves those before it satisfied. Then column by column is set to a
-//! random word, or to the other bit, where all constraints still hold.
+//! The search begins with a row of zeros, and then with one of ones. Where constraints do not hold
+//! on it, they are solved one after the other, each for a column in which it is linear and whose
+//! change leaves those before it satisfied. Then column by column is set to a random word, or to
+//! the other bit, where all constraints still hold.
 
 use num_traits::{One, Zero};
 use rand_chacha::{ChaCha8Rng, rand_core::Rng as _};

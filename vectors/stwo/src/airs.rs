@@ -1,5 +1,6 @@
-//! The AIRs of the vectors, written for stwo's constraint framework. Needs no prover: the tests of the verifier include this
-//! file too.
+//! The AIRs of the vectors, written for stwo's constraint framework.
+//!
+//! Needs no prover: the tests of the verifier include this file too.
 
 use stwo::core::fields::{FieldExpOps, m31::BaseField};
 use stwo_constraint_framework::{
@@ -41,7 +42,8 @@ impl FrameworkEval for WideFibonacci {
     }
 }
 
-/// Columns read at rows around the one at hand: five rows, two rows either way, one row that is not the one at hand.
+/// Columns read at rows around the one at hand: five rows, two rows either way, one row that is not
+/// the one at hand.
 pub struct Neighbours {
     pub log_rows: u32,
 }

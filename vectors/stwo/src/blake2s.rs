@@ -1,5 +1,6 @@
-//! The AIRs of Blake2s, written again for stwo's constraint framework. Needs no prover: the tests of the verifier
-//! include this file too.
+//! The AIRs of Blake2s, written again for stwo's constraint framework.
+//!
+//! Needs no prover: the tests of the verifier include this file too.
 
 use stwo::core::{channel::Channel, fields::m31::BaseField};
 use stwo_constraint_framework::{EvalAtRow, FrameworkEval, RelationEntry, relation};

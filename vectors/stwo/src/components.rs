@@ -1,4 +1,6 @@
-//! The components of a statement. Needs no prover: the tests of the verifier include this file too.
+//! The components of a statement.
+//!
+//! Needs no prover: the tests of the verifier include this file too.
 
 use stwo::core::{
     channel::{Blake2sChannel, Channel},
@@ -47,7 +49,8 @@ pub trait Collect {
     fn collect<E: FrameworkEval + Sync + 'static>(&mut self, component: FrameworkComponent<E>);
 }
 
-/// Hands over the components of a statement with these claimed sums, none where there are no look-ups.
+/// Hands over the components of a statement with these claimed sums, none where there are no
+/// look-ups.
 pub fn components(statement: &Statement, elements: &Elements, sums: &[SecureField], to: &mut impl Collect) {
     let ids: Vec<_> = statement.preprocessed().iter().map(|(id, _)| preprocessed(id)).collect();
     let places = &mut TraceLocationAllocator::new_with_preprocessed_columns(&ids);

@@ -2,7 +2,8 @@
 
 use stwo::core::{fri::FriConfig, pcs::PcsConfig};
 
-/// Blowup, fold step, last layer's degree bound (all but the fold step as logs), queries, bits of work.
+/// Blowup, fold step, last layer's degree bound (all but the fold step as logs), queries, bits of
+/// work.
 pub fn config([blowup, fold_step, last, queries, pow_bits]: [u32; 5], lifting: Option<u32>) -> PcsConfig {
     PcsConfig {
         pow_bits,

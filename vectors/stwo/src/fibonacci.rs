@@ -1,4 +1,5 @@
-//! Wide Fibonacci as its prover is timed: with stwo's default parameters, and coefficients kept, as is fastest.
+//! Wide Fibonacci as its prover is timed: with stwo's default parameters, and coefficients kept, as
+//! is fastest.
 
 use stwo::core::{
     channel::Blake2sChannel,

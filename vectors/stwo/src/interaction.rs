@@ -1,4 +1,5 @@
-//! The interaction columns of a statement's look-ups, from the look-ups as the components state them.
+//! The interaction columns of a statement's look-ups, from the look-ups as the components state
+//! them.
 
 use std::{mem, ops::Mul};
 

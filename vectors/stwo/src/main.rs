@@ -1,4 +1,5 @@
-//! Writes proofs by stwo's prover and the list of what they prove to a folder, `data/stark` of the repository unless told.
+//! Writes proofs by stwo's prover and the list of what they prove to a folder, `data/stark` of the
+//! repository unless told.
 
 use std::{env, error::Error, fs, path::PathBuf};
 

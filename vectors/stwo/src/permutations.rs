@@ -1,5 +1,5 @@
-//! A chain of Poseidon2 permutations as its prover is timed: with stwo's default parameters, and coefficients kept, as is
-//! fastest.
+//! A chain of Poseidon2 permutations as its prover is timed: with stwo's default parameters, and
+//! coefficients kept, as is fastest.
 
 use stwo::core::{
     channel::{Blake2sChannel, Channel},
@@ -29,8 +29,9 @@ pub struct Permutations {
     statement: Statement,
     log_rows: u32,
     trace: Trace,
-    /// The outputs of the permutations. They are given because stwo's own example retains them from trace
-    /// generation.
+    /// The outputs of the permutations.
+    ///
+    /// They are given because stwo's own example retains them from trace generation.
     made: Vec<Column>,
     config: PcsConfig,
     twiddles: TwiddleTree<SimdBackend>,
@@ -84,7 +85,8 @@ impl Permutations {
         prove(&[&component], channel, scheme).expect("the trace satisfies the constraints")
     }
 
-    /// The interaction columns, which pair the inputs and outputs of a permutation, and the claimed sum.
+    /// The interaction columns, which pair the inputs and outputs of a permutation, and the claimed
+    /// sum.
     fn look_ups(&self, states: &Sixteen) -> (Trace, SecureField) {
         let _span = tracing::info_span!("Interaction columns").entered();
         let taken: [_; 16] = std::array::from_fn(|k| &self.trace[k].values.data);

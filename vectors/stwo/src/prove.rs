@@ -78,9 +78,9 @@ pub fn prove_statement(
 
 /// Returns the first proof that stwo's verifier accepts, or that it rejects, as `wanted` selects.
 ///
-/// It comes with the seed of its trace. The verifier rejects some proofs of stwo's prover, or panics: if the
-/// tree of preprocessed columns is lower than the others, queries may meet in it out of order, which neither
-/// prover nor verifier expects.
+/// It comes with the seed of its trace. The verifier rejects some proofs of stwo's prover, or
+/// panics: if the tree of preprocessed columns is lower than the others, queries may meet in it out
+/// of order, which neither prover nor verifier expects.
 pub fn first(
     statement: &Statement,
     config: PcsConfig,

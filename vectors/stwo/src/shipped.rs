@@ -1,5 +1,6 @@
-//! The AIRs that ship, written again for stwo's constraint framework. Needs no prover: the tests of the verifier
-//! include this file too.
+//! The AIRs that ship, written again for stwo's constraint framework.
+//!
+//! Needs no prover: the tests of the verifier include this file too.
 
 use std::ops::{Add, AddAssign, Mul, Sub};
 
@@ -108,7 +109,8 @@ impl FrameworkEval for Poseidon2 {
     }
 }
 
-/// The permutation with Plonky3's constants, with its matrices in place and by additions, as in stwo's own example.
+/// The permutation with Plonky3's constants, with its matrices in place and by additions, as in
+/// stwo's own example.
 pub fn poseidon2<F>(mut state: [F; 16], sbox: &mut impl FnMut(F) -> F) -> [F; 16]
 where
     F: Clone + Add<Output = F> + Sub<Output = F> + AddAssign<BaseField> + Mul<BaseField, Output = F>,
@@ -144,7 +146,8 @@ where
     external(state);
 }
 
-/// The external matrix: the circulant of 2, 3, 1, 1 twice for the block itself and once for each other block.
+/// The external matrix: the circulant of 2, 3, 1, 1 twice for the block itself and once for each
+/// other block.
 #[inline(always)]
 fn external<F: Clone + Add<Output = F>>(state: &mut [F; 16]) {
     for block in state.as_chunks_mut::<4>().0 {

@@ -1,4 +1,6 @@
-//! Checks a proof by stwo's verifier. Needs no prover: the tests of the verifier include this file too.
+//! Checks a proof by stwo's verifier.
+//!
+//! Needs no prover: the tests of the verifier include this file too.
 
 use stwo::core::{
     air::Component,
@@ -24,7 +26,9 @@ impl Collect for Components {
     }
 }
 
-/// stwo's verdict on a proof of `statement`. It panics on many proofs that it does not accept.
+/// stwo's verdict on a proof of `statement`.
+///
+/// It panics on many proofs that it does not accept.
 pub fn verify_statement(
     statement: &Statement,
     config: PcsConfig,

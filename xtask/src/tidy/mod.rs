@@ -3,6 +3,7 @@
 //! `docs/architecture.md` gives the reason for each.
 
 mod arrows;
+mod book;
 mod circles;
 mod commits;
 mod facts;
@@ -51,6 +52,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>> {
     let files = source::read(root, "")?;
     findings.extend(check_files(root, &files));
     phrases::check(root, &files, &mut findings)?;
+    book::check(&files, &mut findings);
     rustdoc::check(&files, &mut findings);
     commits::check(root, &mut findings)?;
     findings.sort();

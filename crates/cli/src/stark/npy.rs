@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, anyhow};
 use core_types::field::P;
 use nn_ops::io::{FromNpy, NpyArray, read_npy};
-use stark::{TraceColumns, M31};
+use stark::{M31, TraceColumns};
 
 use crate::{files, text::shown};
 

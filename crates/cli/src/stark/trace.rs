@@ -1,7 +1,7 @@
 //! Traces of proofs, and the inputs of their generation.
 
 use runtime::AnyQueue;
-use stark::{TraceColumns, ProofGraph, ProveError, Stage, Statement, StatementProof, StatementProver, Witness};
+use stark::{ProofGraph, ProveError, Stage, Statement, StatementProof, StatementProver, TraceColumns, Witness};
 use stark_airs::{Blake2sStates, FibonacciSeeds, PlonkWires, Poseidon2States, StateMachine};
 
 /// A trace, or the inputs from which a prover generates it.

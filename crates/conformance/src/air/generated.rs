@@ -11,7 +11,7 @@ use core_types::{
 };
 use stark_air::RecordedGenerator;
 use stark_airs::{
-    Blake2s, Circuit, Columns, Plonk, Poseidon2Chain, StateMachine, Statement as _, WideFibonacci, Witness,
+    Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, Statement as _, TraceColumns, WideFibonacci, Witness,
     WitnessVisitor,
 };
 
@@ -24,7 +24,7 @@ fn made<G: Generator>(
     generator: &G,
     inputs: &[Vec<M31>],
     counters: &mut Buf<u32>,
-) -> Result<Columns, Failure> {
+) -> Result<TraceColumns, Failure> {
     let recorded = RecordedGenerator::new(generator).map_err(|error| Failure::Broken(error.to_string()))?;
     let (log_rows, rows) = (recorded.log_rows(), 1usize << recorded.log_rows());
     if inputs.len() != recorded.inputs() {
@@ -59,7 +59,7 @@ fn gathered(
     preprocessed: &[Vec<M31>],
     tables: &[Vec<M31>],
     columns: &[Gather],
-) -> Result<Columns, Failure> {
+) -> Result<TraceColumns, Failure> {
     let gather = |column: &Gather| {
         let (keys, table) = (q.upload(&preprocessed[column.keys])?, q.upload(&tables[column.table])?);
         let params = GatherColumnParams { log_rows: keys.len().ilog2(), words: table.len() as u32 };
@@ -78,7 +78,7 @@ struct Making<'q> {
     preprocessed: &'q [Vec<M31>],
     counters: Buf<u32>,
     /// `None` for tables.
-    components: Result<Vec<Option<Columns>>, Failure>,
+    components: Result<Vec<Option<TraceColumns>>, Failure>,
 }
 
 impl<'w> WitnessVisitor<'w> for Making<'_> {
@@ -105,7 +105,7 @@ impl<'w> WitnessVisitor<'w> for Making<'_> {
     }
 }
 
-fn expect_made(q: &Conditioned, witness: &impl Witness, trace: &[Columns]) -> Result<(), Failure> {
+fn expect_made(q: &Conditioned, witness: &impl Witness, trace: &[TraceColumns]) -> Result<(), Failure> {
     expect_made_with(q, &[], witness, trace)
 }
 
@@ -114,7 +114,7 @@ fn expect_made_with(
     q: &Conditioned,
     preprocessed: &[Vec<M31>],
     witness: &impl Witness,
-    trace: &[Columns],
+    trace: &[TraceColumns],
 ) -> Result<(), Failure> {
     // The counters of all Blake2s lookup tables together.
     let mut making = Making { q, preprocessed, counters: q.zeros(0x1_4500)?, components: Ok(Vec::new()) };

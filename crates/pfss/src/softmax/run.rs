@@ -27,11 +27,11 @@ impl Dealer {
 impl<C: Channel> Session<C> {
     /// Shares of the softmax of each row, packed, from shares of packed logits.
     ///
-    /// The bundles are dealt for [`SecureSoftmaxPlan::deals`], in that order; [`SecureSoftmaxPlan::traffic`]
-    /// gives the cost.
+    /// The bundles are dealt for [`SecureSoftmaxPlan::deals`], in that order;
+    /// [`SecureSoftmaxPlan::traffic`] gives the cost.
     ///
-    /// Probabilities have 12 fraction bits and, once opened, equal [`SecureSoftmaxPlan::eval`] of the
-    /// logits.
+    /// Probabilities have 12 fraction bits and, once opened, equal [`SecureSoftmaxPlan::eval`] of
+    /// the logits.
     ///
     /// # Errors
     /// [`PfssError::Length`] for another number of logits or bundles, [`PfssError::Program`] or

@@ -35,7 +35,9 @@ use self::{
     compressions::{Place, link},
     relations::CHAIN,
 };
-use crate::{AirError, TraceColumns, PreprocessedColumn, Statement, Visitor, columns::column, statement::public_fraction};
+use crate::{
+    AirError, PreprocessedColumn, Statement, TraceColumns, Visitor, columns::column, statement::public_fraction,
+};
 
 /// The most blocks, as a log: there are 1664 look-ups for each, and fewer in all than the field has
 /// elements, so that no number of false ones is zero.

@@ -16,7 +16,7 @@ use super::{
     rounds::{self, round},
     xors::Counts,
 };
-use crate::columns::{TraceColumns, Table};
+use crate::columns::{Table, TraceColumns};
 
 /// The columns of a row, computed one after the other.
 struct FilledCells<'c> {

@@ -111,7 +111,7 @@ impl Counts {
     }
 
     /// The trace of the table.
-    pub(super) fn into_columns(self) -> Columns {
+    pub(super) fn into_columns(self) -> TraceColumns {
         let elements = |column: Vec<u32>| column.into_iter().map(M31::from_u32).collect();
         self.columns.into_iter().map(elements).collect()
     }

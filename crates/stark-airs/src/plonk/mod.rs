@@ -18,7 +18,7 @@ pub use wires::PlonkWires;
 
 use self::gates::WIRES;
 use crate::{
-    AirError, TraceColumns, PreprocessedColumn, Statement, Visitor,
+    AirError, PreprocessedColumn, Statement, TraceColumns, Visitor,
     columns::{checked_rows, column},
     statement::public_fraction,
 };

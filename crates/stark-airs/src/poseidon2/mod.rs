@@ -1,7 +1,8 @@
 //! Poseidon2 over Mersenne-31 with sixteen words, in Plonky3's instance, and chains of its
 //! permutations.
 //!
-//! <https://eprint.iacr.org/2023/323>. Eight full rounds and fourteen partial ones with S-boxes `x^5`.
+//! <https://eprint.iacr.org/2023/323>. Eight full rounds and fourteen partial ones with S-boxes
+//! `x^5`.
 
 mod constants;
 mod permutation;
@@ -15,7 +16,7 @@ use core_types::{
 };
 
 use crate::{
-    AirError, TraceColumns, Statement, Visitor,
+    AirError, Statement, TraceColumns, Visitor,
     columns::{Table, checked_rows},
     statement::public_fraction,
 };

@@ -4,7 +4,7 @@ use core_types::{
     air::Air,
     field::{M31, QM31},
 };
-use stark_airs::{TraceColumns, Statement, Visitor};
+use stark_airs::{Statement, TraceColumns, Visitor};
 
 use crate::rows::{CheckedRow, DegreeRow, FractionRow, Table};
 

@@ -6,8 +6,8 @@ use core_types::{
 };
 use runtime::AnyQueue;
 use stark_prover::{
-    Component, Interaction, PcsConfig, Proof, ProofGraph, ProofGraphPair, Protocol, Prover, ProverError, Residency,
-    ProofSession, Submitted,
+    Component, Interaction, PcsConfig, Proof, ProofGraph, ProofGraphPair, ProofSession, Protocol, Prover, ProverError,
+    Residency, Submitted,
 };
 use stark_verifier::{Component as Checked, Inputs, Preprocessed, Verifier};
 

@@ -2,7 +2,7 @@
 
 use core_types::air::Relation;
 use runtime::AnyQueue;
-use stark_prover::{PcsConfig, Proof, ProofGraph, Prover, ProverError, ProofSession, Submitted};
+use stark_prover::{PcsConfig, Proof, ProofGraph, ProofSession, Prover, ProverError, Submitted};
 
 use crate::{
     airs::PAIR,

@@ -7,7 +7,7 @@ use core_types::{
 };
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use stark_prover::{
-    Component, Interaction, PcsConfig, Proof, ProofGraphPair, Protocol, Prover, ProverError, Residency, ProofSession,
+    Component, Interaction, PcsConfig, Proof, ProofGraphPair, ProofSession, Protocol, Prover, ProverError, Residency,
     Submitted,
 };
 use stark_verifier::{Component as Checked, Inputs, Preprocessed, Verifier};
@@ -286,7 +286,9 @@ fn whoever_begins_or_finishes_otherwise_is_refused_and_the_next_proof_is_right()
         }
     }
 
-    fn only_preprocessed<'p>(mut session: ProofSession<'p, AnyQueue>) -> Result<ProofSession<'p, AnyQueue>, ProverError> {
+    fn only_preprocessed<'p>(
+        mut session: ProofSession<'p, AnyQueue>,
+    ) -> Result<ProofSession<'p, AnyQueue>, ProverError> {
         session.commit_preprocessed()?;
         Ok(session)
     }

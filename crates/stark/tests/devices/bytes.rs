@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use backend_api::Ranks as _;
 use collective::Local;
 use runtime::Choice;
-use stark::{TraceColumns, M31, PcsConfig, Protocol, Statement, StatementProver};
+use stark::{M31, PcsConfig, Protocol, Statement, StatementProver, TraceColumns};
 use stark_airs::{Circuit, Plonk, Poseidon2Chain, StateMachine};
 
 use crate::devices::{on_ranks, wide};

@@ -14,7 +14,7 @@ use backend_api::{Queue as _, Ranks as _};
 use collective::{Local, Staged};
 use cuda_sim::driver::Simulation;
 use runtime::{AnyQueue, Choice, Domain, Settings};
-use stark::{TraceColumns, M31};
+use stark::{M31, TraceColumns};
 use stark_airs::WideFibonacci;
 
 use crate::common::simulate;

@@ -6,8 +6,8 @@ use backend_api::{BackendError, Queue as _, Ranks as _};
 use cuda_sim::driver::Rule;
 use runtime::{AnyQueue, AnyRank, Choice, Detour, Route, ranks};
 use stark::{
-    Collective, CollectiveError, TraceColumns, M31, PcsConfig, Protocol, ProveError, ProverError, Statement, StatementProof,
-    StatementProver,
+    Collective, CollectiveError, M31, PcsConfig, Protocol, ProveError, ProverError, Statement, StatementProof,
+    StatementProver, TraceColumns,
 };
 use stark_airs::StateMachine;
 

@@ -4,7 +4,7 @@ use backend_api::{BackendError, Counted as _, Queue as _, Ranks as _};
 use collective::Local;
 use runtime::{Choice, Domain, Settings};
 use stark::{
-    TraceColumns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, Statement, StatementProver,
+    M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, Statement, StatementProver, TraceColumns,
     Witness, memory_plan, memory_plan_of_rank, memory_plan_on,
 };
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
@@ -15,7 +15,13 @@ use crate::{
 };
 
 /// The proof of one device, and that the ranks of each group make the same, twice.
-fn hold<S: Statement + Sync>(choice: Choice, groups: &[usize], config: PcsConfig, statement: &S, trace: &[TraceColumns]) {
+fn hold<S: Statement + Sync>(
+    choice: Choice,
+    groups: &[usize],
+    config: PcsConfig,
+    statement: &S,
+    trace: &[TraceColumns],
+) {
     let q = runtime::cpu().unwrap();
     let expected = StatementProver::new(&q, Protocol::V2_3, config, statement).unwrap().prove(&q, trace).unwrap();
     for &ranks in groups {

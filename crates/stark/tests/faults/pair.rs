@@ -7,7 +7,7 @@ use core_types::air::{Air, Relation, Row, Tree};
 use cuda_sim::driver::Rule;
 use runtime::{AnyQueue, Choice};
 use stark::{M31, PcsConfig, Protocol, ProverError, QM31};
-use stark_prover::{Component, Interaction, Proof, ProofGraphPair, Prover, ProofSession, Submitted};
+use stark_prover::{Component, Interaction, Proof, ProofGraphPair, ProofSession, Prover, Submitted};
 
 use crate::{
     common::simulate,

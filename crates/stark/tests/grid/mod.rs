@@ -12,8 +12,8 @@ use cuda_sim::driver::Simulation;
 use runtime::AnyQueue;
 use sha2::{Digest as _, Sha256};
 use stark::{
-    TraceColumns, M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, StatementProof, StatementProver,
-    memory_plan,
+    M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, StatementProof, StatementProver,
+    TraceColumns, memory_plan,
 };
 
 use crate::{

@@ -1,7 +1,7 @@
 //! Statements of the grid and their traces, whatever their AIRs are.
 
 use core_types::field::P;
-use stark::{TraceColumns, M31, Visitor};
+use stark::{M31, TraceColumns, Visitor};
 use stark_airs::WideFibonacci;
 
 use crate::{grid::stated::Stated, statement::Statement};

@@ -1,7 +1,7 @@
 //! Statements as stwo's program has them, by the crate of the AIRs, with their traces. Shared with other tests of
 //! proofs.
 
-use stark::{TraceColumns, M31};
+use stark::{M31, TraceColumns};
 use stark_airs::{Blake2s, Circuit, Gate, Op, Plonk, Poseidon2Chain, StateMachine};
 
 use crate::statement::{Statement, gate, message_word, outputs};

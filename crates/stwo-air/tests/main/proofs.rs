@@ -6,7 +6,7 @@ use core_types::{
 };
 use runtime::{Choice, Domain, Settings};
 use stark::{
-    TraceColumns, Component, PcsConfig, PreprocessedColumn, Proof, Protocol, StarkOps, StatementProof, StatementProver,
+    Component, PcsConfig, PreprocessedColumn, Proof, Protocol, StarkOps, StatementProof, StatementProver, TraceColumns,
     Visitor, verify,
 };
 use stark_prover::Prover;
@@ -66,7 +66,12 @@ impl<S: stark::Statement> stark::Statement for Says<S> {
 }
 
 /// Proves and verifies a statement.
-fn proven<Q: StarkOps, S: stark::Statement>(q: &Q, vector: &Vector, statement: S, trace: &[TraceColumns]) -> StatementProof {
+fn proven<Q: StarkOps, S: stark::Statement>(
+    q: &Q,
+    vector: &Vector,
+    statement: S,
+    trace: &[TraceColumns],
+) -> StatementProof {
     assert_eq!(statement.relations(), relations(&vector.statement));
     let says = Says { statement, airs: airs(&vector.statement) };
     let mut prover = StatementProver::new(q, Protocol::V2_3, vector.config, &says).unwrap();

@@ -2,7 +2,7 @@
 
 use core_types::{air::stored_position, field::M31};
 use runtime::{Choice, Settings};
-use stark::{TraceColumns, PcsConfig, Proof, Protocol, StatementProver, Visitor, verify};
+use stark::{PcsConfig, Proof, Protocol, StatementProver, TraceColumns, Visitor, verify};
 use stwo::core::{
     air::Component,
     channel::{Blake2sChannel, Channel},
@@ -52,7 +52,7 @@ impl Statement {
     }
 
     fn trace(&self) -> Vec<TraceColumns> {
-        let columns = |eval: &Squares| -> Columns {
+        let columns = |eval: &Squares| -> TraceColumns {
             let mut columns = vec![vec![M31::ZERO; 1 << eval.log_rows]; 2];
             for row in 0..1 << eval.log_rows {
                 let (x, at) = (M31::from_u32(7 * row + 3), stored_position(row, eval.log_rows) as usize);

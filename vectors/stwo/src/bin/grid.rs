@@ -1,4 +1,6 @@
-//! Prints the grid: proofs by stwo's prover over heights and parameters, by their digests. Its output is `data/stark/grid.json`.
+//! Prints the grid: proofs by stwo's prover over heights and parameters, by their digests.
+//!
+//! Its output is `data/stark/grid.json`.
 
 use std::{
     error::Error,
