@@ -58,8 +58,9 @@ pub(super) fn libraries(root: &Path, only: Option<&str>) -> Result<Vec<Library>>
         let (folder, _) = root_file.rsplit_once('/').context("the root file of a library has a folder")?;
         let files = read(root, folder)?;
         let foreign: BTreeSet<String> = files.iter().flat_map(foreign_modules).collect();
+        let shared = shared_with_tests(root, folder)?;
         let (mut sources, mut left_out) = (Vec::new(), 0);
-        for file in files.iter().filter(|file| !file.test_only) {
+        for file in files.iter().filter(|file| !file.test_only && !shared.contains(&file.path)) {
             let Some(ast) = file.ast.as_ref().filter(|_| !is_foreign(&file.path, &foreign)) else { continue };
             let (sites, others) = sites(ast);
             left_out += others;
@@ -70,6 +71,20 @@ pub(super) fn libraries(root: &Path, only: Option<&str>) -> Result<Vec<Library>>
     }
     ensure!(!libraries.is_empty(), "the workspace has no library `{}`", only.unwrap_or_default());
     Ok(libraries)
+}
+
+/// Sources that a test program of the package compiles as its modules, where the choice of mutants is
+/// missing.
+fn shared_with_tests(root: &Path, source: &str) -> Result<BTreeSet<String>> {
+    let tests = source.trim_end_matches("/src").to_owned() + "/tests";
+    if !root.join(&tests).is_dir() {
+        return Ok(BTreeSet::new());
+    }
+    let files = read(root, &tests)?;
+    let paths =
+        files.iter().flat_map(|file| file.text.lines()).filter_map(|line| line.trim().strip_prefix("#[path = \""));
+    let in_source = paths.filter_map(|path| path.trim_end_matches("\"]").rsplit_once("../src/"));
+    Ok(in_source.map(|(_, path)| format!("{source}/{path}")).collect())
 }
 
 /// A path below the root of the workspace.
@@ -126,5 +141,7 @@ mod tests {
         assert!(library.dependents.contains("stark"));
         assert!(library.sources.iter().map(|source| source.sites.len()).sum::<usize>() > 100);
         assert!(libraries(root, Some("nothing")).is_err());
+        let shared = shared_with_tests(root, "crates/cpu-backend/src").unwrap();
+        assert_eq!(shared.into_iter().collect::<Vec<_>>(), ["crates/cpu-backend/src/circle/scalar.rs"]);
     }
 }
