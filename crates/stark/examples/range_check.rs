@@ -1,6 +1,6 @@
 //! A look-up, line by line: every value of a column is below 256.
 //!
-//! `cargo run --release -p stark --example range_check`
+//! `cargo run --release -p trefoil-stark --example range_check`
 //!
 //! A constraint is a polynomial of low degree; "below 256" is not. The values are therefore looked up in a
 //! table: a second component has the numbers 0 to 255 on its rows, with their multiplicities. Both components

@@ -233,8 +233,8 @@ mod tests {
 
     #[test]
     fn flags_are_read_and_a_seed_is_required() {
-        let options = Options::parse(&["--count", "3", "--seed", "9", "--package", "ptx"]).unwrap();
-        assert_eq!(options, Options { seed: 9, count: 3, package: Some("ptx".into()), own: false });
+        let options = Options::parse(&["--count", "3", "--seed", "9", "--package", "pfss"]).unwrap();
+        assert_eq!(options, Options { seed: 9, count: 3, package: Some("pfss".into()), own: false });
         assert!(Options::parse(&["--own", "--seed", "9"]).unwrap().own);
         for bad in [&["--count", "3"][..], &["--seed"], &["--seed", "x"], &["--seed", "1", "--fast"]] {
             assert!(Options::parse(bad).is_err(), "{bad:?}");

@@ -23,7 +23,7 @@ const ADDRESS: [Tests; 1] =
 
 /// Queues, pools, pinned memory and collectives; devices are simulated.
 const THREAD: [Tests; 3] = [
-    Tests { title: "collectives", arguments: &["--package", "collective", "--tests"] },
+    Tests { title: "collectives", arguments: &["--package", "trefoil-collective", "--tests"] },
     Tests {
         title: "queue and threads of the processor",
         arguments: &["--package", "cpu-backend", "--test", "main", "--", "linalg_threads", "tensor_threads"],

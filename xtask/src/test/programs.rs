@@ -29,7 +29,7 @@ const APART: [(&str, &[&str]); 5] = [
     ("cuda-backend main", &["transforms_of_sixteen_million_points", "air_programs::mutants"]),
     ("nn-ops main", &["soak::"]),
     (
-        "stark main",
+        "trefoil-stark main",
         &[
             "whatever_call_is_refused",
             "whatever_call_of_nccl_is_refused",

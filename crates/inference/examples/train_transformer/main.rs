@@ -1,7 +1,7 @@
 //! Trains the transformer of crate `inference` on the shipped digits, in f32 on the processor, and writes its weights.
 //!
 //! ```sh
-//! cargo run --release -p inference --example train_transformer -- data/models/transformer.safetensors
+//! cargo run --release -p trefoil-inference --example train_transformer -- data/models/transformer.safetensors
 //! ```
 
 mod network;

@@ -48,7 +48,7 @@ const TIERS: [Tier; 3] = [
 ];
 
 /// Packages whose change runs the tests with processes of `mpirun`.
-const RANKS: [&str; 2] = ["collective", "collective-mpi"];
+const RANKS: [&str; 2] = ["trefoil-collective", "trefoil-collective-mpi"];
 
 /// What only other commands run.
 const ONLY_BY_OTHERS: [&str; 5] = [

@@ -174,10 +174,10 @@ mod tests {
     fn a_change_of_a_domain_leaves_backends_out() {
         let packages = Packages::read(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()).unwrap();
         let reach = packages.reach(&BTreeSet::from(["crates/pfss/src/lib.rs".to_owned()]));
-        for name in ["pfss", "inference", "pfss-ffi", "yardstick", "trefoil-cli"] {
+        for name in ["pfss", "trefoil-inference", "pfss-ffi", "yardstick", "trefoil-cli"] {
             assert!(reach.tested.contains(name), "{name}");
         }
-        for name in ["cpu-backend", "cuda-backend", "stark", "nn-ops", "conformance", "xtask"] {
+        for name in ["cpu-backend", "cuda-backend", "trefoil-stark", "nn-ops", "conformance", "xtask"] {
             assert!(!reach.tested.contains(name), "{name}");
         }
     }

@@ -14,11 +14,11 @@ use crate::{
 };
 
 /// Packages below or around every op: a change in one runs every job.
-const EVERY_JOB: [&str; 4] = ["core-types", "backend-api", "runtime", "conformance"];
+const EVERY_JOB: [&str; 4] = ["core-types", "backend-api", "trefoil-runtime", "conformance"];
 
 /// Packages of one backend: a change in one runs the jobs of the backend.
 const BACKENDS: [(&str, &[&str]); 2] =
-    [("cpu", &["cpu-backend"]), ("sim", &["cuda-backend", "cuda-loader", "cuda-sim", "ptx"])];
+    [("cpu", &["cpu-backend"]), ("sim", &["cuda-backend", "cuda-loader", "cuda-sim", "trefoil-ptx"])];
 
 /// The code shipped to devices: a change below it runs the jobs of `sim`.
 const SHIPPED: &str = "kernels-ptx/ptx/";
@@ -28,7 +28,7 @@ const SHIPPED: &str = "kernels-ptx/ptx/";
 /// is not listed (`pfss`) calls ops, and no op calls it.
 const DOMAINS: [(&str, &[&str]); 5] = [
     ("nn-ops", &["factor", "linalg", "optim", "recurrent"]),
-    ("stark", &["stark"]),
+    ("trefoil-stark", &["stark"]),
     ("stark-air", &["air"]),
     ("stark-airs", &["air", "stark"]),
     ("stark-fft", &["circle"]),
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn a_backend_runs_its_jobs_and_the_boundary_runs_all() {
         // `conformance` depends on every backend: only a change of its files selects all jobs.
-        let cpu = selection(&["cpu-backend"], &["cpu-backend", "runtime", "conformance"], &[]);
+        let cpu = selection(&["cpu-backend"], &["cpu-backend", "trefoil-runtime", "conformance"], &[]);
         assert_eq!(cpu.backends, BTreeSet::from(["cpu"]));
         assert_eq!(cpu.left_out().len(), 1);
         assert_eq!(selection(&["cuda-sim"], &[], &[]).backends, BTreeSet::from(["sim"]));
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_domain_runs_its_op_groups_on_both_backends() {
-        let stark = selection(&["stark-prover"], &["stark-prover", "stark"], &[]);
+        let stark = selection(&["stark-prover"], &["stark-prover", "trefoil-stark"], &[]);
         assert_eq!(stark.rest().collect::<Vec<_>>(), [("cpu", "stark"), ("sim", "stark")]);
         assert_eq!(selection(&["pfss"], &["pfss", "conformance"], &[]), Selection::default());
     }
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn the_table_lists_the_domains_that_specifications_call() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let domains = ["pfss", "nn-ops", "stark", "stark-air", "stark-airs", "stark-fft", "stark-prover"];
+        let domains = ["pfss", "nn-ops", "trefoil-stark", "stark-air", "stark-airs", "stark-fft", "stark-prover"];
         let mut found = BTreeSet::new();
         for entry in walkdir::WalkDir::new(root.join("crates/conformance/src")).into_iter().map(Result::unwrap) {
             let path = entry.path().strip_prefix(root.join("crates/conformance/src")).unwrap();
@@ -148,7 +148,7 @@ mod tests {
             }
             let text = fs::read_to_string(entry.path()).unwrap();
             for domain in domains {
-                let name = domain.replace('-', "_");
+                let name = domain.trim_start_matches("trefoil-").replace('-', "_");
                 let boundary = |at: usize| !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
                 if text.match_indices(&format!("{name}::")).any(|(at, _)| boundary(at)) {
                     found.insert((domain, group.clone()));
