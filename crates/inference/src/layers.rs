@@ -82,8 +82,11 @@ impl<E: Engine> Layers<'_, E> {
         Ok(Tensor { words, range: x.range.checked_mul(y.range)? })
     }
 
-    /// `floor(x / 2^bits)`.
+    /// `x / 2^bits`, rounded to nearest with ties up: `floor((x + 2^(bits - 1)) / 2^bits)`.
+    ///
+    /// The party that owns constants adds the half, so that rounding costs neither keys nor bytes.
     pub(crate) fn shift(&mut self, name: &str, x: &Tensor, bits: u32) -> Result<Tensor, InferenceError> {
+        let x = &self.offset(x, (1 << bits) >> 1)?;
         let shift = AutoTrunc::choose(RING_BITS, bits, RangeClaim::Proof(x.range))?;
         let words = self.engine.call(name, &Call::Shift { shift, x: &x.words })?;
         Ok(Tensor { words, range: x.range.floor_shift(bits)? })
@@ -115,5 +118,43 @@ impl<E: Engine> Layers<'_, E> {
         let words = self.engine.call(name, &Call::Softmax { plan: &plan, x: &x.words })?;
         // exponentials are at least 0 and at most their sum, whose inverse is off by far less than a unit of the result
         Ok(Tensor { words, range: SignedRange::new(-2, ONE + 2)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An engine in the clear, without weights.
+    struct Clear;
+
+    impl Engine for Clear {
+        fn constant(&self, word: u64) -> u64 {
+            word
+        }
+
+        fn parameter(&self, _: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
+            Ok(vec![0; len])
+        }
+
+        fn call(&mut self, _: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
+            Ok(call.plain()?)
+        }
+    }
+
+    #[test]
+    fn rescaling_rounds_to_nearest() {
+        let mut layers = Layers { engine: &mut Clear, weight_limit: 1 };
+        let values: Vec<i64> = (-3 * ONE..3 * ONE).collect();
+        let words = values.iter().map(|value| value.cast_unsigned()).collect();
+        let x = Tensor { words, range: SignedRange::new(-3 * ONE, 3 * ONE).unwrap() };
+        let rescaled = layers.rescale("x", &x).unwrap();
+        let error = |(&word, &value): (&u64, &i64)| word.cast_signed() as f64 - value as f64 / ONE as f64;
+        let errors: Vec<f64> = rescaled.words.iter().zip(&values).map(error).collect();
+        assert!(errors.iter().all(|error| error.abs() <= 0.5));
+        let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+        assert!(mean.abs() < 0.01, "{mean}");
+        assert!(rescaled.words.iter().all(|&word| (-3..=3).contains(&word.cast_signed())));
+        assert_eq!((rescaled.range.min(), rescaled.range.max()), (-3, 3));
     }
 }
