@@ -73,8 +73,9 @@ pub(super) fn libraries(root: &Path, only: Option<&str>) -> Result<Vec<Library>>
     Ok(libraries)
 }
 
-/// Sources that a test program of the package compiles as its modules, where the choice of mutants is
-/// missing.
+/// Sources that a test program of the package compiles as its modules.
+///
+/// The choice of mutants is missing there.
 fn shared_with_tests(root: &Path, source: &str) -> Result<BTreeSet<String>> {
     let tests = source.trim_end_matches("/src").to_owned() + "/tests";
     if !root.join(&tests).is_dir() {
