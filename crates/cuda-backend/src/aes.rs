@@ -1,5 +1,6 @@
-//! The choice of how kernels compute AES: with lookups in a table, or with a Boolean circuit whose
-//! addresses depend on no secret.
+//! The choice of how kernels compute AES.
+//!
+//! Either with lookups in a table, or with a Boolean circuit whose addresses depend on no secret.
 
 /// How kernels that evaluate keys compute AES.
 ///

@@ -1,14 +1,16 @@
-//! The choice of how a device runs programs of AIRs: as code that its driver compiles, or step by
-//! step.
+//! The choice of how a device runs programs of AIRs.
+//!
+//! Either as code that its driver compiles, or step by step.
 
 /// How a device runs programs of AIRs.
 ///
 /// Both give the same words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AirKernel {
-    /// A program is made into PTX, which the driver compiles when the program first runs, in
-    /// several [`parts`](crate::ProgramSource::parts) if it is long. Programs that are too long for
-    /// that, and those that the driver does not compile, are interpreted.
+    /// Programs compiled from PTX by the driver when they first run.
+    ///
+    /// Long programs are compiled in several [`parts`](crate::ProgramSource::parts). Programs that
+    /// are too long for that, and those that the driver does not compile, are interpreted.
     #[default]
     Compiled,
     /// A kernel that ships reads the steps as it runs them.

@@ -1,5 +1,6 @@
-//! An opened device: its memory usage, and the context, kernels and pools that all work on it
-//! shares.
+//! An opened device: its memory usage, context, kernels and pools.
+//!
+//! All work on the device shares them.
 
 use core::{
     fmt,

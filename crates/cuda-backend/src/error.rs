@@ -44,8 +44,9 @@ impl From<Fault> for BackendError {
     }
 }
 
-/// The driver's own code for an error that a call through `cust` just returned: the enumeration of
-/// `cust` lacks many codes.
+/// Returns the driver's own code for an error that a call through `cust` just returned.
+///
+/// The enumeration of `cust` lacks many codes.
 pub(crate) fn status_of(error: CudaError) -> Status {
     match error {
         CudaError::UnknownError => cuda_loader::last_failure().unwrap_or(Status::UNKNOWN),

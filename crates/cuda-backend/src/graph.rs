@@ -56,8 +56,10 @@ impl CudaGraph {
 }
 
 impl Drop for CudaGraph {
-    /// Waits where copies were recorded: blocks are given back after their last use, but nothing
-    /// notes when a recorded copy has read its pinned memory.
+    /// Waits for the streams of the graph if copies were recorded.
+    ///
+    /// Blocks are given back after their last use, but no event marks when a recorded copy has read
+    /// its pinned memory.
     fn drop(&mut self) {
         let pieces = std::mem::take(&mut self.used.pieces);
         if !pieces.is_empty() && lock(&self.streams).iter().any(|stream| stream.synchronize().is_err()) {

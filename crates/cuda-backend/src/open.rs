@@ -1,5 +1,6 @@
-//! Opening a device: its settings, the driver functions that it needs, and the reasons why it may
-//! fail.
+//! Opening a device.
+//!
+//! This covers its settings, the driver functions that it needs, and the reasons why it may fail.
 
 use std::{sync::Arc, time::Duration};
 
@@ -67,8 +68,9 @@ const NEEDED: &[&str] = &[
     "cuLaunchKernel",
 ];
 
-/// The driver functions that only recordings, the driver's own pool of memory, copies between
-/// devices and reports use.
+/// Optional driver functions.
+///
+/// Only recordings, the driver's own pool of memory, copies between devices and reports use them.
 const OPTIONAL: &[&str] = &[
     "cuCtxEnablePeerAccess",
     "cuDeviceCanAccessPeer",

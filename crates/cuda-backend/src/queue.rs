@@ -1,5 +1,6 @@
-//! The queue: allocation, copies to and from the device, launches and waiting, all in the order of
-//! one stream.
+//! The queue: allocation, copies to and from the device, launches and waiting.
+//!
+//! All run in the order of one stream.
 
 use core::fmt;
 use std::sync::Arc;
@@ -88,8 +89,9 @@ impl CudaQueue {
         Ok(Launch::new(&self.inner.track, kernel))
     }
 
-    /// A launch of each kernel that the driver compiles of a program, to be given its grid and
-    /// arguments; `None` if the program is to be interpreted.
+    /// Returns a launch of each kernel that the driver compiles of a program.
+    ///
+    /// The caller gives it a grid and arguments. `None` if the program is to be interpreted.
     ///
     /// # Errors
     /// [`BackendError::Kernel`] where the driver fails for a reason that is not the program.

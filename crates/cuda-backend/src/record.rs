@@ -54,8 +54,9 @@ struct Begun<'q> {
 }
 
 impl<'q> Begun<'q> {
-    /// Begins a recording; `None` within another one, which records ops anyway, and where the
-    /// driver refuses.
+    /// Begins a recording.
+    ///
+    /// `None` within another recording, which records ops anyway, and if the driver refuses.
     fn on(queue: &'q CudaQueue) -> Result<Option<Self>, BackendError> {
         let device = queue.device();
         if queue.track().recording().is_some() {
@@ -112,8 +113,9 @@ impl Ended {
     }
 }
 
-/// Ends the recording of `stream`, so that this thread does not stay restricted by it, whatever the
-/// driver answers.
+/// Ends the recording of `stream`.
+///
+/// The thread is no longer restricted by the recording, whatever the driver returns.
 fn end(stream: &Stream) -> Result<Captured, Fault> {
     let ended = Captured::end(stream).or_else(|_| Captured::end(stream));
     if ended.is_err() {

@@ -32,8 +32,9 @@ struct State {
     streams: Vec<Arc<Stream>>,
     /// By the address of the kept block.
     blocks: HashMap<usize, Kept>,
-    /// The blocks that were taken for this recording, by their addresses, which a weak handle keeps
-    /// from being given to others.
+    /// The blocks that were taken for this recording, by their addresses.
+    ///
+    /// A weak handle prevents them from being given to others.
     taken: HashMap<usize, Weak<Block>>,
     pieces: Vec<Piece>,
     kernels: Vec<Arc<Kernel>>,
@@ -71,8 +72,9 @@ impl Recording {
         &self.home
     }
 
-    /// Fails if the recording has ended: any queues of it that are left then have no stream that
-    /// records.
+    /// Fails if the recording has ended.
+    ///
+    /// Queues of the recording that are left then have no stream that records.
     pub(crate) fn permit(&self, op: &'static str, _turn: &Turn<'_>) -> Result<(), BackendError> {
         if lock(&self.state).ended {
             return Err(BackendError::Unsupported { op, why: "the recording of this queue has ended" });
@@ -95,7 +97,9 @@ impl Recording {
         Ok(())
     }
 
-    /// Orders a recorded submission after earlier ones of the same recording, and keeps the block.
+    /// Orders a recorded submission after earlier ones of the same recording.
+    ///
+    /// Keeps the block.
     pub(crate) fn admit(
         &self,
         block: &Arc<Block>,
@@ -148,8 +152,9 @@ impl Recording {
         lock(&self.state).refused = true;
     }
 
-    /// Admits nothing more, and joins every forked stream to `first`, so that the recording ends on
-    /// the stream where it began.
+    /// Admits no further work, and joins every forked stream to `first`.
+    ///
+    /// The recording then ends on the stream where it began.
     pub(crate) fn end(&self, first: &Stream, _turn: &Turn<'_>) -> Result<(), Fault> {
         let mut state = lock(&self.state);
         state.ended = true;

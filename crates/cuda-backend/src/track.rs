@@ -1,5 +1,6 @@
-//! A stream, and the recording that it serves, if any: each submission is numbered here and ordered
-//! after earlier ones.
+//! A stream, and the recording that it serves, if any.
+//!
+//! Each submission is numbered here and ordered after earlier ones.
 
 use std::sync::Arc;
 
@@ -56,8 +57,9 @@ impl Track {
         self.recording.as_ref()
     }
 
-    /// Gives unused memory back to the device, so that an allocation that failed may be tried once
-    /// more.
+    /// Gives unused memory back to the device.
+    ///
+    /// An allocation that failed may then be tried once more.
     pub(crate) fn reclaim(&self) -> Result<(), Fault> {
         self.device.reclaim(self.recording.as_ref().map(|recording| &**recording.home()))
     }
@@ -123,8 +125,9 @@ impl Track {
         }
     }
 
-    /// Gives pinned memory away until the work that was `admitted` and submitted is done; for good,
-    /// if that work is recorded.
+    /// Gives pinned memory away until the work that was `admitted` and submitted is done.
+    ///
+    /// If that work is recorded, it is given away for good.
     pub(crate) fn retire(&self, piece: Piece, admitted: Admitted<'_>) -> Result<(), Fault> {
         match &self.recording {
             None => {
@@ -166,8 +169,9 @@ mod tests {
 
     use crate::{CudaConfig, CudaQueue, KernelSource, mem::Access};
 
-    /// A number that has been issued but not yet submitted must count neither as done nor as
-    /// ordered before.
+    /// A number that was issued but not yet submitted counts neither as done nor as ordered.
+    ///
+    /// Work after it is not ordered by it.
     #[test]
     fn nobody_counts_on_work_that_is_numbered_and_not_submitted() {
         type Wait = fn(&CudaQueue, &CudaQueue) -> Result<(), backend_api::BackendError>;

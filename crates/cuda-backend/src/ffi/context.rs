@@ -1,5 +1,6 @@
-//! The primary context of a device, which every driver call goes through and which remembers that
-//! the device is lost.
+//! The primary context of a device.
+//!
+//! Every driver call goes through it, and it records the loss of the device.
 
 use core::{
     fmt,
@@ -47,8 +48,9 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 /// Whether a wait of this process ran out of time.
 static ABANDONED: AtomicBool = AtomicBool::new(false);
 
-/// Whether a wait of this process ran out of time ([`CudaConfig::timeout`](crate::CudaConfig)). The
-/// work may still be on the device, and a process that ends normally may wait for it in the driver:
+/// Whether a wait of this process exceeded [`CudaConfig::timeout`](crate::CudaConfig).
+///
+/// The work may still be on the device. A process that ends normally may wait for it in the driver:
 /// see [`exit_at_once`](crate::exit_at_once).
 #[must_use]
 pub fn abandoned() -> bool {
@@ -177,8 +179,10 @@ impl Context {
         })
     }
 
-    /// Waits for work with the driver call `wait`; if there is a time limit, by polling `is_done`,
-    /// so that the device can be given up when the time is over.
+    /// Waits for work with the driver call `wait`.
+    ///
+    /// If there is a time limit, it polls `is_done` instead, so that the device can be given up
+    /// when the time is over.
     pub(crate) fn wait(
         &self,
         call: &'static str,
@@ -269,8 +273,9 @@ impl Context {
         lock(&self.in_flight).retain(|launched| launched.stream != stream || launched.at > at);
     }
 
-    /// Runs `function` with this context current, unless the device is lost, and leaves the thread
-    /// as it was.
+    /// Runs `function` with this context current, unless the device is lost.
+    ///
+    /// The thread's own context is restored afterwards.
     pub(super) fn within<T>(&self, function: impl FnOnce() -> T) -> Result<T, Fault> {
         let is_pushed = self.enter()?;
         let outcome = function();

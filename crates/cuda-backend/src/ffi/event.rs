@@ -1,5 +1,6 @@
-//! Events: points in the work of a stream that the host and other streams can wait for, kept for
-//! reuse.
+//! Events: points in the work of a stream, kept for reuse.
+//!
+//! The host and other streams can wait for them.
 
 use std::sync::{Arc, Mutex};
 
@@ -55,8 +56,9 @@ impl Event {
         self.context.is_dead()
     }
 
-    /// Milliseconds from `earlier` to this event; both note their time, and the work before both is
-    /// done.
+    /// Returns the milliseconds from `earlier` to this event.
+    ///
+    /// Both events record their time, and the work before both is done.
     pub(crate) fn milliseconds_since(&self, earlier: &Self) -> Result<f32, Fault> {
         let mut milliseconds = 0.0;
         self.context.call("cuEventElapsedTime", || {

@@ -1,5 +1,6 @@
-//! Capturing the work of a stream into a graph, preparing and launching that graph, and lifting the
-//! restrictions that a capture puts on a thread.
+//! Capture of a stream's work into a graph, and preparation and launch of the graph.
+//!
+//! Also lifts the restrictions that a capture puts on a thread.
 
 use std::{ptr, sync::Arc};
 

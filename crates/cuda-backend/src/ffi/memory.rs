@@ -34,8 +34,9 @@ pub(crate) unsafe fn free(context: &Context, address: u64) -> Result<(), Fault> 
     context.call("cuMemFree_v2", || unsafe { ffi::cuMemFree_v2(address) })
 }
 
-/// The driver's pool of device memory, whose blocks are allocated and freed in the order of a
-/// stream's work.
+/// The driver's pool of device memory.
+///
+/// Its blocks are allocated and freed in the order of a stream's work.
 #[derive(Debug)]
 pub(crate) struct MemoryPool {
     context: Arc<Context>,

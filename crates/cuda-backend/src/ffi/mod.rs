@@ -1,5 +1,6 @@
-//! Driver objects with an owner: each call is checked for the context's health, and each object
-//! keeps its context alive.
+//! Driver objects with an owner.
+//!
+//! Each call is checked for the context's health, and each object keeps its context alive.
 //!
 //! `cust` serves initialisation, devices, the primary context, modules and functions. Streams,
 //! asynchronous copies, capture, graphs, pools and function attributes go through the typed

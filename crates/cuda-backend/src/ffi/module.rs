@@ -1,5 +1,4 @@
-//! Modules that the driver compiled from PTX, the attributes of their kernels, and the launch of
-//! one.
+//! Modules that the driver compiled from PTX, their kernels' attributes, and launches.
 
 use core::fmt;
 use std::{
@@ -110,8 +109,9 @@ impl LoadedModule {
         self.set_attribute(function, ffi::function::MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)
     }
 
-    /// Asks that multiprocessors provide `percent` percent of their greatest shared memory while
-    /// they run `function`.
+    /// Requests `percent` percent of a multiprocessor's greatest shared memory for `function`.
+    ///
+    /// The driver applies the preference while a multiprocessor runs `function`.
     pub(crate) fn prefer_shared(&self, function: Function, percent: u32) -> Result<(), Fault> {
         self.set_attribute(function, ffi::function::PREFERRED_SHARED_MEMORY_CARVEOUT, percent)
     }

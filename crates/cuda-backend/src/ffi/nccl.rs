@@ -218,8 +218,9 @@ impl Communicator {
         judge(functions, "ncclBroadcast", status)
     }
 
-    /// Gathers the words of each rank on all ranks: rank `r` owns words `r * words ..` at
-    /// `address`.
+    /// Gathers the words of each rank on all ranks.
+    ///
+    /// Rank `r` owns words `r * words ..` at `address`.
     ///
     /// # Safety
     /// As of [`receive`](Self::receive), for the words of all ranks.

@@ -1,5 +1,6 @@
-//! Streams that number their work and remember which work of other streams their own is already
-//! ordered after.
+//! Streams that number their work.
+//!
+//! A stream records which work of other streams its own is already ordered after.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::{

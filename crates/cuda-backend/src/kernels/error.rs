@@ -1,5 +1,6 @@
-//! Why a module of kernels cannot be used, from a file that cannot be read to a kernel that does
-//! not fit the device.
+//! Reasons why a module of kernels cannot be used.
+//!
+//! They range from a file that cannot be read to a kernel that does not fit the device.
 
 use std::path::PathBuf;
 

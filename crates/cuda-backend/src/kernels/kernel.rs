@@ -1,5 +1,6 @@
-//! A kernel of a loaded module, checked against the device and allowed the shared memory that its
-//! launches ask for.
+//! A kernel of a loaded module.
+//!
+//! It is checked against the device and allowed the shared memory of its launches.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::{
     ffi::{Function, FunctionFacts, LoadedModule},
 };
 
-/// Shared bytes, static and dynamic, that a block may have without its kernel asking for them.
+/// Most shared bytes of a block, static and dynamic, without an opt-in of the kernel.
 const PLAIN_SHARED_BYTES: u32 = 48 << 10;
 
 /// Shared bytes of each block that the driver takes for itself.
@@ -36,8 +37,9 @@ pub struct KernelFacts {
     pub blocks: Option<u32>,
     /// Blocks that a multiprocessor is meant to run at once, at least.
     pub min_blocks: u32,
-    /// The percentage of its greatest shared memory that a multiprocessor is asked to provide; `-1`
-    /// if the driver chooses.
+    /// The percentage of its greatest shared memory that a multiprocessor should provide.
+    ///
+    /// `-1` if the driver chooses.
     pub carveout: i32,
 }
 
@@ -54,7 +56,9 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// The kernel of the manifest's `entry`, allowed as much shared memory as its launches ask for.
+    /// Finds the kernel of the manifest's `entry`.
+    ///
+    /// It is allowed the shared memory that its launches need.
     pub(super) fn find(module: &Arc<LoadedModule>, entry: &Entry, info: &DeviceInfo) -> Result<Self, Unusable> {
         let (function, facts) = module.function(&entry.name)?.ok_or(Unusable::Missing)?;
         let shared = fit(entry, facts, info).map_err(Unusable::Unfit)?;
@@ -162,8 +166,9 @@ impl Unusable {
     }
 }
 
-/// The percentage of a multiprocessor's greatest shared memory that `blocks` blocks of `bytes` each
-/// need, if they use any.
+/// The percentage of a multiprocessor's greatest shared memory for `blocks` blocks.
+///
+/// Each block needs `bytes` bytes. `None` if the blocks use no shared memory.
 fn carveout(bytes: u32, blocks: u32, available: u32) -> Option<u32> {
     if bytes == 0 || available == 0 {
         return None;

@@ -1,5 +1,6 @@
-//! The manifest of a module, which lists its kernels and their parameters, checked for consistency
-//! and against the PTX.
+//! The manifest of a module, which lists its kernels and their parameters.
+//!
+//! It is checked for consistency and against the PTX.
 
 use std::collections::HashSet;
 
@@ -105,8 +106,10 @@ pub(crate) struct Parameter {
 }
 
 impl Parameter {
-    /// Whether it takes an argument called `name`, of this kind and this many bytes, that leads to
-    /// elements of this type; if not, what does not fit.
+    /// Checks that the kernel takes an argument called `name` with this kind, size and type.
+    ///
+    /// The size is in bytes, and the argument leads to elements of the type. The error states the
+    /// mismatch.
     pub(crate) fn admit(&self, name: &str, kind: Kind, element: Option<&str>, bytes: usize) -> Result<(), String> {
         if *self.name != *name {
             return Err(format!("expected an argument `{}`, got `{name}`", self.name));
@@ -126,9 +129,9 @@ impl Parameter {
     }
 }
 
-/// Whether memory of the host's element type `given` fits a parameter declared as memory of
-/// `declared`. A kernel has its own names for the half-precision types, and reads Booleans as
-/// bytes.
+/// Whether memory of the host's element type `given` fits a parameter of `declared` elements.
+///
+/// A kernel has its own names for the half-precision types, and reads Booleans as bytes.
 fn is_of(declared: &str, given: &str) -> bool {
     declared.eq_ignore_ascii_case(given) || (declared, given) == ("u8", "bool")
 }

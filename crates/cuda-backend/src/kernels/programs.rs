@@ -31,8 +31,9 @@ pub(crate) struct Programs {
 struct State {
     /// The last one that was used comes last.
     held: VecDeque<(ProgramDigest, Modules)>,
-    /// Programs that made room while a recording forbade waiting for the device, as their release
-    /// does.
+    /// Programs evicted while a recording forbade waiting for the device.
+    ///
+    /// Releasing them waits for the device, so they are released later.
     retired: Vec<Modules>,
     compiled: u64,
 }
@@ -40,11 +41,13 @@ struct State {
 /// The programs of AIRs that a device holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramFacts {
-    /// How many are held, those that are interpreted too, since they are too long or the driver
-    /// would not compile them.
+    /// Number of programs held, including those that are interpreted.
+    ///
+    /// A program is interpreted if it is too long or the driver did not compile it.
     pub held: usize,
-    /// How many texts were made for the driver to compile, so far: of a long program there are
-    /// some.
+    /// Number of texts made for the driver to compile so far.
+    ///
+    /// A long program has several texts.
     pub compiled: u64,
     /// Why those that are held and were not compiled are interpreted.
     pub refused: Vec<ModuleError>,

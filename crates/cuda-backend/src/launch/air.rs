@@ -20,8 +20,9 @@ const THREADS: u32 = 128;
 /// The most words of registers in global memory: 64 MiB.
 const MOST_WORDS: u64 = 1 << 24;
 
-/// A thread for each of `items`, or a stride where that would be more than the device holds at
-/// once.
+/// Configures one thread for each of `items`.
+///
+/// Threads stride if that would be more than the device holds at once.
 fn cover(launch: Launch<'_>, items: u64) -> Launch<'_> {
     let blocks = items.div_ceil(launch.block()[0].into()).min(launch.at_once());
     launch.grid([blocks, 1, 1])

@@ -1,5 +1,6 @@
-//! The builder of a kernel launch, which checks each argument against the manifest, and the replay
-//! of recorded launches.
+//! The builder of a kernel launch, and the replay of recorded launches.
+//!
+//! The builder checks each argument against the manifest.
 
 use core::fmt::{self, Display};
 use std::{ffi::c_void, sync::Arc};
@@ -60,8 +61,9 @@ impl<'a> Launch<'a> {
         self.kernel.block()
     }
 
-    /// Blocks that the device holds at once at least, given the register bound that the kernel was
-    /// built for.
+    /// Minimum number of blocks that the device holds at once.
+    ///
+    /// It follows from the register bound that the kernel was built for.
     #[must_use]
     pub fn at_once(&self) -> u64 {
         u64::from(self.kernel.min_blocks()) * u64::from(self.track.device().info().multiprocessors)
@@ -79,7 +81,9 @@ impl<'a> Launch<'a> {
         self.grid([(threads as u64).div_ceil(width), 1, 1])
     }
 
-    /// Gives each block `bytes` of dynamic shared memory, for kernels that leave it to the launch.
+    /// Gives each block `bytes` of dynamic shared memory.
+    ///
+    /// For kernels that leave the amount to the launch.
     pub fn dynamic_shared(mut self, bytes: u32) -> Self {
         self.dynamic_shared = Some(bytes);
         self
@@ -102,8 +106,9 @@ impl<'a> Launch<'a> {
         self.address::<T>(name, Kind::Read, view.region())
     }
 
-    /// The address of a view for the parameter `name`, through which the kernel writes, and may
-    /// read.
+    /// Passes the address of a view as the parameter `name`.
+    ///
+    /// The kernel writes through it, and may read.
     pub fn output<T: Element>(self, name: &str, view: &CudaMut<'a, T>) -> Self {
         self.address::<T>(name, Kind::Write, view.region())
     }
@@ -163,8 +168,9 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Gives the next parameter its bytes, if it is called `name`, is of this kind, and leads to
-    /// elements of this type.
+    /// Appends the bytes of the next parameter.
+    ///
+    /// The parameter must be called `name`, be of this kind, and lead to elements of this type.
     fn push(&mut self, name: &str, kind: Kind, element: Option<&str>, bytes: &[u8]) {
         let parameters = self.kernel.parameters();
         let admitted = match parameters.get(self.given) {

@@ -237,7 +237,9 @@ pub(crate) fn strip_restrict(
     unsafe { launch.launch() }
 }
 
-/// Strips of `columns`, whose transform `inverse` describes, and of every copy of them in `values`.
+/// Transforms strips of `columns` back as `inverse` describes, and evaluates their copies.
+///
+/// The copies are written to `values`.
 pub(crate) fn strip_lde(
     queue: &CudaQueue,
     [inverse, p]: [&CircleStripParams; 2],

@@ -19,8 +19,9 @@ use crate::{CudaMut, CudaQueue, CudaRef};
 /// Positions of a block that makes numerators or quotients.
 const POSITIONS: u64 = 1024;
 
-/// A thread for each of `count` items, but no more than the device holds at once: threads stride
-/// over the grid.
+/// Configures one thread for each of `count` items.
+///
+/// There are at most the threads that the device holds at once: they stride over the grid.
 fn cover(launch: Launch<'_>, count: u64) -> Launch<'_> {
     let blocks = count.div_ceil(launch.block()[0].into()).min(launch.at_once());
     launch.grid([blocks, 1, 1])
@@ -59,8 +60,10 @@ pub(crate) fn lines(
     unsafe { launch.launch() }
 }
 
-/// `firsts` are the first words of the columns of all terms, and no batch has more terms than
-/// `most`.
+/// Computes the numerators of all terms.
+///
+/// `firsts` are the first words of the columns of all terms, and no batch has more than `most`
+/// terms.
 pub(crate) fn numerators(
     queue: &CudaQueue,
     params: &DeepNumeratorsParams,

@@ -66,10 +66,11 @@ fn keys_with_points<'a>(
     (launch.grid([tiles.into(), parts.into(), 1]), parts)
 }
 
-/// The window to give a kernel whose points are cut into `parts` parts, in a tree of `bits` levels
-/// that ends `leaf` levels early. Each part walks to both blocks of the window again; if walking to
-/// each point from the root takes no more levels than that, the window is the one of all `bits`
-/// bits, which has no blocks.
+/// The window to give a kernel whose points are cut into `parts` parts.
+///
+/// The tree has `bits` levels and ends `leaf` levels early. Each part walks to both blocks of the
+/// window again. If walking to each point from the root takes no more levels than that, the window
+/// is the one of all `bits` bits, which has no blocks.
 fn window_of_parts(window: u32, (bits, leaf): (u32, u32), points: u32, parts: u32) -> u32 {
     let part = u64::from(points.div_ceil(parts.max(1)));
     let (alone, shared) = (u64::from(bits.saturating_sub(leaf)), u64::from(window.saturating_sub(leaf)));

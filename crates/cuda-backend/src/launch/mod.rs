@@ -1,5 +1,6 @@
-//! Kernel launches: the one call site, and one wrapper for each kernel that states what makes the
-//! launch sound.
+//! Kernel launches: the single call site, and one wrapper for each kernel.
+//!
+//! A wrapper states why its launch is sound.
 //!
 //! A wrapper takes the queue and the op, gives each parameter of the kernel its argument by name,
 //! and names in its `SAFETY` comment the check that verified the lengths of the views:

@@ -9,8 +9,9 @@ use core_types::params::columns::ColumnAt;
 use super::Launch;
 use crate::{CudaQueue, CudaRef};
 
-/// A thread for each of `words` words, but no more than the device holds at once: threads stride
-/// over the grid.
+/// Configures one thread for each of `words` words.
+///
+/// There are at most the threads that the device holds at once: they stride over the grid.
 fn cover(launch: Launch<'_>, words: usize) -> Launch<'_> {
     let blocks = (words as u64).div_ceil(launch.block()[0].into()).min(launch.at_once());
     launch.grid([blocks, 1, 1])

@@ -100,8 +100,9 @@ impl Resident {
     /// Most shared memory of a block.
     const MOST_BYTES: u32 = 160 << 10;
 
-    /// The launch, if losses are fed back, the device holds all blocks at once and there are blocks
-    /// to share a row.
+    /// The launch, if the device holds all its blocks at once and several blocks share a row.
+    ///
+    /// `None` as well if no losses are fed back.
     pub(crate) fn of(queue: &CudaQueue, params: &RolloutParams) -> Option<Self> {
         let p = &params.gru;
         let (info, groups) = (queue.device().info(), p.batch.div_ceil(Self::ROWS));
@@ -163,8 +164,10 @@ fn with_rollout<'a, 'o: 'a, T: Real>(launch: Launch<'a>, op: &RssmRollout<'o, Cu
 /// Rows that a block of losses takes, a warp for each.
 const ROWS_OF_LOSSES: u64 = THREADS / 32;
 
-/// There are fewer than 2^31 rows of all members, and fewer than 2^31 products of an index of a
-/// state with one of the second part.
+/// Launches the loss kernel.
+///
+/// There are fewer than 2^31 rows of all members, and fewer than 2^31 products of a state's index
+/// with an index of the second part.
 pub(crate) fn rssm_loss(queue: &CudaQueue, op: &RssmLoss<'_, CudaQueue>) -> Result<(), BackendError> {
     let rows = op.params.members * op.params.rows;
     let launch = queue.kernel("recurrent_rssm_loss")?.grid([rows.div_ceil(ROWS_OF_LOSSES), 1, 1]);

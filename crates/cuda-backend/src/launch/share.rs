@@ -9,8 +9,10 @@ use core_types::params::share::{BitTerm, WordTerm};
 use super::Launch;
 use crate::{CudaQueue, CudaRef};
 
-/// A thread for each of `elements` elements, but no more than the device holds at once: a thread
-/// goes through the terms once for each of its elements, and strides over the grid.
+/// Configures one thread for each of `elements` elements.
+///
+/// There are at most the threads that the device holds at once: they stride over the grid. A thread
+/// goes through the terms once for each of its elements.
 fn cover(launch: Launch<'_>, elements: usize) -> Launch<'_> {
     let blocks = (elements as u64).div_ceil(launch.block()[0].into()).min(launch.at_once());
     launch.grid([blocks, 1, 1])

@@ -10,12 +10,15 @@ use crate::{CudaMut, CudaQueue, CudaRef};
 /// Words of input of a random program.
 const INPUT_WORDS: usize = 3;
 
-/// Words that a canary needs at least: the one that counts blocks has two, and one more for each
-/// block.
+/// Minimum number of words of a canary.
+///
+/// The canary that counts blocks has two words, and one more for each block.
 const CANARY_WORDS: usize = 3;
 
-/// Runs random programs with `kernel`, the one of their family: `results[i]` becomes what program
-/// `programs[i]` computes from the three words from `inputs[3 * i]` on.
+/// Runs random programs with `kernel`, the kernel of their family.
+///
+/// `results[i]` becomes the result of program `programs[i]` on the three words from `inputs[3 * i]`
+/// on.
 ///
 /// # Errors
 /// [`BackendError::Kernel`] if the name does not begin with `differential_` or there are too many

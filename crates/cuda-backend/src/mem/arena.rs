@@ -1,4 +1,6 @@
-//! Cutting segments of address space into spans by best fit, and joining the spans that come back.
+//! Best-fit allocation of spans from segments of address space.
+//!
+//! Spans that come back are joined.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,6 @@
-//! Blocks of device memory, which go back to their pool after their last use, and regions within
-//! them.
+//! Blocks of device memory, and regions within them.
+//!
+//! A block goes back to its pool after its last use.
 
 use core::fmt;
 use std::sync::{Arc, Mutex};

@@ -39,8 +39,9 @@ impl<'a> Leg<'a> {
     }
 }
 
-/// Submits the parts of one exchange together, and returns once the library has put them on the
-/// stream, which `is_done` waits for.
+/// Submits the parts of one exchange together.
+///
+/// Returns once the library has put them on the stream. `is_done` waits for that.
 pub(crate) fn exchange(
     track: &Track,
     op: &'static str,

@@ -1,4 +1,6 @@
-//! Copies within host memory: between the caller's memory and the memory that transfers go through.
+//! Copies within host memory.
+//!
+//! They go between the caller's memory and the memory that transfers use.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::{
@@ -58,16 +60,18 @@ fn copy_part<T: Element>(source: &[u8], target: &mut [T]) -> Result<(), usize> {
     Ok(())
 }
 
-/// Threads that copy at once on this machine: half of its processors, since the caller has work for
-/// the others.
+/// Number of threads that copy at once on this machine.
+///
+/// It is half of the processors: the caller has work for the others.
 fn threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS
         .get_or_init(|| thread::available_parallelism().map_or(1, |threads| (threads.get() / 2).clamp(1, MOST_THREADS)))
 }
 
-/// Calls `copy` with the index of the first element of each part, its bytes and its elements: on up
-/// to `threads` threads if there are many bytes.
+/// Calls `copy` with the index of the first element of each part, its bytes and its elements.
+///
+/// It uses up to `threads` threads if there are many bytes.
 fn in_parts<T: Send>(threads: usize, source: &[u8], target: &mut [T], copy: impl Fn(usize, &[u8], &mut [T]) + Sync) {
     if threads < 2 || source.len() < SHARED_BYTES {
         return copy(0, source, target);

@@ -1,5 +1,6 @@
-//! Copies from memory of another rank, of the same device or of another, in the order of a track's
-//! work.
+//! Copies from memory of another rank, in the order of a track's work.
+//!
+//! The other rank's memory is on the same device or on another.
 
 use std::sync::Arc;
 
@@ -75,8 +76,9 @@ impl Courier {
     }
 }
 
-/// Copies to `target` from memory of another device, through pinned memory of the host, in the
-/// order of `courier`'s stream there and of the track's here.
+/// Copies to `target` from memory of another device, through pinned memory of the host.
+///
+/// The copies run in the order of the track's stream here and of `courier`'s stream there.
 ///
 /// # Safety
 /// As of [`copy_within`]; the memory is of the courier's device, and its stream comes after

@@ -1,5 +1,6 @@
-//! The pool of pinned host memory that copies go through, which wipes secrets before it hands
-//! memory out again.
+//! The pool of pinned host memory that copies go through.
+//!
+//! It wipes secrets before it hands memory out again.
 
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use std::{
@@ -37,11 +38,14 @@ pub struct PinnedCounts {
     pub live_bytes: u64,
     /// The most bytes that were ever pinned at once.
     pub peak_bytes: u64,
-    /// Requests that waited for a copy through memory of their size class because the pool was at
-    /// its limit.
+    /// Requests that waited because the pool was at its limit.
+    ///
+    /// They waited for a copy through memory of their size class.
     pub waits: u64,
-    /// Requests that went without pinned memory because the pool was at its limit and nothing of
-    /// their size class was under way, or because the driver pinned no more.
+    /// Requests served without pinned memory.
+    ///
+    /// Either the pool was at its limit and no copy of their size class was in flight, or the
+    /// driver pinned no more.
     pub pageable_fallbacks: u64,
 }
 
@@ -383,8 +387,10 @@ mod tests {
     use super::{Content, Piece};
     use crate::{CudaConfig, CudaQueue, KernelSource, ffi, mem::Access};
 
-    /// The race that the pool prevents: under the lazy schedule a copy reads its source as late as
-    /// it may, so a piece that went straight back would hold other bytes by then.
+    /// The race that the pool prevents.
+    ///
+    /// Under the lazy schedule a copy reads its source as late as the API permits, so a piece given
+    /// straight back would hold other bytes by then.
     #[test]
     fn a_piece_that_is_not_retired_is_overwritten_before_its_copy() {
         let _session = cuda_sim::driver::simulate("schedule=lazy").unwrap();

@@ -1,5 +1,6 @@
-//! The two sources of device memory: the driver's stream-ordered pool, and segments that are cut up
-//! and kept by stream.
+//! The two sources of device memory.
+//!
+//! They are the driver's stream-ordered pool, and segments that are cut up and kept by stream.
 
 use std::{
     collections::HashMap,
@@ -22,8 +23,9 @@ const SMALL_BYTES: u64 = 1 << 20;
 /// Length of a small segment.
 const SMALL_SEGMENT_BYTES: u64 = 2 << 20;
 
-/// Length of a large segment; longer blocks have one of their own length, rounded up to a small
-/// segment's.
+/// Length of a large segment.
+///
+/// A longer block has a segment for itself, rounded up to a multiple of a small segment's length.
 const LARGE_SEGMENT_BYTES: u64 = 20 << 20;
 
 /// Where device memory comes from.
@@ -81,7 +83,9 @@ impl DevicePool {
         }
     }
 
-    /// Lets the device `ordinal`, which may access this one, reach the memory that the pool gives.
+    /// Grants device `ordinal` access to the memory of this pool.
+    ///
+    /// The device may access this one.
     pub(crate) fn allow(&self, ordinal: u32) -> Result<(), Fault> {
         match self {
             Self::Ordered(pool) => pool.allow(ordinal),
@@ -99,8 +103,9 @@ impl DevicePool {
     }
 }
 
-/// Segments of device memory by the stream whose work they serve: what one stream gives back, it
-/// may use again at once.
+/// Segments of device memory, by the stream whose work they serve.
+///
+/// Memory that a stream gives back is available to the same stream at once.
 #[derive(Debug)]
 pub(crate) struct Caching {
     context: Arc<Context>,

@@ -181,8 +181,9 @@ enum CopyError {
 }
 
 impl CopyError {
-    /// The error, after calling `doubt` to take care of the memory if the copy may still be
-    /// running.
+    /// Converts into the error.
+    ///
+    /// Calls `doubt` first if the copy may still be running, to take care of the memory.
     fn note(self, doubt: impl FnOnce()) -> BackendError {
         match self {
             Self::Settled(error) => error,

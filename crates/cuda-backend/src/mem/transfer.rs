@@ -1,5 +1,6 @@
-//! Copies between host and device through pinned memory, and within the device, all in the order of
-//! a track's work.
+//! Copies between host and device through pinned memory, and within the device.
+//!
+//! All run in the order of a track's work.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -14,8 +15,9 @@ use super::{
 };
 use crate::{device::DeviceCtx, error::Fault, ffi, track::Track};
 
-/// Bytes that one copy moves; longer copies are cut up, so that the host fills one piece while the
-/// device empties another.
+/// Bytes that one copy moves.
+///
+/// Longer copies are cut up, so that the host fills one piece while the device empties another.
 pub(super) const CHUNK_BYTES: usize = 4 << 20;
 
 /// Maximum number of copies to the host in flight.

@@ -1,4 +1,6 @@
-//! The last write to a block and the reads since, which decide what new work must be ordered after.
+//! The last write to a block and the reads since.
+//!
+//! They decide the order of new work.
 
 use std::sync::Arc;
 
@@ -14,8 +16,9 @@ pub(crate) enum Access {
     Write,
 }
 
-/// The submissions that later ones on other streams must be ordered after: the last write, and the
-/// reads since.
+/// The submissions that later ones on other streams must be ordered after.
+///
+/// They are the last write, and the reads since.
 #[derive(Debug, Default)]
 pub(crate) struct Uses {
     write: Option<Use>,

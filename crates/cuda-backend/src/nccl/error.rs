@@ -26,8 +26,9 @@ pub struct NcclInfo {
     pub version: Version,
     /// Where it came from.
     pub origin: String,
-    /// Functions that this crate calls where they are there and the library lacks, with the release
-    /// that brought each.
+    /// Optional functions of this crate that the library lacks.
+    ///
+    /// Each comes with the release that introduced it.
     pub missing: Vec<String>,
 }
 

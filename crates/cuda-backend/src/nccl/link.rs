@@ -18,8 +18,10 @@ use crate::{
     track::Track,
 };
 
-/// How long exchanges that all ranks have submitted may take to run through once the group has
-/// failed, and how long a communicator may take to end in peace.
+/// Grace period after a failure of the group.
+///
+/// It bounds how long exchanges that all ranks have submitted may take to run through once the
+/// group has failed, and how long a communicator may take to end in peace.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How long NCCL may take to have done what was called.
@@ -80,8 +82,10 @@ impl<T: Transport> Link<T> {
         event.map_err(|fault| Self::reason(&self.transport, fault))
     }
 
-    /// Why this rank failed: its device, or else another rank that failed before, or else the
-    /// library.
+    /// The reason why this rank failed.
+    ///
+    /// It is the device's error, or else the failure of an earlier rank, or else the library's
+    /// error.
     pub(super) fn reason(transport: &T, fault: NcclFault) -> CollectiveError {
         match fault {
             NcclFault::Device(error) => error.into(),

@@ -18,8 +18,10 @@ use crate::{
     peers::open_pools,
 };
 
-/// The place of a [`CudaQueue`] in a group of ranks that bring each other what they have by NCCL,
-/// in one process or in several. Messages between the ranks' hosts go over a [`Transport`].
+/// The place of a [`CudaQueue`] in a group of ranks that exchange data through NCCL.
+///
+/// The ranks are in one process or in several. Messages between their hosts go over a
+/// [`Transport`].
 ///
 /// Calls return when all ranks have submitted their parts, but for [`barrier`](Collective::barrier)
 /// none waits for a device. Dropping it waits until its last exchange has run through.
@@ -92,8 +94,9 @@ impl<T: Transport + 'static> NcclRank<T> {
         })
     }
 
-    /// Waits for the hosts of all ranks to come to the same call; whether all agreed to what was
-    /// asked.
+    /// Waits for the hosts of all ranks to reach the same call.
+    ///
+    /// Returns whether all ranks agreed to it.
     fn meet(&self, call: &Call, agrees: bool) -> Result<bool, CollectiveError> {
         let said = self.link.transport.exchange(call, Message::Same(&[u32::from(agrees)]));
         let said = said.inspect_err(|why| self.link.end(why))?;
@@ -109,8 +112,9 @@ impl<T: Transport + 'static> NcclRank<T> {
         q.track().permit_waiting(op)
     }
 
-    /// Submits this rank's part of a call that all agreed on, and waits until all ranks have
-    /// submitted theirs.
+    /// Submits this rank's part of a call that all ranks agreed on.
+    ///
+    /// Returns when all ranks have submitted their parts.
     fn submit(&self, q: &CudaQueue, call: &Call, legs: &[Leg<'_>]) -> Result<(), CollectiveError> {
         if legs.is_empty() {
             return Ok(());

@@ -1,5 +1,6 @@
-//! The correction op set: each op as one launch, but the search for similar states, which joins the
-//! lists of the parts of a ring.
+//! The correction op set, with one launch for each op.
+//!
+//! The nearest-neighbour search also joins the lists of the parts of a ring.
 
 use backend_api::{
     BackendError, Buffer as _, Queue as _,
@@ -12,10 +13,13 @@ use core_types::params::correction::SimilarParams;
 
 use crate::{CudaQueue, launch::correction};
 
-/// States that a block goes through at least, and the granularity of parts: what its warps take at
-/// once.
+/// Minimum states that a block goes through, and the granularity of parts.
+///
+/// It is the number of states that the block's warps take at once.
 const LEAST_PART: u64 = 256;
-/// Most parts of a ring: with a query, they keep a card busy, and one warp can join their lists.
+/// Most parts of a ring.
+///
+/// With a query, they keep a card busy, and one warp can join their lists.
 const MOST_PARTS: u64 = 512;
 
 impl CorrectionOps for CudaQueue {

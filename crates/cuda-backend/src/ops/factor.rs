@@ -11,9 +11,10 @@ use core_types::params::factor::SHARED_SIDE;
 
 use crate::{CudaQueue, launch::factor};
 
-/// Most partial sums of a Gram matrix in shared memory: with up to six tiles each, they keep a card
-/// busy, and one thread can add them. Larger matrices have more tiles, and fewer parts with at most
-/// the same elements in all.
+/// Most partial sums of a Gram matrix in shared memory.
+///
+/// With up to six tiles each, they keep a card busy, and one thread can add them. Larger matrices
+/// have more tiles, and fewer parts with at most the same elements in all.
 const MOST_PARTS: u64 = 64;
 /// Least rows of a part, and its granularity: the depth of a tile.
 const LEAST_ROWS: u64 = 64;

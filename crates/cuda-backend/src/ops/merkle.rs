@@ -15,8 +15,9 @@ use crate::{
     launch::merkle::{self, TREE_LEVELS},
 };
 
-/// Log of the least leaves that are made in stages: fewer do not fill a device, and a launch takes
-/// longer than it saves.
+/// Log of the least leaves that are made in stages.
+///
+/// Fewer do not fill a device, and a launch takes longer than it saves.
 const LOG_STAGED: u32 = 12;
 
 /// What each launch takes from the columns.

@@ -1,5 +1,7 @@
-//! The recurrent op set, each op as one launch; rollouts whose blocks do not all run at once and
-//! that feed the mean of an ensemble back take one for each step, and backward passes one to turn
+//! The recurrent op set, with one launch for each op.
+//!
+//! Two ops differ. Rollouts whose blocks do not all run at once and that feed the mean of an
+//! ensemble back take one launch for each step. Backward passes take one more launch to transpose
 //! the weights.
 
 use backend_api::{

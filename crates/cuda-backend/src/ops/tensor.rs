@@ -171,8 +171,9 @@ fn extremes<T: Real>(
     Ok((cut, keys))
 }
 
-/// The same copy with the axes in the order in which y has its elements, so that neighbours write
-/// to neighbours.
+/// Reorders the axes of a copy into the order in which y has its elements.
+///
+/// Neighbouring threads then write to neighbouring elements.
 fn ordered(p: &CopyParams) -> CopyParams {
     let rank = (p.rank as usize).min(MAX_RANK);
     let mut axes: Vec<_> = (0..rank).filter(|&i| p.shape[i] != 1).collect();

@@ -1,4 +1,6 @@
-//! The memory that the ranks of a group offer each other between two meetings, and its readers.
+//! The memory that the ranks of a group offer each other between two meetings.
+//!
+//! The board also lists the readers of that memory.
 
 use core::{mem, time::Duration};
 use std::{
@@ -50,7 +52,9 @@ impl Drop for Point {
     }
 }
 
-/// Memory that others may read after `ready`: `bytes` bytes at `address` of the rank's device.
+/// Memory that others may read after `ready`.
+///
+/// It is `bytes` bytes at `address` of the rank's device.
 #[derive(Debug)]
 pub(super) struct Offer {
     pub(super) ready: Point,
@@ -157,8 +161,9 @@ impl Offered<'_> {
         self.read = points;
     }
 
-    /// Lets later work of `stream`, in whose order the memory is used, run after the copies of
-    /// others.
+    /// Orders later work of `stream` after the copies of others.
+    ///
+    /// The memory is used in the order of that stream.
     pub(super) fn order(&mut self, stream: &Stream) -> Result<(), Fault> {
         self.read.iter().try_for_each(|point| point.hold_back(stream))?;
         self.read.clear();

@@ -14,13 +14,15 @@ pub struct Link {
     pub to: u32,
     /// How they get there.
     pub route: Route,
-    /// How the link compares with the others of this machine, as the driver ranks them: 0 is the
-    /// best. `None` within a device, and where the driver does not say.
+    /// Rank of the link among the links of this machine: 0 is the best.
+    ///
+    /// The driver ranks them. `None` within a device, and if the driver returns no rank.
     pub performance_rank: Option<u32>,
     /// Whether atomics work over the link; `None` likewise.
     pub native_atomics: Option<bool>,
-    /// Bytes in a second of one long copy by this route, if that was measured: see
-    /// [`measured_links`](crate::measured_links).
+    /// Bytes per second of one long copy by this route, if measured.
+    ///
+    /// See [`measured_links`](crate::measured_links).
     pub bytes_per_second: Option<f64>,
 }
 

@@ -22,8 +22,9 @@ const TRIED_WORDS: usize = (64 << 10) / 4;
 /// Bytes that are copied to measure a link.
 const MEASURED_BYTES: usize = 64 << 20;
 
-/// The links between the devices of some queues, by pairs: from the first to each other, from the
-/// second to each other, and so on.
+/// Returns the links between the devices of some queues, by pairs.
+///
+/// The order is: from the first to each other, from the second to each other, and so on.
 ///
 /// A link is tried once: access is enabled, and a copy is compared with its source. Peer copies
 /// that deliver wrong bytes are not used, and the route holds the reason.
@@ -54,8 +55,9 @@ pub(crate) fn open_pools(queues: &[CudaQueue]) -> Result<(), BackendError> {
     Ok(())
 }
 
-/// As [`links`], each with the speed of a copy of 64 MiB, or of the longest that both devices have
-/// memory for. A link is measured once.
+/// As [`links`], each with the measured speed of a copy.
+///
+/// The copy has 64 MiB, or the most that both devices have memory for. A link is measured once.
 ///
 /// # Errors
 /// As of [`links`].
@@ -204,8 +206,9 @@ fn measured_link(owner: &CudaQueue, reader: &CudaQueue) -> Result<Link, BackendE
     Ok(link)
 }
 
-/// Copies a buffer of one rank to one of another and waits for it; the nanoseconds that it took on
-/// the device.
+/// Copies a buffer of one rank to a buffer of another and waits for it.
+///
+/// Returns the nanoseconds that it took on the device.
 fn carry(
     inlet: &Inlet,
     (owner, source): (&CudaQueue, &CudaBuf<u32>),

@@ -19,8 +19,9 @@ use crate::{
     mem::{Access, Block, Region},
 };
 
-/// The place of a [`CudaQueue`] in a group of ranks of this process, which copy from each other's
-/// devices.
+/// The place of a [`CudaQueue`] in a group of ranks of this process.
+///
+/// The ranks copy from each other's devices.
 ///
 /// A call is submitted and does not wait for any device, but for [`barrier`](Collective::barrier),
 /// for copies that the host carries where there is no pinned memory left for them, and for one that
@@ -58,8 +59,9 @@ impl PeerRank {
         Self::among(queues, Local::group(queues.len()))
     }
 
-    /// As [`group`](Self::group), of ranks that wait so long for one that does not come, instead of
-    /// ten minutes.
+    /// As [`group`](Self::group), with a timeout of `patience` instead of ten minutes.
+    ///
+    /// The ranks wait that long for a missing rank.
     ///
     /// # Errors
     /// As of [`group`](Self::group).

@@ -6,7 +6,9 @@ use core_types::params::air::{Instruction, MaskAt, Opcode};
 
 use super::{columns::OFFSET_COST, steps::cost};
 
-/// The registers of an operand or a result, from the first on: one, or four of the secure field.
+/// The registers of an operand or a result, from the first on.
+///
+/// There is one register, or four for the secure field.
 #[derive(Clone, Copy)]
 struct Registers {
     first: u16,
@@ -66,8 +68,9 @@ impl Wanted {
     }
 }
 
-/// The places of the steps that make the outputs among `steps[from..to]`, in their order, and about
-/// how many instructions they take.
+/// The steps among `steps[from..to]` that make the outputs, by their places in order.
+///
+/// Also returns about how many instructions they take.
 fn slice(steps: &[Instruction], masks: &[MaskAt], from: usize, to: usize) -> (Vec<usize>, usize) {
     let (mut wanted, mut places, mut taken) = (Wanted::new(), Vec::new(), 0);
     let mut offsets = HashSet::from([0]);
@@ -91,9 +94,10 @@ fn slice(steps: &[Instruction], masks: &[MaskAt], from: usize, to: usize) -> (Ve
     (places, taken)
 }
 
-/// Cuts a program into parts that each make some of its outputs, one after the other, and take
-/// about `most` instructions or less. A step that several parts need is in each of them. `None` if
-/// a single output takes more, or all parts more than `together`.
+/// Cuts a program into consecutive parts that each make some of its outputs.
+///
+/// A part takes about `most` instructions or less. A step that several parts need is in each of
+/// them. Returns `None` if a single output takes more, or all parts together more than `together`.
 pub(super) fn cut(
     steps: &[Instruction],
     masks: &[MaskAt],
@@ -134,8 +138,9 @@ mod tests {
         Instruction { opcode: opcode as u16, target, left, right }
     }
 
-    /// Masks 0 and 1, a value of the secure field that the second becomes a coordinate of, and
-    /// outputs before and after register 0 is set anew.
+    /// A program with masks 0 and 1 and outputs before and after register 0 is set anew.
+    ///
+    /// The second mask becomes a coordinate of a value of the secure field.
     fn program() -> Vec<Instruction> {
         vec![
             step(Opcode::Mask, 0, 0, 0),
@@ -180,8 +185,10 @@ mod tests {
         assert!(registers(Instruction { opcode: 99, target: 0, left: 0, right: 0 }).0.is_none());
     }
 
-    /// The outputs of steps whose results are digests of what they are and read, so that nothing
-    /// else gives the same.
+    /// The outputs of steps whose results are digests.
+    ///
+    /// A digest covers the step and the values that it reads, so no other computation gives the
+    /// same.
     fn outputs(steps: &[Instruction]) -> Vec<(u16, Vec<u64>)> {
         let mut values = vec![0u64; 32];
         let mut outputs = Vec::new();

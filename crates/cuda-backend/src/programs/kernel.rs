@@ -1,4 +1,6 @@
-//! The kernel of a program: its parameters, which thread has which position, and its manifest.
+//! The kernel of a program.
+//!
+//! This comprises its parameters, the position of each thread, and its manifest.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +26,9 @@ const PAST: &str = "$L__past";
 /// Bytes of an address.
 const ADDRESS_BYTES: usize = 8;
 
-/// A parameter that is an address: its name, what happens to the memory there, and the type of its
-/// elements.
+/// A parameter that is an address.
+///
+/// The fields are its name, the access to the memory there, and the type of its elements.
 type Pointer = (&'static str, &'static str, &'static str);
 
 /// The addresses that a kernel takes, in their order. Sizes follow.

@@ -1,5 +1,6 @@
-//! Programs of AIRs as PTX that the driver compiles: straight-line code with a thread for each
-//! position.
+//! Programs of AIRs as PTX that the driver compiles.
+//!
+//! The code is straight-line, with a thread for each position.
 //!
 //! A long program is cut into texts that each make some of its outputs: the compiler's time grows
 //! faster than a text.

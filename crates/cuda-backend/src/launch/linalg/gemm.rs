@@ -86,8 +86,9 @@ pub(crate) struct GemmOperands<'a, T> {
     pub(crate) bias: Option<CudaRef<'a, T>>,
 }
 
-/// All tiles of `results` results, in `parts` parts of `part` indices along k each, which go to
-/// `work` if it is there.
+/// Launches all tiles of `results` results, in `parts` parts along k.
+///
+/// A part has `part` indices, and its sums go to `work` if that is given.
 pub(crate) fn tiles<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &GemmParams,

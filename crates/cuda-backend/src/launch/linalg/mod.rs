@@ -65,8 +65,9 @@ pub(super) enum Group {
 }
 
 impl Group {
-    /// The group for rows of `len` elements, which begin at multiples of four elements if
-    /// `aligned`.
+    /// The group for rows of `len` elements.
+    ///
+    /// If `aligned`, rows begin at multiples of four elements.
     pub(super) fn new(len: u64, aligned: bool) -> Self {
         match len {
             0..=WARP_LEN if aligned && len.is_multiple_of(4) => Self::Held,

@@ -46,8 +46,9 @@ pub(crate) fn rows<T: Real>(
     unsafe { launch.launch() }
 }
 
-/// Sums columns of rows that lie `pitch` elements apart, into y, or part by part into `parts`. X is
-/// Y or f32.
+/// Sums columns of rows that lie `pitch` elements apart.
+///
+/// The sums go to y, or part by part to `parts`. X is Y or f32.
 pub(crate) fn columns<X: Real, Y: Real>(
     queue: &CudaQueue,
     p: &SumParams,

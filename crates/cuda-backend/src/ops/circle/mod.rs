@@ -25,15 +25,17 @@ use crate::{CudaMut, CudaQueue, CudaRef, launch::circle};
 /// Log of the largest domain whose layers have twiddles of their own kind.
 const LOG_SMALL: u32 = 2;
 
-/// By how many bits the last launch of an inverse transform rotates words of 31 bits, to divide
-/// them by `2^log_size`.
+/// Rotation, in bits, of words of 31 bits that divides them by `2^log_size`.
+///
+/// The last launch of an inverse transform applies it.
 const fn division(log_size: u32) -> u32 {
     (31 - log_size) % 31
 }
 
 impl CudaQueue {
-    /// From values on the first `2^log_size` positions of a domain of `2^log_domain` points to
-    /// coefficients, in place.
+    /// Interpolates columns in place: from values to coefficients.
+    ///
+    /// The values are on the first `2^log_size` positions of a domain of `2^log_domain` points.
     fn circle_inverse_layers(
         &self,
         params: &CirclePartParams,

@@ -1,5 +1,6 @@
-//! Evaluation at points: one launch for the factors of all points, and one or two for the columns
-//! of each size.
+//! Evaluation at points.
+//!
+//! One launch computes the factors of all points, and one or two the columns of each size.
 
 use std::collections::BTreeMap;
 
@@ -36,8 +37,9 @@ impl CudaQueue {
         self.evaluate_samples(samples, coefficients, points, &sampled)
     }
 
-    /// Writes the value of each sample, given by log size and first word of its column, and by its
-    /// point.
+    /// Writes the value of each sample.
+    ///
+    /// A sample is given by the log size and first word of its column, and by its point.
     fn evaluate_samples(
         &self,
         samples: impl Iterator<Item = (u32, u64, u32)>,

@@ -41,8 +41,9 @@ impl CudaQueue {
         self.circle_layers(span, log_block, columns, twiddles, source, &values)
     }
 
-    /// Runs the layers of polynomials of `2^log_len` coefficients in `columns`, the first launch
-    /// from `source`.
+    /// Runs the layers of polynomials of `2^log_len` coefficients in `columns`.
+    ///
+    /// The first launch reads from `source`.
     pub(super) fn circle_layers(
         &self,
         span: Span,

@@ -7,20 +7,23 @@ const LOG_TILE: u32 = CircleTileParams::LOG_TILE;
 /// Fewest layers of a strip.
 const LEAST_ROWS: u32 = 4;
 
-/// Most layers of a strip, and of a narrow one: their rows have 32 bytes or more, which is what
-/// memory reads at once.
+/// Most layers of a strip, and of a narrow strip.
+///
+/// Their rows have 32 bytes or more, which is the unit of memory reads.
 const MOST_ROWS: u32 = 11;
 const MOST_NARROW_ROWS: u32 = 8;
 
-/// Most layers of two launches: a pair of tiles and a strip. A third launch would read and write
-/// everything once more.
+/// Most layers of two launches: a pair of tiles and a strip.
+///
+/// A third launch would read and write everything once more.
 const MOST_OF_TWO: u32 = LOG_PAIR + MOST_ROWS;
 
 /// Log of the words of a pair of tiles.
 const LOG_PAIR: u32 = LOG_TILE + 1;
 
-/// Blocks that keep any device busy; a larger launch gives each block several columns, which share
-/// their twiddles.
+/// Blocks that keep any device busy.
+///
+/// A larger launch gives each block several columns, which share their twiddles.
 const BUSY_BLOCKS: u64 = 8192;
 
 /// Where the words of columns stand in a domain.
@@ -68,8 +71,9 @@ impl Span {
         CircleTileParams { columns, columns_per_block, ..all }
     }
 
-    /// The launch of `strips` for polynomials of `2^log_region` coefficients, from columns of
-    /// `2^log_source` words.
+    /// The launch of `strips` for polynomials of `2^log_region` coefficients.
+    ///
+    /// It reads columns of `2^log_source` words.
     pub(super) fn strips(self, strips: Strips, log_source: u32, log_region: u32, scale: u32) -> CircleStripParams {
         let Self { log_domain, log_size, position } = self;
         let Strips { layer, log_rows } = strips;
@@ -87,8 +91,9 @@ pub(super) struct Strips {
     pub(super) log_rows: u32,
 }
 
-/// How the layers of `2^log_len` coefficients are split: the lowest run in tiles, the others in
-/// strips from the lowest up.
+/// The split of the layers of `2^log_len` coefficients.
+///
+/// The lowest layers run in tiles, the others in strips from the lowest up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Schedule {
     /// Layers of the tiles; one more than a tile's where pairs of tiles save a launch.
@@ -111,7 +116,9 @@ impl Schedule {
     }
 }
 
-/// Log of the coefficients that a block evaluates at a point: fewer where blocks would be few.
+/// Log of the coefficients that a block evaluates at a point.
+///
+/// It is smaller if there would be few blocks.
 pub(super) fn log_range(log_size: u32, columns: u32) -> u32 {
     let log_columns = columns.max(1).ilog2();
     (log_size + log_columns).saturating_sub(10).clamp(12, 16).min(log_size)

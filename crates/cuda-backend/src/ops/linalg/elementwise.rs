@@ -1,5 +1,6 @@
-//! Elementwise ops and sums over an axis: the kernel for each layout, and the parts that a long sum
-//! is cut into.
+//! Elementwise ops and sums over an axis.
+//!
+//! This chooses the kernel for each layout, and the parts that a long sum is cut into.
 
 use backend_api::{
     BackendError, Buffer, BufferMut, Queue, Real,
@@ -80,8 +81,9 @@ impl ElementwiseOps for CudaQueue {
     }
 }
 
-/// Sums columns of rows that lie `pitch` elements apart; y has an element for each outer index and
-/// column.
+/// Sums columns of rows that lie `pitch` elements apart.
+///
+/// y has an element for each outer index and column.
 pub(super) fn sum_columns<X: Real, Y: Real>(
     queue: &CudaQueue,
     p: &SumParams,

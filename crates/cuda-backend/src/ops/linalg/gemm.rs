@@ -20,8 +20,9 @@ const LEAST_PART: u64 = 256;
 const DEPTH: u64 = 32;
 /// Most parts of k that are to keep a card busy.
 const MOST_PARTS: u64 = 16;
-/// From this many indices of k on, chains of sums are kept short: the rounding errors of terms of
-/// one sign add up.
+/// Length of k from which chains of sums are kept short.
+///
+/// The rounding errors of terms of one sign add up.
 const LONG: u64 = 8192;
 /// Most indices of such a chain, where there is room for the sums of all parts.
 const LONGEST_CHAIN: u64 = 512;
@@ -92,8 +93,9 @@ fn tiling<T: Real>(p: &GemmParams, results: u64, factors: &GemmOperands<'_, T>) 
     Tiling::Aligned { large, a_transposed, b_transposed }
 }
 
-/// Whether the columns of a factor are contiguous, and not its rows, if all its lines begin and end
-/// at multiples of 16 bytes; `None` if they do not.
+/// Whether the columns of a factor are contiguous, and not its rows.
+///
+/// `None` unless all its lines begin and end at multiples of 16 bytes.
 fn transposition<T: Real>(
     batch: [u64; BATCH_AXES],
     s: MatrixStrides,

@@ -1,4 +1,4 @@
-//! Softmax along any axis, layer norm and RMS norm along rows, and the gradients of all three.
+//! Softmax along any axis, layer norm and RMS norm along rows, and all three gradients.
 
 use backend_api::{
     BackendError, Buffer, BufferMut, BufferRef, Queue, Real,
@@ -129,7 +129,9 @@ fn softmax_gradient<T: Real>(
     }
 }
 
-/// Layer norm, or RMS norm without `beta` and `mean`, for `op`, which has checked the lengths.
+/// Computes layer norm, or RMS norm without `beta` and `mean`, for `op`.
+///
+/// The op has checked the lengths.
 fn norm<T: Real>(
     queue: &CudaQueue,
     op: &'static str,
@@ -156,8 +158,10 @@ fn norm<T: Real>(
     }
 }
 
-/// The gradients of layer norm, or of RMS norm without `mean`, `offsets` and the second of
-/// `parameters`: dgamma and dbeta. The op has checked the lengths.
+/// Computes the gradients of layer norm: `dx`, and dgamma and dbeta in `parameters`.
+///
+/// Without `mean`, `offsets` and the second of `parameters`, they are the gradients of RMS norm.
+/// The op has checked the lengths.
 fn norm_backward<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &NormParams,
