@@ -1,4 +1,4 @@
-//! Values that the driver API takes or gives as plain integers, one module for each C enumeration.
+//! Integer constants of the driver API, with one module for each C enumeration.
 
 macro_rules! constants {
     ($($(#[$doc:meta])* $module:ident: $ty:ty { $($name:ident = $value:expr,)* })*) => {$(

@@ -87,7 +87,9 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 mod tests {
     use super::*;
 
-    /// This test program: it is position independent, so it has the same type as a shared library.
+    /// The image of this test program.
+    ///
+    /// It is position independent, so it has the same type as a shared library.
     fn whole() -> Vec<u8> {
         std::fs::read(std::env::current_exe().unwrap()).unwrap()
     }

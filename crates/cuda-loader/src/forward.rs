@@ -1,7 +1,8 @@
 //! Macros that expand the generated lists.
 
-/// Expands the list of typed functions to a caller for each, and the C symbols of those that
-/// `cust_raw` imports.
+/// Expands the list of typed functions to callers and C symbols.
+///
+/// Each function has a caller, and the functions that `cust_raw` imports also have a C symbol.
 ///
 /// The list's `forward` part are functions `cust_raw` imports; its `own` part are newer ones, each
 /// with the CUDA release that brought it.

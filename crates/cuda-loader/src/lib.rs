@@ -1,5 +1,6 @@
-//! Opens the CUDA driver at run time, or takes a table of functions in its place; and [NCCL](nccl)
-//! likewise.
+//! Opening of the CUDA driver at run time, or a table of functions in its place.
+//!
+//! [NCCL](nccl) is opened likewise.
 //!
 //! Nothing here links against `libcuda`: the program starts on machines with and without a driver,
 //! and asks [`available`] which kind it is on. This crate defines the C symbols that crate `cust`

@@ -70,8 +70,9 @@ pub(crate) fn load(source: &Source) -> Result<Opened, Unavailable> {
     }
 }
 
-/// Refuses a file that the platform's loader would map but could not read, and one that is not a
-/// library.
+/// Rejects a file that the platform's loader would map but could not read.
+///
+/// A file that is not a library is rejected as well.
 pub(crate) fn inspect(path: &Path) -> Result<(), String> {
     // A device such as `/dev/zero` has no end.
     if !std::fs::metadata(path).map_err(|error| error.to_string())?.is_file() {
@@ -84,7 +85,9 @@ pub(crate) fn inspect(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Loads a library that stays for the life of the process: its functions are called until the end.
+/// Loads a library for the life of the process.
+///
+/// Its functions are called until the end.
 pub(crate) fn load_for_good(name: &Path) -> Result<&'static Library, String> {
     // SAFETY: loading runs the library's initialisers; the library is the system's own or one the user named as such.
     let library = unsafe { Library::new(name) }.map_err(|error| error.to_string())?;

@@ -1,5 +1,6 @@
-//! What result codes mean, without a driver to ask, and which of them `cust` could not be given as
-//! they were.
+//! Meanings of result codes, available without a driver.
+//!
+//! This also records which codes `cust` could not be given as they were.
 
 use std::{cell::Cell, fmt};
 
@@ -32,7 +33,9 @@ impl Status {
         self.find().is_some_and(|code| code.sticky)
     }
 
-    /// The code for a caller whose enumeration ends with CUDA 11.4: itself, or 999 if it is newer.
+    /// The code for a caller whose enumeration ends with CUDA 11.4.
+    ///
+    /// It is the code itself, or 999 if it is newer.
     ///
     /// A replaced code is kept for [`last_raw_code`].
     pub(crate) fn closed(self) -> i32 {
@@ -69,14 +72,17 @@ impl fmt::Debug for Status {
     }
 }
 
-/// The last code on this thread that `cust` was given as 999 because its enumeration lacks it.
+/// The last code on this thread that `cust` received as 999.
+///
+/// The enumeration of `cust` lacks it.
 #[must_use]
 pub fn last_raw_code() -> Option<Status> {
     LAST_RAW.get()
 }
 
-/// The last code on this thread that told `cust` of a failure: the error of `cust` names only some
-/// codes.
+/// The last code on this thread that reported a failure to `cust`.
+///
+/// The error of `cust` names only some codes.
 #[must_use]
 pub fn last_failure() -> Option<Status> {
     LAST_FAILURE.get()

@@ -7,8 +7,9 @@ use std::fmt;
 pub struct MissingFunction {
     /// Its name.
     pub name: &'static str,
-    /// The CUDA release that brought it, where that is newer than
-    /// [`DriverVersion::OLDEST`](crate::DriverVersion::OLDEST).
+    /// The CUDA release that introduced it.
+    ///
+    /// `None` if that is not newer than [`DriverVersion::OLDEST`](crate::DriverVersion::OLDEST).
     pub since: Option<&'static str>,
 }
 

@@ -64,8 +64,9 @@ macro_rules! table {
                 }
             }
 
-            /// Every function the table lacks, with the CUDA release that brought it, in the order
-            /// of the list.
+            /// Every function the table lacks, in the order of the list.
+            ///
+            /// Each comes with the CUDA release that introduced it.
             pub(crate) fn absent(&self) -> Vec<MissingFunction> {
                 let mut absent = Vec::new();
                 $( if self.$fwd.is_none() { absent.push(MissingFunction::new(stringify!($fwd), None)); } )*

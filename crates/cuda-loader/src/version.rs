@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-/// A CUDA release, as the driver API counts it: 1000 for each major and 10 for each minor number.
+/// A CUDA release in the driver API's encoding.
+///
+/// The value is 1000 for each major and 10 for each minor number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DriverVersion(pub i32);
 

@@ -1,7 +1,9 @@
 //! The functions of NCCL that are used here, with their signatures.
 
-/// Gives the list to the macro `expand`: functions that every supported release has, then newer
-/// ones, each with the release that brought it.
+/// Passes the list to the macro `expand`.
+///
+/// It starts with functions that every supported release has. Newer ones follow, each with the
+/// release that introduced it.
 macro_rules! nccl_functions {
     ($expand:ident) => {
         $expand! {

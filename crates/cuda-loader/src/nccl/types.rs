@@ -40,7 +40,9 @@ impl Default for UniqueId {
     }
 }
 
-/// How a communicator is to behave: the record of release 2.14, which later ones read as that.
+/// The configuration of a communicator.
+///
+/// The record is the version of release 2.14, which later releases accept.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -76,8 +78,10 @@ mod tests {
 
     use super::*;
 
-    /// `nccl.h` of 2.14: `{ size_t size; unsigned int magic, version; int blocking; }`, and 128
-    /// bytes by value.
+    /// The records match `nccl.h` of 2.14.
+    ///
+    /// The header has `{ size_t size; unsigned int magic, version; int blocking; }`, and 128 bytes
+    /// by value.
     #[test]
     fn records_have_the_layout_of_the_header() {
         assert_eq!((size_of::<UniqueId>(), align_of::<UniqueId>()), (128, 1));

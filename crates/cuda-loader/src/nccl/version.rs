@@ -2,14 +2,17 @@
 
 use std::fmt;
 
-/// A release, as NCCL counts it: `1000 major + 100 minor + patch` up to 2.8, and
-/// `10000 major + 100 minor + patch` after it.
+/// A release in NCCL's encoding.
+///
+/// It is `1000 major + 100 minor + patch` up to 2.8, and `10000 major + 100 minor + patch` after
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub i32);
 
 impl Version {
-    /// The oldest release that this crate works with: the one that brought `ncclSend` and
-    /// `ncclRecv`.
+    /// The oldest release that this crate supports.
+    ///
+    /// It introduced `ncclSend` and `ncclRecv`.
     pub const OLDEST: Self = Self(2700);
 }
 
