@@ -1,5 +1,6 @@
-//! A simulated CUDA driver: the cu* calls, a PTX executor, and checkers of what kernels and hosts
-//! do.
+//! A simulated CUDA driver.
+//!
+//! It provides the cu* calls, a PTX executor, and checkers of kernels and hosts.
 
 pub mod driver;
 pub mod exec;

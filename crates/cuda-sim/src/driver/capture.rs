@@ -26,8 +26,9 @@ pub(super) fn exchange_thread_mode(new: u32) -> u32 {
 }
 
 impl Entry {
-    /// Refuses a call that waits for or changes what captures cannot hold, and invalidates the
-    /// captures it would harm.
+    /// Rejects a call that waits for or changes work that captures cannot record.
+    ///
+    /// It invalidates the captures that the call would harm.
     pub(super) fn refuse_while_capturing(&mut self) -> Result<(), Status> {
         let own = thread::current().id();
         let thread_mode = THREAD_MODE.get();
@@ -130,8 +131,9 @@ impl Driver {
         }
     }
 
-    /// Lets a stream wait for what an event stood for in a capture; a stream outside joins the
-    /// capture.
+    /// Makes a stream wait for the work that an event marks in a capture.
+    ///
+    /// A stream outside the capture joins it.
     pub(super) fn capture_wait(&mut self, stream: Id, id: CaptureId, nodes: &[Id]) -> Result<(), Status> {
         match self.streams[&stream].capture {
             Some(own) if own != id => {

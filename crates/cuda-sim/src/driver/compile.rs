@@ -1,4 +1,6 @@
-//! Checks of a driver's compiler beyond the executor's: rejects texts by version, target and size.
+//! Checks of a driver's compiler beyond the executor's.
+//!
+//! They reject texts by version, target and size.
 
 use std::collections::BTreeSet;
 
@@ -50,7 +52,9 @@ fn dotted((major, minor): Version) -> String {
     format!("{major}.{minor}")
 }
 
-/// Why a compiler refuses a module whose text is right: what needs more memory than any device has.
+/// The reason why a compiler rejects a well-formed module.
+///
+/// Its data needs more memory than any device has.
 pub(super) fn refuse_sizes(module: &Module) -> Option<Refusal> {
     let invalid = |reason: String| Some((Status::INVALID_PTX, reason));
     let constant = |variable: &&Variable| variable.space == Space::Const && variable.linkage != Linkage::Extern;

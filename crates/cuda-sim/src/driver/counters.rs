@@ -9,8 +9,9 @@ use crate::exec;
 pub struct Counters {
     /// Calls of each function, refused ones too.
     pub calls: BTreeMap<&'static str, u64>,
-    /// Functions called in a context after a call had answered the error that lost it, in order;
-    /// those that give something back or change which context is current are not among them.
+    /// Functions called in a context after a call had returned the error that lost it, in order.
+    ///
+    /// Functions that give something back or change which context is current are not among them.
     pub calls_after_sticky: Vec<&'static str>,
     /// Kernels launched by a call, not counting those in graphs.
     pub launches: u64,
@@ -78,8 +79,9 @@ pub enum Report {
         /// What happened.
         reason: String,
     },
-    /// A use of stream-ordered memory that is not ordered after its allocation or before its
-    /// release.
+    /// A use of stream-ordered memory that is not ordered.
+    ///
+    /// It is not after the allocation, or not before the release.
     #[error("{work} uses stream-ordered memory at {address:#x} {relation}")]
     StreamOrder {
         /// The work.

@@ -85,8 +85,10 @@ impl Driver {
         }
     }
 
-    /// Reports a copy from pinned memory whose content has changed since the copy was enqueued,
-    /// when `done` tasks had been done, unless other work may have written there meanwhile.
+    /// Reports a copy from pinned memory whose content has changed since the copy was enqueued.
+    ///
+    /// `done` tasks had been done by then. A change is not reported if other work may have written
+    /// there meanwhile.
     pub(super) fn check_source(&mut self, work: &Work, digest: u64, done: u64) {
         let Work::Copy(copy) = work else { return };
         let Some(source) = copy.host_source().filter(|_| copy.source_digest() != Some(digest)) else { return };
@@ -109,8 +111,9 @@ impl Driver {
             .collect()
     }
 
-    /// Compares the sources of the pending copies `unchanged` after host function `who` ran:
-    /// updates the digest of a copy that is ordered after the function, and reports a changed
+    /// Compares the sources of the pending copies `unchanged` after host function `who` ran.
+    ///
+    /// It updates the digest of a copy that is ordered after the function, and reports a changed
     /// source of any other.
     pub(super) fn renew_sources(&mut self, (line, number): Who, text: &str, unchanged: &[TaskId]) {
         for &id in unchanged {

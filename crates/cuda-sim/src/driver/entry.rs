@@ -44,8 +44,9 @@ pub(super) enum Needs {
     ///
     /// It does so even in a lost context, but answers the error that lost the context.
     Release,
-    /// As `Driver`, for a call that ends contexts or changes which one is current, whatever became
-    /// of them.
+    /// As `Driver`, for a call that ends contexts or changes which one is current.
+    ///
+    /// The state of the contexts does not matter.
     Contexts,
 }
 
@@ -93,8 +94,9 @@ pub(super) fn with_contexts<T>(change: impl FnOnce(&mut Vec<Id>) -> T) -> T {
 }
 
 impl Entry {
-    /// Remembers that the host was told of the error that lost its context; if the context was not
-    /// lost, this error loses it.
+    /// Records that the error that lost the context was returned to the host.
+    ///
+    /// If the context was not lost, this error loses it.
     fn note_failure(&mut self, code: Status) {
         let context = self.context;
         let driver = self.guard.as_mut().and_then(|guard| guard.as_mut());
@@ -153,8 +155,9 @@ impl Entry {
         Ok(self.driver().contexts[&context].device)
     }
 
-    /// Does the work that `goal` needs, with the driver unlocked meanwhile, and records that the
-    /// host has waited for it.
+    /// Does the work that `goal` needs, with the driver unlocked meanwhile.
+    ///
+    /// Records that the host has waited for it.
     ///
     /// # Errors
     /// The code that lost the current context.
@@ -172,8 +175,9 @@ impl Entry {
         self.check()
     }
 
-    /// Waits, with the driver unlocked, until something has happened; `false` if nothing has for
-    /// long and work waits for other ranks.
+    /// Waits for progress, with the driver unlocked.
+    ///
+    /// Returns `false` if nothing has happened for long and work waits for other ranks.
     fn sleep(&mut self) -> bool {
         let Some(guard) = self.guard.take() else { return true };
         let (guard, waited) = PROGRESS.wait_timeout(guard, PATIENCE).unwrap_or_else(PoisonError::into_inner);
@@ -181,8 +185,9 @@ impl Entry {
         !(waited.timed_out() && self.driver().queue.has_unmet())
     }
 
-    /// Waits for what other threads do, until `is_done`; whether it came to that before nothing
-    /// happened for long.
+    /// Waits for progress of other threads until `is_done`.
+    ///
+    /// Returns `false` if nothing has happened for long before then.
     pub(super) fn await_others(&mut self, is_done: impl Fn(&Driver) -> bool) -> bool {
         while !is_done(self.driver()) {
             let Some(guard) = self.guard.take() else { return false };

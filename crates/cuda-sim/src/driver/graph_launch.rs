@@ -70,8 +70,9 @@ impl Driver {
         Ok(())
     }
 
-    /// Enqueues the nodes of a graph after `head`; returns the points that nothing of it comes
-    /// after.
+    /// Enqueues the nodes of a graph after `head`.
+    ///
+    /// Returns the points of the graph that no other point of it follows.
     fn expand(&mut self, graph: &Graph, launch: &mut Launch, head: Point) -> Result<Vec<Point>, Status> {
         let mut points: BTreeMap<Id, Point> = BTreeMap::new();
         // The last nodes of lines that no node has continued yet; none stands for the head.
@@ -132,8 +133,9 @@ impl Driver {
         Point { task, line, clock }
     }
 
-    /// The work of a node that is not a graph; notes when memory of the graph is allocated and
-    /// freed.
+    /// The work of a node that is not a graph.
+    ///
+    /// Records when memory of the graph is allocated and freed.
     fn node_work(&mut self, action: &Action, clock: &Clock, who: Who) -> Work {
         match action {
             Action::Work(work) => return work.clone(),

@@ -1,4 +1,6 @@
-//! Handles: numbers that are never used twice in a process, so that a stale one is always noticed.
+//! Handles: numbers that are never reused in a process.
+//!
+//! A stale handle is therefore always noticed.
 
 use std::{
     ffi::c_void,

@@ -6,8 +6,9 @@ pub(super) const RELEASES: &str = "11.0 to 11.8, 12.0 to 12.9 or 13.0 to 13.5";
 /// A version of the PTX language, major and minor.
 pub(super) type Version = (u32, u32);
 
-/// The newest PTX that a CUDA release compiles, by the driver's number of the release; `None` if
-/// there is no such release.
+/// The newest PTX that a CUDA release compiles, by the driver's number of the release.
+///
+/// `None` if there is no such release.
 pub(super) fn newest(release: i32) -> Option<Version> {
     let (major, minor) = (release / 1000, u32::try_from(release % 1000 / 10).ok()?);
     match (major, minor) {

@@ -96,7 +96,9 @@ impl Limits {
     }
 }
 
-/// A device attribute that does not depend on the device's place; `None` if it is not simulated.
+/// A device attribute that does not depend on the device's place.
+///
+/// `None` if it is not simulated.
 pub(super) fn attribute(number: u32, limits: &Limits, multiprocessors: u32) -> Option<i32> {
     Some(match number {
         attribute::MAX_THREADS_PER_BLOCK => MAX_THREADS as i32,

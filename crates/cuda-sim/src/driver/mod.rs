@@ -1,5 +1,6 @@
-//! The CUDA driver API over the executor: virtual devices, streams, events, graphs, pools, peers
-//! and faults; and NCCL over that.
+//! The CUDA driver API over the executor, and NCCL over the driver.
+//!
+//! It simulates virtual devices, streams, events, graphs, pools, peers and faults.
 //!
 //! [`install`] puts it in place of the platform's driver for the life of the process. The functions
 //! of the driver API carry no user data, so a process has one driver; tests take turns with it

@@ -101,8 +101,10 @@ impl Driver {
         self.queue.push(Task { context, stream, work, who, clock, source, after, slow, hung, unmet: 0, running: false })
     }
 
-    /// Exposes host accesses to pinned memory before a deferred copy is done: keeps a digest of a
-    /// source, and overwrites a target unless other work may still need its contents.
+    /// Exposes host accesses to pinned memory before a deferred copy is done.
+    ///
+    /// It keeps a digest of a source, and overwrites a target unless other work may still need its
+    /// contents.
     fn watch_host(&mut self, work: &Work) -> Option<(u64, u64)> {
         let Work::Copy(copy) = work else { return None };
         if !self.options.checks.streams || self.spec.schedule == StreamSchedule::Eager {
@@ -127,9 +129,10 @@ impl Driver {
         Some((copy.source_digest()?, self.done))
     }
 
-    /// The tasks before the next task of a stream, and the clock that follows from them: its own
-    /// last task, events waited for, and, between the legacy stream and blocking ones, each other's
-    /// last tasks.
+    /// The tasks before the next task of a stream, and the clock that follows from them.
+    ///
+    /// They are its own last task, events waited for, and, between the legacy stream and blocking
+    /// ones, each other's last tasks.
     fn predecessors(&self, id: Id) -> (Vec<TaskId>, Clock) {
         let Some(stream) = self.streams.get(&id) else { return Default::default() };
         let mut after: Vec<TaskId> = stream.waits.iter().copied().chain(stream.tail).collect();
@@ -146,8 +149,10 @@ impl Driver {
         (after, clock)
     }
 
-    /// Notes which stream-ordered memory the work uses; work that may run before the memory's
-    /// allocation or after its release fails instead of running.
+    /// Records which stream-ordered memory the work uses.
+    ///
+    /// Work that may run before the memory's allocation or after its release fails instead of
+    /// running.
     fn check_life(&mut self, work: Work, clock: &Clock, (line, number): Who) -> Work {
         for address in work.addresses() {
             let Some((_, block)) = self.block_of(address) else { continue };
@@ -169,8 +174,9 @@ impl Driver {
         work
     }
 
-    /// Ends the life of the memory at `base` after everything in `clock`; returns the work that
-    /// frees it.
+    /// Ends the life of the memory at `base` after everything in `clock`.
+    ///
+    /// Returns the work that frees it.
     ///
     /// # Errors
     /// `INVALID_VALUE` if no memory that is allocated starts there.
@@ -201,8 +207,9 @@ impl Driver {
         Ok(Work::Fail(Status::ILLEGAL_ADDRESS, format!("release of {base:#x} {relation}")))
     }
 
-    /// Whether a release ordered like `clock` comes after the allocation and every use of the
-    /// block.
+    /// Whether a release ordered like `clock` comes after all uses of the block.
+    ///
+    /// The allocation counts as a use.
     fn released_after_uses(life: &Ordered, clock: &Clock) -> bool {
         let uses = life.uses.iter().map(|(&line, &number)| (line, number));
         life.born.into_iter().chain(uses).all(|(line, number)| clock.knows(line, number))
@@ -216,8 +223,9 @@ impl Driver {
     }
 }
 
-/// Whether work that has not been done may still read or write a range of the pinned memory
-/// `block`.
+/// Whether pending work may still access a range of the pinned memory `block`.
+///
+/// Reads and writes both count.
 fn needs_host(work: &Work, range: &Range<u64>, block: &Range<u64>) -> bool {
     match work {
         Work::Host(_) => true,
@@ -226,7 +234,9 @@ fn needs_host(work: &Work, range: &Range<u64>, block: &Range<u64>) -> bool {
     }
 }
 
-/// Whether work, unless it is a host function, may write to a range of the pinned memory `block`.
+/// Whether work may write to a range of the pinned memory `block`.
+///
+/// Host functions do not count.
 fn writes_host(work: &Work, range: &Range<u64>, block: &Range<u64>) -> bool {
     match work {
         Work::Copy(copy) if copy.host_target().is_some_and(|target| meet(&target, range)) => true,

@@ -35,8 +35,9 @@ pub enum InstallError {
     Unavailable(#[from] Unavailable),
 }
 
-/// Installs the simulated driver and the simulated NCCL for this process, with the machine of
-/// `spec`.
+/// Installs the simulated driver and the simulated NCCL for this process.
+///
+/// `spec` describes the machine.
 ///
 /// Called again, it replaces the machine: whatever the old one held is gone.
 ///
@@ -61,8 +62,9 @@ pub fn reports() -> Vec<Report> {
     with(|driver| driver.reports.clone())
 }
 
-/// Installs the machine that the text describes, and keeps other simulations out until the value is
-/// dropped.
+/// Installs the machine that the text describes.
+///
+/// Other simulations wait until the value is dropped.
 ///
 /// # Errors
 /// As [`install`], and a malformed text.

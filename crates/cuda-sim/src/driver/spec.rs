@@ -1,4 +1,6 @@
-//! The specification of a simulated machine: one line of text that a user or a test can write.
+//! The specification of a simulated machine.
+//!
+//! It is one line of text that a user or a test can write.
 
 use std::{collections::BTreeMap, str::FromStr};
 
@@ -84,8 +86,9 @@ pub enum Link {
 pub enum StreamSchedule {
     /// As soon as it is enqueued.
     Eager,
-    /// Only when something waits for it: asynchronous copies then read their host source as late as
-    /// the API permits.
+    /// Only when something waits for it.
+    ///
+    /// Asynchronous copies then read their host source as late as the API permits.
     Lazy,
     /// Ready work of all streams interleaved at random, some of it late.
     Random,

@@ -1,4 +1,6 @@
-//! Which registers a thread may read before it has written them, on some path through the kernel.
+//! Registers that a thread may read before it has written them.
+//!
+//! A register counts if this happens on some path through the kernel.
 
 use super::code::{Code, NO_GUARD};
 use super::flow::Flow;

@@ -138,7 +138,9 @@ pub(super) enum Op {
     WaitGroup(u32),
     /// Waits for every asynchronous copy, committed or not.
     WaitAll,
-    /// A memory fence: whether other blocks see its order, and whether all such fences have one
+    /// A memory fence.
+    ///
+    /// The fields state whether other blocks see its order, and whether all such fences have one
     /// order.
     Fence {
         wide: bool,
@@ -328,8 +330,9 @@ pub(super) enum Cvt {
     U64F16,
     /// To the 19 bits of tf32, ties away from zero.
     F32Tf32,
-    /// Saturating integer narrowing of a signed or unsigned 64-bit value: source sign, bits, target
-    /// sign.
+    /// Saturating integer narrowing of a signed or unsigned 64-bit value.
+    ///
+    /// The fields are the source sign, the bits, and the target sign.
     Narrow(bool, u8, bool),
 }
 
@@ -492,8 +495,9 @@ pub(super) struct Code {
     /// Callees of each indirect call: handle, first step, register for the way back.
     pub(super) calls: Vec<Vec<(u64, u32, R)>>,
     pub(super) collectives: Vec<Collective>,
-    /// The barriers of [`Code::barriers`] that a thread goes past which takes a fork, and which
-    /// does not.
+    /// The barriers of [`Code::barriers`] that a thread passes, by each side of a fork.
+    ///
+    /// The first set is for a thread that takes the fork, the second for a thread that does not.
     pub(super) forks: Vec<[u64; 2]>,
     /// Steps with a barrier of the whole block, if some of them are in branches.
     pub(super) barriers: Vec<u32>,
@@ -514,8 +518,9 @@ pub(super) struct Code {
     pub(super) local: u64,
     /// Bytes of the parameter buffer.
     pub(super) params: u64,
-    /// Narrowest store to shared or generic, and to global or generic memory: the granule of the
-    /// race checkers.
+    /// Narrowest store to shared or generic, and to global or generic memory.
+    ///
+    /// It is the granule of the race checkers.
     pub(super) shared_granule: u64,
     pub(super) global_granule: u64,
     /// Whether some step asks which lanes are active.

@@ -14,10 +14,13 @@ pub struct Counters {
     pub lane_instructions: u64,
     /// Block barriers completed.
     pub barriers: u64,
-    /// Memory traffic by PTX line; empty unless [`Checks::traffic`](super::Checks::traffic) is set.
+    /// Memory traffic by PTX line.
+    ///
+    /// Empty unless [`Checks::traffic`](super::Checks::traffic) is set.
     pub traffic: BTreeMap<u32, Traffic>,
-    /// Bytes of global memory touched; empty unless [`Checks::streams`](super::Checks::streams) is
-    /// set.
+    /// Bytes of global memory touched.
+    ///
+    /// Empty unless [`Checks::streams`](super::Checks::streams) is set.
     pub touched: Touched,
 }
 
@@ -26,8 +29,9 @@ pub struct Counters {
 pub struct Traffic {
     /// Warp-wide accesses to global memory.
     pub global_requests: u64,
-    /// 32-byte sectors these touched; 4 per request is what full warps of 4-byte words reach at
-    /// best.
+    /// 32-byte sectors that the global requests touched.
+    ///
+    /// Full warps of 4-byte words reach 4 per request at best.
     pub global_sectors: u64,
     /// Warp-wide accesses to shared memory.
     pub shared_requests: u64,
@@ -35,8 +39,9 @@ pub struct Traffic {
     pub shared_wavefronts: u64,
     /// Bank cycles that the number of bytes needs at least.
     pub shared_ideal: u64,
-    /// Largest number of bank cycles of one access over what its bytes need at least: 1 is free of
-    /// conflicts.
+    /// Largest ratio of an access's bank cycles to the fewest that its bytes need.
+    ///
+    /// 1 is free of conflicts.
     pub conflict_degree: u32,
 }
 

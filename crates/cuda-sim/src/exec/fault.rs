@@ -51,8 +51,9 @@ pub enum Access {
     Write,
     /// A load that takes its place to be constant: `ld.global.nc`.
     ConstantRead,
-    /// A read-modify-write, or a load or store marked as synchronising, of a scope wider than a
-    /// block.
+    /// A synchronising access of a scope wider than a block.
+    ///
+    /// It is a read-modify-write, or a load or store marked as synchronising.
     Atomic,
     /// As `Atomic`, for the threads of one block only.
     BlockAtomic,
@@ -175,8 +176,9 @@ pub enum FaultKind {
         /// The byte.
         address: u64,
     },
-    /// A register whose value was never defined decides something: it was never written, or got its
-    /// value from a lane that took no part in a shuffle.
+    /// A register whose value was never defined decides something.
+    ///
+    /// It was never written, or got its value from a lane that took no part in a shuffle.
     #[error("an undefined value is {used_as}")]
     Undefined {
         /// The use of the value.
@@ -222,8 +224,9 @@ pub enum FaultKind {
         /// Who waits where.
         waiting: String,
     },
-    /// A barrier in a branch that not all threads of the block took: some went past it and have
-    /// ended.
+    /// A barrier in a branch that not all threads of the block took.
+    ///
+    /// Some threads went past it and have ended.
     #[error("barrier in a branch: thread {thread:?} exited without arriving")]
     SkippedBarrier {
         /// One of those threads.

@@ -1,4 +1,6 @@
-//! Control flow of a decoded kernel: blocks of steps, and what every thread passes after a block.
+//! Control flow of a decoded kernel.
+//!
+//! It consists of blocks of steps, and the steps that every thread passes after a block.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -21,7 +23,9 @@ pub(super) struct Block {
     leaves: bool,
 }
 
-/// Where control goes after a step; absent for one that only goes on, as calls do, which come back.
+/// The places where control goes after a step.
+///
+/// `None` for a step that only goes on, as calls do, which come back.
 fn targets(code: &Code, pc: usize) -> Option<Vec<usize>> {
     let step = &code.steps[pc];
     let mut targets: Vec<usize> = match step.op {
@@ -76,8 +80,9 @@ impl Flow {
         self.block_of[pc]
     }
 
-    /// The blocks that a thread can come to from `from`, itself included, without entering
-    /// `without`.
+    /// The blocks that a thread can reach from `from` without entering `without`.
+    ///
+    /// `from` is included.
     pub(super) fn reach(&self, from: usize, without: usize) -> HashSet<usize> {
         let mut reached = HashSet::new();
         let mut left = vec![from];
@@ -89,8 +94,9 @@ impl Flow {
         reached
     }
 
-    /// For each block whether a thread can come from it to one of those that `goal` picks, which
-    /// may be itself.
+    /// For each block, whether a thread can come from it to a block that `goal` picks.
+    ///
+    /// A block may be its own goal.
     pub(super) fn leads_to(&self, goal: impl Fn(usize) -> bool) -> Vec<bool> {
         let before = self.before();
         let mut leads = vec![false; self.blocks.len()];
@@ -103,8 +109,9 @@ impl Flow {
         leads
     }
 
-    /// For each block those that a thread may come from, and after them the blocks where it may
-    /// end.
+    /// For each block, its predecessors.
+    ///
+    /// After them come the blocks where a thread may end.
     fn before(&self) -> Vec<Vec<usize>> {
         let end = self.blocks.len();
         let mut before = vec![Vec::new(); end + 1];

@@ -23,9 +23,11 @@ impl Op {
     }
 }
 
-/// Turns each branch into a [`Op::Fork`] that has a side from which a thread goes past a barrier of
-/// the whole block to a place that it would have come to from the barrier too, and still does
-/// something there. A thread that only ends leaves the barrier to the others, which is allowed.
+/// Turns each branch that can skip a barrier into an [`Op::Fork`].
+///
+/// Such a branch has a side from which a thread goes past a barrier of the whole block to a place
+/// that it would have reached from the barrier too, and still does something there. A thread that
+/// only ends leaves the barrier to the others, which is allowed.
 pub(super) fn mark(code: &mut Code) {
     let is_barrier = |op: Op| match op {
         Op::Collective(index) => {

@@ -43,8 +43,9 @@ pub enum Schedule {
 /// Which checkers run. Bounds, lifetime, alignment and divergence are always checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checks {
-    /// Reads of global, shared or local bytes that were never written, or that an unfinished
-    /// `cp.async` will write.
+    /// Reads of undefined bytes in global, shared or local memory.
+    ///
+    /// They were never written, or an unfinished `cp.async` will write them.
     pub uninitialised: bool,
     /// Unordered accesses of two threads of a block to one place in shared memory.
     pub shared_races: bool,
@@ -52,7 +53,9 @@ pub struct Checks {
     ///
     /// Costs memory per place touched.
     pub global_races: bool,
-    /// Which bytes of global memory a launch touches, to be checked against work of other streams.
+    /// Bytes of global memory that a launch touches.
+    ///
+    /// They are checked against work of other streams.
     pub streams: bool,
     /// Counters of bank conflicts and coalescing.
     pub traffic: bool,
@@ -82,20 +85,23 @@ pub struct Options {
     pub schedule: Schedule,
     /// Optional checkers.
     pub checks: Checks,
-    /// Warp instructions after which a launch counts as hung, or a 128th of it (but at least 2^24)
-    /// without a thread ending, a barrier being complete, a block starting or a store to memory. A
-    /// launch whose threads all loop over the same registers, which nothing can change any more, is
-    /// found out at once.
+    /// Warp instructions after which a launch counts as hung.
+    ///
+    /// A 128th of it (but at least 2^24) counts if in that time no thread ends, no barrier is
+    /// complete, no block starts and nothing is stored to memory. A launch whose threads all loop
+    /// over the same registers, which nothing can change any more, is detected at once.
     pub watchdog: u64,
     /// Most blocks that are resident at once; all of them if `cooperative`.
     pub resident_blocks: u32,
     /// Keeps every block resident, for kernels that wait for other blocks.
     pub cooperative: bool,
-    /// Host threads that share the blocks of a launch without optional checkers and with the
-    /// natural schedule.
+    /// Host threads that share the blocks of a launch.
+    ///
+    /// For launches without optional checkers and with the natural schedule.
     pub threads: usize,
-    /// Seed for noise of up to 2 ulp on the approximate functions, to prove that results do not
-    /// depend on their exact bits.
+    /// Seed for noise of up to 2 ulp on the approximate functions.
+    ///
+    /// The noise proves that results do not depend on their exact bits.
     pub perturb_approximations: Option<u64>,
 }
 

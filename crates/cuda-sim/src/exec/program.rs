@@ -163,8 +163,9 @@ impl Program {
         self.kernels().find(|kernel| kernel.name == name)
     }
 
-    /// Address and size of a module variable on `device`; places the module's variables there if
-    /// need be. `None` if there is no such variable.
+    /// Address and size of a module variable on `device`.
+    ///
+    /// Places the module's variables there if necessary. `None` if there is no such variable.
     ///
     /// # Errors
     /// [`OutOfMemory`] if the variables do not fit.

@@ -1,5 +1,6 @@
-//! Which bytes of global memory a launch touches, so that a driver can hold them against other
-//! work.
+//! Bytes of global memory that a launch touches.
+//!
+//! A driver compares them with other work.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

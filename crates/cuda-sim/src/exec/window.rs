@@ -11,7 +11,9 @@ const PARAM_WINDOW: u64 = 0x00ff_0000_0000_0000;
 /// Size of each window.
 const WINDOW: u64 = 1 << 32;
 
-/// Generic address of the first byte of a space; the generic space maps global memory to itself.
+/// Generic address of the first byte of a space.
+///
+/// The generic space maps global memory to itself.
 pub(super) const fn window_base(space: Space) -> u64 {
     match space {
         Space::Global => 0,

@@ -179,8 +179,9 @@ unsafe extern "C" fn cuMemcpyAsync(dst: CUdeviceptr, src: CUdeviceptr, byte_coun
     })
 }
 
-/// Refuses a peer copy unless both contexts live and each address is in memory of its context's
-/// device.
+/// Rejects a peer copy unless both contexts live.
+///
+/// Each address must be in memory of its context's device.
 fn check_peers(entry: &mut Entry, ends: [(CUdeviceptr, CUcontext); 2]) -> Result<(), Status> {
     let driver = entry.driver();
     for (address, context) in ends {

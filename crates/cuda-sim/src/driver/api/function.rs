@@ -36,8 +36,9 @@ pub(super) fn kernel(entry: &mut Entry, func: CUfunction) -> Result<Kernel, Stat
     function.program.kernel(&function.name).cloned().ok_or(Status::NOT_FOUND)
 }
 
-/// Registers of a thread as an assembler would allocate them: the registers in the text, capped by
-/// the launch bounds.
+/// Registers of a thread as an assembler would allocate them.
+///
+/// They are the registers in the text, capped by the launch bounds.
 pub(super) fn registers(kernel: &Kernel) -> u32 {
     let most = (limits::REGISTERS / kernel.max_threads.max(1)).min(255) & !7;
     kernel.registers.next_multiple_of(8).clamp(16, most.max(16))

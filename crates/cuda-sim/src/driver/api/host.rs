@@ -70,8 +70,9 @@ unsafe extern "C" fn cuMemHostAlloc(out: *mut *mut c_void, bytesize: usize, flag
     })
 }
 
-/// Unpins memory that was pinned by the call that `allocated` states, once no work can use it any
-/// more.
+/// Unpins pinned memory once no work can use it.
+///
+/// `allocated` states which call pinned it.
 fn unpin(entry: &mut Entry, pointer: *mut c_void, allocated: bool, absent: Status) -> Result<Pinned, Status> {
     entry.context()?;
     entry.refuse_while_capturing()?;

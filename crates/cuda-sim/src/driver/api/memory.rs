@@ -29,8 +29,9 @@ register! {
 /// Rows of a pitched allocation start at multiples of this.
 const PITCH: usize = 512;
 
-/// Reserves memory on the current device; if necessary, work that still holds on to memory is done
-/// first.
+/// Reserves memory on the current device.
+///
+/// If necessary, work that still uses memory is done first.
 pub(super) fn reserve(entry: &mut Entry, bytes: usize) -> Result<u64, Status> {
     if bytes == 0 {
         return Err(Status::INVALID_VALUE);

@@ -134,8 +134,10 @@ macro_rules! register {
 
 use {array, get, put, register, text};
 
-/// Writes `values` and their number the way the driver API lists things: with a null array, only
-/// the number; else at most the number that the caller has room for.
+/// Writes `values` and their number in the driver API's convention for lists.
+///
+/// With a null array, it writes the number only. Otherwise it writes at most the number that the
+/// caller has room for.
 ///
 /// # Safety
 /// `count` is null or valid; `out` is null or valid for `*count` values.

@@ -39,8 +39,9 @@ const EAGER_LOADING: u32 = 1;
 /// Most programs that are kept for when their texts are loaded again.
 const KEPT: usize = 64;
 
-/// Programs that were compiled, the last to be loaded first: for each context, and for each
-/// simulation of a process, the same texts are loaded again.
+/// Programs that were compiled, the most recently loaded first.
+///
+/// The same texts are loaded again for each context, and for each simulation of a process.
 static COMPILED: Mutex<VecDeque<Program>> = Mutex::new(VecDeque::new());
 
 /// Compiles a text for a machine.
@@ -116,7 +117,9 @@ unsafe extern "C" fn cuModuleLoadFatBinary(_module: *mut CUmodule, _fat_cubin: *
     call("cuModuleLoadFatBinary", Needs::Context, |_| Err(Status::NO_BINARY_FOR_GPU))
 }
 
-/// A log that the caller of `cuModuleLoadDataEx` wants: where its text goes, and where its length.
+/// A log that the caller of `cuModuleLoadDataEx` requests.
+///
+/// The fields are the places for its text and its length.
 #[derive(Default)]
 struct Log {
     buffer: usize,

@@ -34,8 +34,9 @@ impl Driver {
         id
     }
 
-    /// How a communicator stands: `IN_PROGRESS` until all ranks have come, or why it cannot be
-    /// used.
+    /// The status of a communicator.
+    ///
+    /// `IN_PROGRESS` until all ranks have come, or the reason why it cannot be used.
     pub(super) fn standing(&self, comm: Id) -> Result<(), Status> {
         let comm = self.comms.get(&comm).ok_or(Status::INVALID_ARGUMENT)?;
         comm.error.ok()?;
@@ -49,8 +50,9 @@ impl Driver {
         Ok(())
     }
 
-    /// Ends a communicator: its operations end as they are, and those that wait for it are told
-    /// that it is gone.
+    /// Ends a communicator.
+    ///
+    /// Its operations end as they are. Operations that wait for it get the error that it is gone.
     pub(super) fn part(&mut self, id: Id, aborted: bool) -> Result<(), Status> {
         let comm = self.comms.remove(&id).ok_or(Status::INVALID_ARGUMENT)?;
         for leave in comm.leaves {

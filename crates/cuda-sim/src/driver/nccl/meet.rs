@@ -18,8 +18,9 @@ use crate::driver::{
     },
 };
 
-/// Puts operations of one group on their streams; operations of one communicator on one stream are
-/// merged into one.
+/// Enqueues operations of one group on their streams.
+///
+/// Operations of one communicator on one stream are merged into one.
 ///
 /// # Errors
 /// Why a communicator cannot be used; then none is put anywhere.
@@ -65,8 +66,9 @@ fn check(driver: &Driver, operation: &Operation) -> Result<(), Status> {
     if is_lost { Err(Status::UNHANDLED_CUDA_ERROR) } else { Ok(()) }
 }
 
-/// Puts the beginning and the end of an operation on its stream, and what lies between where other
-/// ranks find it.
+/// Enqueues the beginning and the end of an operation on its stream.
+///
+/// The transfers between them are stored for other ranks to find.
 fn place(entry: &mut Entry, piece: Operation) {
     let effect = entry.effect;
     let driver = entry.driver();
@@ -112,8 +114,9 @@ impl Driver {
         self.streams.get(&stream).map(|stream| stream.clock.clone()).unwrap_or_default()
     }
 
-    /// Moves what one rank sends to where another expects it, once both have come there on their
-    /// streams.
+    /// Copies data from a sending rank to its receiver.
+    ///
+    /// Both have reached the operation on their streams.
     fn meet(&mut self, sent: &Half, awaited: &Half) {
         if sent.what != awaited.what {
             let (sent_what, awaited_what) = (sent.what, awaited.what);
@@ -164,8 +167,9 @@ impl Driver {
         }
     }
 
-    /// Orders the work behind an operation on its stream after everything that the other side came
-    /// after.
+    /// Orders the work after an operation on its stream.
+    ///
+    /// It comes after everything that the other side came after.
     fn learn_on(&mut self, half: &Half, clock: &Clock) {
         if let Some(stream) = self.streams.get_mut(&half.stream) {
             stream.clock.join(clock);

@@ -45,8 +45,9 @@ pub(super) fn meeting(a: &[Range<u64>], b: &[Range<u64>]) -> Option<u64> {
 }
 
 impl Accesses {
-    /// The first address where both touch, and one of them in a way that the other must not
-    /// overlap.
+    /// The first address that both touch in conflicting ways.
+    ///
+    /// At least one of them touches it in a way that the other must not overlap.
     pub(in crate::driver) fn conflict(&self, other: &Self) -> Option<u64> {
         let pairs = [
             (&self.writes, &other.writes),

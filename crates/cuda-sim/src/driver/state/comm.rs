@@ -14,8 +14,10 @@ pub(in crate::driver) struct Clique {
     pub(in crate::driver) members: Vec<Option<Id>>,
     /// Why no rank of it can be used.
     pub(in crate::driver) refused: Option<nccl::Status>,
-    /// What waits for its other half, by the rank that sends, the rank that receives, and whether
-    /// collectives are what they are of.
+    /// Transfers that wait for their other half.
+    ///
+    /// The key is the rank that sends, the rank that receives, and whether the transfers belong to
+    /// collectives.
     pub(in crate::driver) lanes: BTreeMap<(usize, usize, bool), Lane>,
 }
 

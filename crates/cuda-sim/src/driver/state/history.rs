@@ -46,8 +46,9 @@ impl History {
         tasks.push_back(Past { number, work, accesses, done });
     }
 
-    /// The tasks here that are unordered with a task of `clock` and overlap `accesses`, each with
-    /// an address.
+    /// The tasks here that are unordered with a task of `clock` and overlap `accesses`.
+    ///
+    /// Each comes with an address.
     pub(in crate::driver) fn unordered(&self, clock: &Clock, accesses: &Accesses) -> Vec<(Arc<str>, u64)> {
         let strangers = self.0.iter().flat_map(|(&line, tasks)| {
             let known = clock.count(line);

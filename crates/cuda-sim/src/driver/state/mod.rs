@@ -67,16 +67,18 @@ pub(super) struct Driver {
     /// Ranks of NCCL that find each other, by the number in their unique id.
     pub(super) cliques: BTreeMap<u64, Clique>,
     pub(super) comms: BTreeMap<Id, Communicator>,
-    /// Device memory by base; released stream-ordered blocks are kept, so that later uses are
-    /// recognised for what they are.
+    /// Device memory by base.
+    ///
+    /// Released stream-ordered blocks are kept, so that later uses are recognised.
     pub(super) blocks: BTreeMap<u64, Block>,
     /// Pinned host memory by address.
     pub(super) pinned: BTreeMap<usize, Pinned>,
     pub(super) queue: Queue,
     /// Last tasks of queries that were answered with "not ready".
     pub(super) polled: BTreeSet<TaskId>,
-    /// The access history of each allocation, by its base, if streams are checked against each
-    /// other.
+    /// The access history of each allocation, by its base.
+    ///
+    /// Present if streams are checked against each other.
     pub(super) histories: BTreeMap<u64, History>,
     /// Tasks done so far.
     pub(super) done: u64,

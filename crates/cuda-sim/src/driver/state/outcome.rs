@@ -13,7 +13,7 @@ pub(in crate::driver) type Failure = (Status, String);
 pub(in crate::driver) struct Did {
     /// Counters of a kernel.
     pub(in crate::driver) kernel: Option<exec::Counters>,
-    /// The first byte that a copy took to the host and nothing had written, where that is checked.
+    /// The first byte copied to the host that nothing had written, if that is checked.
     pub(in crate::driver) unwritten: Option<u64>,
     /// Its accesses, if streams are checked against each other.
     pub(in crate::driver) accesses: Accesses,

@@ -16,6 +16,8 @@ use crate::driver::{handle::Id, spec::StreamSchedule};
 /// Number of a task; larger ones were enqueued later.
 pub(in crate::driver) type TaskId = u64;
 
+/// The next number.
+///
 /// Numbers continue from one session to the next, so that a task of an ended session is never
 /// mistaken for one of the current session.
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -75,8 +77,9 @@ pub(in crate::driver) struct Task {
     pub(in crate::driver) who: Who,
     /// The tasks that it comes after, and itself.
     pub(in crate::driver) clock: Clock,
-    /// Digest of a copy's source in pinned memory when the copy was enqueued, and the number of
-    /// tasks done by then.
+    /// Digest of a copy's source in pinned memory when the copy was enqueued.
+    ///
+    /// The second number is the number of tasks done by then.
     pub(in crate::driver) source: Option<(u64, u64)>,
     /// Tasks it comes after, as far as they were not done when it was enqueued.
     pub(in crate::driver) after: Vec<TaskId>,
@@ -174,8 +177,9 @@ impl Queue {
         }
     }
 
-    /// Fails work that never ends, unless a thread is busy and may make progress; returns whether
-    /// there was such work.
+    /// Fails work that never ends, unless a thread is busy and may make progress.
+    ///
+    /// Returns whether there was such work.
     pub(in crate::driver) fn give_up(&mut self) -> bool {
         if self.pending.values().any(|task| task.running) {
             return false;

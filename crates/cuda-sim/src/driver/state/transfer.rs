@@ -16,8 +16,9 @@ use cuda_loader::Status;
 use super::{accesses::Accesses, outcome::Failure};
 use crate::exec::{self, Memory};
 
-/// Fill byte of host memory that a copy has not written yet, and of bytes that were never written:
-/// NaN in every float format.
+/// Fill byte of host memory that a copy has not written yet, and of bytes never written.
+///
+/// It gives NaN in every float format.
 const POISON: u8 = 0xff;
 
 /// One end of a copy.
@@ -154,8 +155,9 @@ impl Copy {
     }
 }
 
-/// Ascending ranges with neighbours joined; in no order if the rows overlap, which no copy's do
-/// that makes sense.
+/// Ascending ranges with neighbours joined.
+///
+/// They are in no order if the rows overlap, as no meaningful copy's rows do.
 fn joined(rows: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
     let mut ranges: Vec<Range<u64>> = Vec::new();
     for row in rows {
@@ -178,8 +180,9 @@ fn host_row(source: usize, bytes: u64) -> Vec<u8> {
 }
 
 impl End {
-    /// First and past-the-last address that a copy of these dimensions touches, if in device
-    /// memory.
+    /// First and past-the-last address that a copy of these dimensions touches.
+    ///
+    /// `None` if the copy's end is not in device memory.
     pub(in crate::driver) fn device_range(&self, width: u64, height: u64, depth: u64) -> Option<(u64, u64)> {
         let Place::Device(base) = self.place else { return None };
         let last = (depth.max(1) - 1) * self.plane + (height.max(1) - 1) * self.pitch + width;
@@ -233,8 +236,9 @@ fn copy_row(
     Ok(unwritten)
 }
 
-/// Writes the pattern over bytes of `row`, read from `start` on, that nothing has written; the
-/// first of them.
+/// Writes the fill byte over bytes of `row` that nothing has written.
+///
+/// `row` was read from `start` on. Returns the first such byte.
 fn poison_gaps(memory: &Memory, start: u64, row: &mut [u8]) -> Result<Option<u64>, exec::MemoryFault> {
     let (end, mut at) = (start + row.len() as u64, start);
     let mut first = None;

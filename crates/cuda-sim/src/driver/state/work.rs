@@ -150,8 +150,9 @@ impl Work {
         }
     }
 
-    /// Addresses in device memory that it is known to touch: of a kernel, every 8 bytes of its
-    /// parameters that begin at a multiple of 4.
+    /// Addresses in device memory that the work touches, as far as they are known.
+    ///
+    /// For a kernel, they are every 8 bytes of its parameters that begin at a multiple of 4.
     pub(in crate::driver) fn addresses(&self) -> Vec<u64> {
         match self {
             Self::Kernel(call) => {
@@ -175,8 +176,9 @@ impl Work {
         }
     }
 
-    /// How long it takes in the simulated time, in nanoseconds: a launch cost and 100 GB/s for
-    /// bytes.
+    /// Its duration in simulated nanoseconds.
+    ///
+    /// A launch has a fixed cost, and bytes move at 100 GB/s.
     pub(in crate::driver) fn nanoseconds(&self, did: Option<&exec::Counters>) -> u64 {
         match self {
             Self::Nothing | Self::Record(_) => 0,

@@ -290,8 +290,9 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// A register for a result of `bits` bits, and what to do once it is written so that `operand`
-    /// holds the result.
+    /// A register for a result of `bits` bits, and the finishing step after it is written.
+    ///
+    /// The finishing step makes `operand` hold the result.
     pub(super) fn dest(&mut self, operand: &Operand, bits: u8) -> Decoded<(R, Finish)> {
         let slot = self.slot(operand)?;
         Ok(match (slot, bits) {

@@ -103,8 +103,9 @@ impl Build {
     }
 }
 
-/// Finishing step after an operation has written the register that [`super::body::Body::dest`]
-/// handed out.
+/// Finishing step after an operation has written its register.
+///
+/// [`super::body::Body::dest`] returned that register.
 #[derive(Clone, Copy)]
 pub(super) enum Finish {
     Nothing,

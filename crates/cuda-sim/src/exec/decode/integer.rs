@@ -438,8 +438,9 @@ impl Body<'_> {
         }
     }
 
-    /// `cvta` and `cvta.to`: the windows of the generic space are a constant apart from their
-    /// spaces.
+    /// Translates `cvta` and `cvta.to`.
+    ///
+    /// The windows of the generic space are a constant apart from their spaces.
     pub(super) fn cvta(&mut self, ins: &Instruction) -> Decoded<()> {
         let a = self.src64(operand(ins, 1)?)?;
         let (d, finish) = self.dest(operand(ins, 0)?, 64)?;

@@ -44,17 +44,21 @@ pub(in crate::exec) struct Layout<'a> {
     shared: HashMap<(&'a str, &'a str), u64>,
     /// Bytes of shared memory that is not sized at launch.
     pub(in crate::exec) static_shared: u64,
-    /// The arrays in shared memory in the order of their addresses; that which is sized at launch
-    /// has no end.
+    /// The arrays in shared memory in the order of their addresses.
+    ///
+    /// The array that is sized at launch has no end.
     pub(in crate::exec) arrays: Vec<Range<u64>>,
 }
 
-/// Least distance between two arrays in shared memory: an index that leads out of one leads to no
-/// other. A multiple of the bytes of all banks, so each array keeps its banks.
+/// Least distance between two arrays in shared memory.
+///
+/// An index that leads out of one leads to no other. It is a multiple of the bytes of all banks, so
+/// each array keeps its banks.
 const ARRAY_GAP: u64 = 1024;
 
-/// Variables that a module defines in global or constant memory, in text order: module scope first,
-/// then function bodies.
+/// Variables that a module defines in global or constant memory, in text order.
+///
+/// Module scope comes first, then function bodies.
 pub(in crate::exec) fn global_variables(module: &Module) -> impl Iterator<Item = &Variable> {
     let bodies = module.functions.iter().filter_map(|function| function.body.as_ref());
     let inner = bodies.flat_map(|body| &body.variables);
@@ -74,8 +78,9 @@ pub(in crate::exec) fn functions(module: &Module) -> HashMap<&str, usize> {
 }
 
 impl<'a> Layout<'a> {
-    /// Lays out the module for kernel `entry`: its shared variables and those in functions and the
-    /// module.
+    /// Lays out the module for kernel `entry`.
+    ///
+    /// The layout covers the kernel's shared variables and those in functions and the module.
     pub(in crate::exec) fn new(module: &'a Module, entry: &'a Function) -> Self {
         let globals = global_variables(module).zip(0..).map(|(variable, index)| (&*variable.name, index)).collect();
         let functions = functions(module);

@@ -5,7 +5,9 @@ use super::super::register::HalfKind;
 use super::float::canon;
 use super::half::{narrow, narrow_toward_zero, round_odd, widen};
 
-/// Clamps a value to an integer type of `bits` bits; the result is in the low bits, zero extended.
+/// Clamps a value to an integer type of `bits` bits.
+///
+/// The result is in the low bits, zero extended.
 fn clamp(value: f64, bits: u8, signed: bool) -> u32 {
     let (low, high) = match (bits, signed) {
         (8, true) => (f64::from(i8::MIN), f64::from(i8::MAX)),

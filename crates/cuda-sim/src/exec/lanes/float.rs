@@ -142,8 +142,9 @@ pub(in crate::exec) fn unary64(op: FUn, mask: u32, d: &mut PerLane<u64>, a: PerL
     });
 }
 
-/// An approximate function: computed in `f64`, rounded once, then moved by up to two units in the
-/// last place if a noise seed is given.
+/// Computes an approximate function: in `f64`, rounded once.
+///
+/// If a noise seed is given, the result is moved by up to two units in the last place.
 pub(in crate::exec) fn approx(op: Approx, a: u32, noise: Option<u64>) -> u32 {
     let x = f64::from(f32::from_bits(a));
     let y = match op {
@@ -165,8 +166,9 @@ pub(in crate::exec) fn div_approx(a: u32, b: u32, noise: Option<u64>) -> u32 {
     perturb(y as f32, u64::from(a) << 32 | u64::from(b), noise)
 }
 
-/// A finite, normal value moved by -2 to 2 units in the last place, by a hash of `salt` and the
-/// seed.
+/// Moves a finite, normal value by -2 to 2 units in the last place.
+///
+/// The distance is a hash of `salt` and the seed.
 fn perturb(value: f32, salt: u64, noise: Option<u64>) -> u32 {
     let bits = canon(value);
     let Some(seed) = noise.filter(|_| value.is_normal()) else { return bits };

@@ -183,8 +183,9 @@ fn bytes(a: u32, b: u32, index: impl Fn(u32) -> u32) -> u32 {
     (0..4).fold(0, |word, i| word | byte(a, b, index(i)) << (8 * i))
 }
 
-/// `prmt` in its default mode: each nibble selects a byte, its high bit replicates the sign of that
-/// byte.
+/// Computes `prmt` in its default mode.
+///
+/// Each nibble selects a byte, and its high bit replicates the sign of that byte.
 #[inline(always)]
 fn prmt(a: u32, b: u32, selector: u32) -> u32 {
     (0..4).fold(0, |word, i| {

@@ -1,5 +1,6 @@
-//! Semantics of the register-to-register operations, as functions of one lane and loops over a
-//! warp.
+//! Semantics of the register-to-register operations.
+//!
+//! They are functions of one lane and loops over a warp.
 
 pub(super) mod convert;
 pub(super) mod float;

@@ -17,7 +17,9 @@ pub(super) use view::{Region, View};
 
 /// Least distance between two allocations of a device, in bytes.
 pub const GUARD: u64 = 4096;
-/// Their distance while there are addresses to spare: no 32-bit offset leads from one to another.
+/// Their distance if there are addresses to spare.
+///
+/// No 32-bit offset leads from one to another.
 pub const GAP: u64 = 1 << 32;
 /// Allocations start at a multiple of this.
 pub const ALIGNMENT: u64 = 512;
@@ -43,8 +45,9 @@ pub struct Usage {
     pub allocations: u64,
 }
 
-/// The memory of all virtual devices, with what checkers need: history, initialisation bits, peer
-/// access.
+/// The memory of all virtual devices.
+///
+/// It also holds checker state: history, initialisation bits, peer access.
 ///
 /// All methods take `&self`, so copies and launches of several streams may share it.
 #[derive(Debug)]
@@ -96,8 +99,9 @@ impl Memory {
         Self { state: Mutex::new(State { devices, ..State::default() }) }
     }
 
-    /// As [`new`](Self::new), but kernels reach no memory of other devices, whatever
-    /// [`enable_peer`](Self::enable_peer) allows.
+    /// As [`new`](Self::new), but kernels reach no memory of other devices.
+    ///
+    /// [`enable_peer`](Self::enable_peer) does not change that.
     pub fn apart(capacities: &[u64]) -> Self {
         let memory = Self::new(capacities);
         memory.state().apart = true;
@@ -242,8 +246,9 @@ impl Memory {
         Ok(())
     }
 
-    /// Copies `bytes` bytes from `source` to `target`, which may overlap; what was not initialised
-    /// stays so.
+    /// Copies `bytes` bytes from `source` to `target`, which may overlap.
+    ///
+    /// Uninitialised bytes stay uninitialised.
     ///
     /// # Errors
     /// As [`Memory::read`], for either range.

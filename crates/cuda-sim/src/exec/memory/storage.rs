@@ -1,5 +1,6 @@
-//! The bytes of one range of the address space, readable and writable from several host threads at
-//! once.
+//! The bytes of one range of the address space.
+//!
+//! Several host threads can read and write them at once.
 //!
 //! # Safety
 //!
@@ -18,12 +19,15 @@ use std::{
 pub(in crate::exec) struct Storage {
     base: *mut u8,
     len: u64,
-    /// Whether `base` came from a box of words; otherwise it is host memory that the caller mapped.
+    /// Whether `base` came from a box of words.
+    ///
+    /// Otherwise it is host memory that the caller mapped.
     is_owned: bool,
     /// Bit `i` of byte `j` is set if byte `8 j + i` was written.
     written: Box<[AtomicU8]>,
-    /// Set once something wrote without keeping `written` up to date: every byte counts as written
-    /// from then on.
+    /// Set once a writer has left `written` out of date.
+    ///
+    /// Every byte counts as written from then on.
     untracked: AtomicBool,
 }
 

@@ -15,9 +15,11 @@ use crate::exec::fault::FaultKind;
 use crate::exec::lanes::WARP;
 use crate::exec::options::Schedule;
 
-/// Steps after which a warp gives way in the natural order, so that the watchdog is looked at.
+/// Steps after which a warp yields in the natural order.
+///
+/// The watchdog is then checked.
 const TURN: u64 = 1 << 16;
-/// Times that all fragments of a warp may have looped for long before other warps have their turn.
+/// Rounds that all fragments of a warp may loop for long before other warps run.
 const ROUNDS: u32 = 64;
 /// Longest turn of a seeded schedule, in steps.
 const SEEDED_TURN: u64 = 256;

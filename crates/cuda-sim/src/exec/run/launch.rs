@@ -79,7 +79,9 @@ fn shuffled(count: u64, seed: u64) -> Vec<u64> {
     order
 }
 
-/// Runs the blocks of `queue` on this host thread, at most the resident number of them at a time.
+/// Runs the blocks of `queue` on this host thread.
+///
+/// At most the resident number of them run at a time.
 fn run_some(
     job: &Job<'_>,
     common: &Common,

@@ -56,8 +56,9 @@ impl Turn<'_, '_> {
         self.refuse(conflict)
     }
 
-    /// As [`Turn::order`], for a plain read of shared memory by words; each word comes with the
-    /// lanes that read it.
+    /// As [`Turn::order`], for a plain read of shared memory by words.
+    ///
+    /// Each word comes with the lanes that read it.
     pub(super) fn order_words(
         &mut self,
         warp: &mut Warp,
@@ -68,8 +69,9 @@ impl Turn<'_, '_> {
         self.refuse(conflict)
     }
 
-    /// Asynchronous copies to shared memory have begun: this counts as a separate access, and the
-    /// bytes are out of bounds to all until they land.
+    /// Observes asynchronous copies to shared memory that have begun.
+    ///
+    /// This counts as a separate access, and the bytes are out of bounds to all until they land.
     pub(super) fn observe_begun(&mut self, warp: &mut Warp, seen: Seen<'_>) -> Outcome {
         self.watch().finished(&seen)?;
         self.order(warp, &seen)?;

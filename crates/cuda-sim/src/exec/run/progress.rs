@@ -129,8 +129,9 @@ impl Drop for Progress<'_> {
     }
 }
 
-/// A hash of everything that determines the next steps of a warp's lanes, while memory is
-/// unchanged.
+/// A hash of the state that determines the next steps of a warp's lanes.
+///
+/// It is complete while memory is unchanged.
 fn state_of(warp: &Warp) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut fragments: Vec<(u32, u32)> = warp.fragments.iter().map(|fragment| (fragment.pc, fragment.mask)).collect();

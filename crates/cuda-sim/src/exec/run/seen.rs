@@ -51,9 +51,10 @@ impl Seen<'_> {
         }
     }
 
-    /// The bytes of an access to global or shared memory as one range, if the active lanes address
-    /// neighbouring elements in their order, or all the same one. Most accesses are of that kind,
-    /// and checked as a whole.
+    /// The bytes of an access to global or shared memory as one range.
+    ///
+    /// `None` unless the active lanes address neighbouring elements in their order, or all the same
+    /// one. Most accesses are of that kind, and checked as a whole.
     #[inline]
     pub(super) fn range(&self) -> Option<Range<u64>> {
         if !matches!(self.space, Space::Global | Space::Shared) {

@@ -1,4 +1,6 @@
-//! Happens-before state: clocks of warps, and the clocks of others that each lane is ordered after.
+//! Happens-before state of a block.
+//!
+//! It holds the clocks of warps, and the clocks of others that each lane is ordered after.
 //!
 //! A clock advances whenever something is published: at a barrier, a fence, a release. Barriers
 //! give all lanes of a warp the same knowledge, so it is kept per warp, and per lane only where
@@ -112,15 +114,17 @@ impl WarpClock {
         self.now
     }
 
-    /// Up to which of its clocks everything that a warp of the block did is ordered before all
-    /// lanes of this one.
+    /// The clock of `warp` up to which its actions are ordered before all lanes of this warp.
+    ///
+    /// `warp` is a warp of the block.
     #[inline(always)]
     pub(super) fn of_warp(&self, warp: usize) -> u32 {
         self.knowledge.own.of_warp(warp)
     }
 
-    /// Whether an action of a lane of the own block (or of another) is ordered before the present
-    /// of `lane`.
+    /// Whether an action of another lane is ordered before the present of `lane`.
+    ///
+    /// The other lane is of the own block, or of another block if `block` is given.
     pub(super) fn knows(&self, lane: usize, block: Option<u32>, own: u32, other: (usize, usize), time: u32) -> bool {
         let (warp, other) = other;
         let all = match block {
@@ -217,8 +221,9 @@ impl Clocks {
         knowledge.learn(block, mask, live, &joined);
     }
 
-    /// Lanes of a warp arrive at a block barrier: what they did so far, and knew, is published
-    /// there.
+    /// Publishes the actions of lanes of a warp that arrive at a block barrier.
+    ///
+    /// Their knowledge of other actions is published too.
     pub(in crate::exec::run) fn arrive(&mut self, warp: usize, barrier: usize, mask: u32, live: u32) {
         let (block, clock) = (self.block, &mut self.warps[warp]);
         let gathered = &mut self.barriers[barrier];
@@ -290,8 +295,9 @@ impl Clocks {
         clock.now += 1;
     }
 
-    /// A lane has read from a strong access: it acquires what was released there, now or at its
-    /// next fence.
+    /// Acquires the releases at the target of a lane's read from a strong access.
+    ///
+    /// The lane acquires them now or at its next fence.
     pub(super) fn acquire(&mut self, (warp, lane): (usize, usize), live: u32, from: &Released, now: Option<bool>) {
         let (block, clock) = (self.block, &mut self.warps[warp]);
         let bit = 1 << lane;
@@ -334,8 +340,9 @@ impl Clocks {
         clock.pending.push(Pending { lanes: bit, wide, narrow, sequential });
     }
 
-    /// A strong write of a lane releases what was before the lane's last fences, and if it
-    /// `releases` by itself, all before it.
+    /// Releases the actions before the last fences of a lane that makes a strong write.
+    ///
+    /// If the write `releases` by itself, all actions before it are released.
     pub(super) fn release(&self, (warp, lane): (usize, usize), to: &mut Released, releases: bool, wide: bool) {
         let (clock, who) = (&self.warps[warp], (self.block, warp, 1 << lane));
         for fence in clock.fences.iter().filter(|fence| fence.lanes >> lane & 1 == 1) {
@@ -355,8 +362,9 @@ impl Clocks {
     }
 }
 
-/// The part of a grid-wide release that an acquire gains: all of it, or only the part about its
-/// block.
+/// The part of a grid-wide release that an acquire gains.
+///
+/// It is all of it, or only the part about its block.
 fn gained(released: &Rc<Known>, block: u32, wide: bool) -> Rc<Known> {
     if wide || released.is_empty() {
         return released.clone();

@@ -50,8 +50,9 @@ struct Strong {
     reads: HashMap<u32, Vec<Mark>>,
     /// Stores that others have replaced, by block.
     writes: HashMap<u32, Vec<Mark>>,
-    /// The latest store, or the latest read-modify-write, which is ordered after all that it has
-    /// read from.
+    /// The latest store, or the latest read-modify-write.
+    ///
+    /// It is ordered after every access that it has read from.
     latest: Option<Mark>,
     /// What has read from the latest write: who comes after one of these, comes after the write.
     observed: Vec<Mark>,
@@ -169,8 +170,9 @@ impl Present<'_> {
         })
     }
 
-    /// The race with the strong accesses of a place; those to strong ones are allowed within their
-    /// scopes.
+    /// The race with the strong accesses of a place.
+    ///
+    /// Accesses to strong places are allowed within their scopes.
     fn after_strong(&self, cell: &Cell, rest: &SpilledCells, lanes: u32, writes: bool) -> Option<Race> {
         let strong = if cell.strong { rest.known(cell)?.strong.as_deref()? } else { return None };
         let atomic = self.mark.is_strong();
@@ -262,8 +264,9 @@ impl Present<'_> {
         self.thin(reads, &mark);
     }
 
-    /// The reads of another block, `old` and others, become past, unless they are ordered before
-    /// the present one.
+    /// Moves the reads of another block, `old` and others, into the past.
+    ///
+    /// They stay if they are ordered before the present read.
     fn leave_behind(&self, cell: &mut Cell, rest: &mut SpilledCells, old: &Mark, lanes: u32) {
         let others = rest.known(cell).map_or(&[][..], |more| &more.reads[..]);
         let all_known = others.iter().chain([old]).all(|read| self.unordered(read, lanes).is_none());
@@ -367,8 +370,9 @@ impl Present<'_> {
         None
     }
 
-    /// A volatile access of another lane of this warp, except lanes in `excused`, that is unordered
-    /// with one of `lane`: the latest write, or a read if this is a write.
+    /// A volatile access of another lane of this warp that is unordered with one of `lane`.
+    ///
+    /// It is the latest write, or a read if this is a write. Lanes in `excused` are ignored.
     pub(super) fn volatile(
         &self,
         cell: &Cell,

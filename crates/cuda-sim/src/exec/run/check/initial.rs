@@ -75,8 +75,9 @@ pub(in crate::exec::run) fn check(
     Ok(())
 }
 
-/// Checks and marks the access of a lane to global memory: the first byte that was not written, if
-/// it reads one.
+/// Checks and marks the access of a lane to global memory.
+///
+/// Returns the first byte that was not written, if the lane reads one.
 fn check_global(job: &Job<'_>, lane: usize, seen: &Seen<'_>) -> Option<u64> {
     let region = match seen.memory {
         Memory::Region(region) => *region,

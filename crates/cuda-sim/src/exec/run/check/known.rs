@@ -1,5 +1,6 @@
-//! Happens-before knowledge: for every thread of the grid, the last clock of its warp that is
-//! ordered before.
+//! Happens-before knowledge of every thread of the grid.
+//!
+//! It is the last clock of the thread's warp that is ordered before.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -9,8 +10,9 @@ use crate::exec::lanes::WARP;
 /// Knowledge of the threads of one block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Times {
-    /// For each warp, up to which of its clocks everything that its lanes did is known; zero where
-    /// the list ends.
+    /// For each warp, the clock up to which all actions of its lanes are known.
+    ///
+    /// Zero beyond the end of the list.
     warps: Vec<u32>,
     /// Further knowledge of single threads.
     threads: BTreeMap<u16, u32>,

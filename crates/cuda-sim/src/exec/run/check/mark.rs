@@ -5,8 +5,9 @@ use crate::exec::fault::Access;
 /// A remembered access of threads of one block, in one instruction or several.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::exec::run) struct Mark {
-    /// Number of the block; grids of more blocks than fit are not run under this checker in any
-    /// sensible time.
+    /// Number of the block.
+    ///
+    /// Grids of more blocks than fit are not run under this checker in any sensible time.
     pub(in crate::exec::run) block: u32,
     /// The clock of each of the warps; 0 if there is no access.
     pub(in crate::exec::run) time: u32,

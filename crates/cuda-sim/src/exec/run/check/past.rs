@@ -1,5 +1,6 @@
-//! Which blocks have read a place: lists that places share, since neighbours are mostly read by the
-//! same blocks in turn.
+//! Blocks that have read a place.
+//!
+//! They are lists that places share, since neighbours are mostly read by the same blocks in turn.
 
 use std::collections::HashMap;
 
@@ -8,8 +9,9 @@ use super::mark::Mark;
 /// A list of blocks with the clock of their latest read; 0 is the empty one.
 pub(super) type Set = u32;
 
-/// Blocks that are looked for in a list before one of them is added again: those that run at the
-/// same time.
+/// Number of blocks searched in a list before one of them is added again.
+///
+/// These are the blocks that run at the same time.
 const RESIDENT: usize = 32;
 
 /// A list: its latest block, and the list before that.

@@ -50,8 +50,9 @@ impl Released {
         &mut self.blocks[at].1
     }
 
-    /// A strong store: what others released here is gone, since its readers no longer read from
-    /// them.
+    /// Applies a strong store.
+    ///
+    /// Earlier releases here are gone, since their readers no longer read from them.
     pub(super) fn overwrite(&mut self, by: (u32, u16)) {
         if self.by.replace(by) != Some(by) {
             (self.grid, self.blocks, self.before_fences) = Default::default();

@@ -1,5 +1,6 @@
-//! Races on shared and global memory: compares the accesses of a warp with the history of their
-//! places.
+//! Races on shared and global memory.
+//!
+//! The accesses of a warp are compared with the history of their places.
 
 use super::clocks::Clocks;
 use super::granule::Granule;
@@ -67,8 +68,9 @@ pub(super) fn check(
     None
 }
 
-/// The race of a plain read of words, each by its lanes, if there is one, and its address; the read
-/// is remembered.
+/// The race of a plain read of words, each by its lanes, and its address.
+///
+/// `None` if there is no race. The read is recorded.
 pub(super) fn check_words(
     shadow: &mut impl Shadow,
     clocks: &Clocks,

@@ -1,4 +1,6 @@
-//! Sources of asynchronous copies in flight: nothing may be written there before the wait for them.
+//! Sources of asynchronous copies in flight.
+//!
+//! Nothing may be written there before the wait for them.
 
 use std::ops::Range;
 
@@ -45,8 +47,9 @@ impl Sources {
         }
     }
 
-    /// The copy in flight of this block that a write to global memory comes too early for, and the
-    /// address.
+    /// The copy in flight of this block that a write to global memory comes too early for.
+    ///
+    /// Also returns the address.
     pub(super) fn overwritten(&self, block: u32, seen: &Seen<'_>) -> Option<(Race, u64)> {
         Bits(seen.active).find_map(|lane| {
             let (start, end) = (seen.addresses[lane], seen.addresses[lane] + seen.bytes);

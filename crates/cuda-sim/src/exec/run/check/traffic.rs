@@ -1,4 +1,6 @@
-//! Counters of how accesses are laid out: sectors of global memory, bank cycles of shared memory.
+//! Counters of the layout of accesses.
+//!
+//! They count sectors of global memory and bank cycles of shared memory.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,6 +1,7 @@
-//! Volatile accesses among the lanes of one warp. They are strong, so they are no data race; but
-//! without a warp barrier their order is undefined, and code that relies on lanes running in
-//! lockstep goes wrong.
+//! Volatile accesses among the lanes of one warp.
+//!
+//! They are strong, so they are no data race. Without a warp barrier their order is undefined, and
+//! code that relies on lanes running in lockstep goes wrong.
 //!
 //! A flag is not reported: a lane that reads it over and over and makes a fence once it is set. A
 //! lane that has read what another lane wrote, and goes on without a fence, is reported, and so is

@@ -81,8 +81,9 @@ impl BlockWatch {
         found.map(|(race, address)| Conflict { space: seen.space, address, access: seen.access, race })
     }
 
-    /// As [`BlockWatch::order`], for a plain read of shared memory by words; each word comes with
-    /// the lanes that read it.
+    /// As [`BlockWatch::order`], for a plain read of shared memory by words.
+    ///
+    /// Each word comes with the lanes that read it.
     #[inline]
     pub(in crate::exec::run) fn order_words(
         &mut self,
@@ -109,8 +110,9 @@ impl BlockWatch {
         Ok(())
     }
 
-    /// Asynchronous copies to shared memory have begun: the bytes are out of bounds to all until
-    /// they land.
+    /// Marks bytes of asynchronous copies to shared memory that have begun.
+    ///
+    /// They are out of bounds to all until they land.
     pub(in crate::exec::run) fn begin(&mut self, seen: &Seen<'_>) {
         for lane in Bits(seen.active) {
             let start = seen.addresses[lane] as usize;

@@ -36,8 +36,9 @@ fn span(addresses: &[u64; WARP], active: u32) -> Span {
     span
 }
 
-/// Calls `f` for each state space that active lanes address, with those lanes; addresses become
-/// those within it.
+/// Calls `f` for each state space that active lanes address, with those lanes.
+///
+/// Addresses become addresses within that space.
 #[inline(always)]
 pub(super) fn by_space(
     window: Window,

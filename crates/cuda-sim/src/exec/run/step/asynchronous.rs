@@ -77,7 +77,9 @@ fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32
     Ok(())
 }
 
-/// Reads `length` bytes of global memory for each lane of `group`, at places aligned to `align`.
+/// Reads `length` bytes of global memory for each lane of `group`.
+///
+/// The places are aligned to `align`.
 fn fetch(
     turn: &mut Turn<'_, '_>,
     warp: &mut Warp,

@@ -64,8 +64,9 @@ pub(super) fn arrive(
     Ok(())
 }
 
-/// Releases the threads that wait at barrier `id`, and returns their lanes; `role` returns the role
-/// of the step at a place.
+/// Releases the threads that wait at barrier `id`, and returns their lanes.
+///
+/// `role` returns the role of the step at a place.
 pub(in crate::exec::run) fn release(
     warp: &mut Warp,
     id: u8,

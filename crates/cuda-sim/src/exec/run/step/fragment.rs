@@ -1,5 +1,6 @@
-//! The interpreter loop: runs one fragment of a warp until it ends, waits, meets another or has
-//! used its fuel.
+//! The interpreter loop.
+//!
+//! It runs one fragment of a warp until it ends, waits, meets another or has used its fuel.
 
 use super::{access, asynchronous, atomic, collective};
 use crate::exec::code::{Cmp, Code, MAX_DEPTH, NO_GUARD, Op, PredOp};

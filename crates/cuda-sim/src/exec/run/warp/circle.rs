@@ -1,6 +1,8 @@
 //! Whether a warp goes in circles.
 
-/// Whether the states of a warp repeat: Brent, "An Improved Monte Carlo Factorization Algorithm".
+/// Detection of repeating states of a warp.
+///
+/// Brent, "An Improved Monte Carlo Factorization Algorithm".
 #[derive(Default)]
 pub(in crate::exec::run) struct Circle {
     epoch: u64,

@@ -42,7 +42,9 @@ pub(in crate::exec::run) struct Fragment {
 }
 
 impl Fragment {
-    /// Whether it has looped for so long that `others` of its warp, or else other warps, go first.
+    /// Whether it has looped for so long that others go first.
+    ///
+    /// These are `others` of its warp, or else other warps.
     pub(in crate::exec::run) fn is_tired(&self, others: bool) -> bool {
         self.loops >= if others { 64 } else { 4096 }
     }
@@ -65,8 +67,9 @@ pub(in crate::exec::run) struct Warp {
     pub(in crate::exec::run) local_written: Vec<Byte>,
     /// Registers without a value, if some are known and that is checked.
     pub(in crate::exec::run) undefined: Option<Box<Undefined>>,
-    /// Lanes that surely go together, if some step asks for them: those that a branch has parted
-    /// need not meet again before a collective, though they do here.
+    /// Lanes that are sure to run together, if some step needs them.
+    ///
+    /// Lanes that a branch has parted need not meet again before a collective, though they do here.
     together: Vec<u32>,
     /// Barriers that lanes have gone past since they last came to one.
     skipped: Vec<(u32, u64)>,
@@ -200,8 +203,10 @@ impl Warp {
         self.skipped.iter_mut().for_each(|(lanes, _)| *lanes &= !mask);
     }
 
-    /// A lane that has ended after it went past the barrier number `barrier` of the code, which
-    /// others have come to as their barrier number `count`.
+    /// A lane that ended after it went past a barrier that others have reached.
+    ///
+    /// The barrier is number `barrier` of the code. Others have reached it as their barrier number
+    /// `count`.
     pub(in crate::exec::run) fn absentee(&self, barrier: usize, count: u32) -> Option<usize> {
         let ended = self.exists & !self.live;
         let past = self.skipped.iter().filter(|(_, barriers)| barriers >> barrier & 1 == 1);
@@ -214,8 +219,7 @@ impl Warp {
         self.undefined.get_or_insert_with(|| Box::new(Undefined::new(code)))
     }
 
-    /// Looks at a step that lanes of `mask` are about to make, and notes what becomes of its
-    /// results.
+    /// Checks a step that lanes of `mask` are about to make, and tracks its results.
     #[inline(never)]
     pub(in crate::exec::run) fn follow(&mut self, code: &Code, step: &Step, mask: u32, pc: u32) -> Outcome {
         let Some(mut undefined) = self.undefined.take() else { return Ok(()) };
@@ -225,8 +229,9 @@ impl Warp {
         outcome
     }
 
-    /// Notes what becomes of the results of a collective that lanes have carried out; `from` holds
-    /// the source of each lane of a shuffle.
+    /// Tracks the results of a collective that lanes have carried out.
+    ///
+    /// `from` holds the source of each lane of a shuffle.
     pub(in crate::exec::run) fn collect(
         &mut self,
         code: &Code,

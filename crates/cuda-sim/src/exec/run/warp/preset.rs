@@ -1,4 +1,6 @@
-//! What registers hold before the first step: constants, addresses of variables, special registers.
+//! Initial values of registers, before the first step.
+//!
+//! They are constants, addresses of variables and special registers.
 
 use ptx::ast::{Axis, Special};
 

@@ -7,7 +7,9 @@ use crate::exec::code::Code;
 use crate::exec::lanes::{PerLane, WARP};
 use crate::exec::register::{R, Register, Slot, Target};
 
-/// What registers hold before they are written: a pattern that is unlikely to be mistaken for data.
+/// Value of registers before they are written.
+///
+/// The pattern is unlikely to be mistaken for data.
 pub(in crate::exec::run) const UNWRITTEN: u64 = 0xa5a5_a5a5_a5a5_a5a5;
 
 /// The register files of a warp.
@@ -20,8 +22,9 @@ pub(in crate::exec::run) struct Regs {
 /// The words of register files.
 type Words = (Vec<PerLane<u32>>, Vec<PerLane<u64>>);
 
-/// Register files of finished warps, for reuse: clearing about 200 kB per warp takes longer than a
-/// small launch.
+/// Register files of finished warps, for reuse.
+///
+/// Clearing about 200 kB per warp takes longer than a small launch.
 static SPARE: Mutex<Vec<Words>> = Mutex::new(Vec::new());
 
 /// Most spare register files: two blocks of 32 warps.

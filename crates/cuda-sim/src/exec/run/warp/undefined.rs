@@ -1,5 +1,6 @@
-//! Registers with undefined values: never written, or read from a lane that took no part in a
-//! shuffle.
+//! Registers with undefined values.
+//!
+//! They were never written, or read from a lane that took no part in a shuffle.
 //!
 //! Such a value may be moved about and computed with; it is a fault if it decides something: a
 //! branch, an address, a mask, a value that a store puts into global memory. A warp follows these
@@ -63,8 +64,7 @@ fn rely(lanes: u32, used_as: &'static str) -> Outcome {
 }
 
 impl Undefined {
-    /// Looks at a step that lanes of `mask` are about to make, and notes what becomes of its
-    /// results.
+    /// Checks a step that lanes of `mask` are about to make, and tracks its results.
     pub(super) fn step(&mut self, regs: &Regs, code: &Code, step: &Step, mask: u32) -> Outcome {
         let mut active = mask;
         if step.guard != NO_GUARD {
@@ -180,8 +180,9 @@ impl Undefined {
         }
     }
 
-    /// Notes what becomes of the results of a collective of `lanes`; `from` holds the source of
-    /// each lane of a shuffle.
+    /// Tracks the results of a collective of `lanes`.
+    ///
+    /// `from` holds the source of each lane of a shuffle.
     pub(super) fn collect(&mut self, code: &Code, collective: &Collective, lanes: u32, from: &[u8; WARP]) {
         match collective.kind {
             CollectiveKind::Shuffle { d, valid, a, lane, clamp, .. } => {
@@ -211,7 +212,9 @@ impl Undefined {
         }
     }
 
-    /// An element of a product is undefined if one of its row, of its column or its own summand is.
+    /// Marks undefined elements of a product.
+    ///
+    /// An element is undefined if one of its row, of its column or its own summand is.
     fn multiply(&mut self, code: &Code, shape: Mma, d: [R; 4], a: [R; 4], b: [R; 2], c: [R; 4]) {
         let word = |reg| self.of(code, Register::W32(reg));
         let (a_words, b_words) = shape.words();
