@@ -5,8 +5,9 @@ use crate::{ParseError, ParseErrorKind};
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
-    /// A name or opcode, inner dots and `::` included: `ld.shared::cluster.b32`, `%tid.x`,
-    /// `$L__BB0_1`.
+    /// A name or opcode, inner dots and `::` included.
+    ///
+    /// Examples: `ld.shared::cluster.b32`, `%tid.x`, `$L__BB0_1`.
     Word,
     /// A dot and one part: `.visible`.
     Directive,
@@ -180,8 +181,9 @@ impl<'text> Lexer<'text> {
         }
     }
 
-    /// Digits, letters and, in decimal numbers, a fraction and a signed exponent; the parser judges
-    /// them.
+    /// Lexes digits, letters and, in decimal numbers, a fraction and a signed exponent.
+    ///
+    /// The parser judges them.
     fn number(&mut self) {
         let bytes = self.text.as_bytes();
         let radix = bytes[self.at] == b'0' && bytes.get(self.at + 1).is_some_and(u8::is_ascii_alphabetic);

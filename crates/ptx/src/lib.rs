@@ -1,4 +1,6 @@
-//! PTX text: lexer, parser, control flow, uniformity, printer and the lints of the kernel build.
+//! PTX text: lexer, parser, control flow, uniformity, printer and lints.
+//!
+//! The lints are for the kernel build.
 //!
 //! The dialect is what LLVM's NVPTX backend and the inline assembly of the kernels emit. Opcodes
 //! are not interpreted here: any dotted word with well-formed operands parses.

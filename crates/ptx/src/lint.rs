@@ -14,8 +14,9 @@ use crate::{
 /// A property that [`check`] looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Lint {
-    /// A load, store or atomic without a state space: slow for shared memory, and ptxas does not
-    /// fix it.
+    /// A load, store or atomic without a state space.
+    ///
+    /// It is slow for shared memory, and ptxas does not fix it.
     GenericAccess,
     /// A variable in local memory, which lives in DRAM.
     LocalDepot,
@@ -25,8 +26,9 @@ pub enum Lint {
     Trap,
     /// A symbol of the panic machinery.
     PanicSymbol,
-    /// A product of 64 by 64 bits whose factors are words: slow, and
-    /// `core_types::field::widening_mul_add` is one instruction.
+    /// A product of 64 by 64 bits whose factors are words.
+    ///
+    /// It is slow, and `core_types::field::widening_mul_add` is one instruction.
     WideProduct,
     /// A collective that threads may reach separately.
     DivergentCollective,

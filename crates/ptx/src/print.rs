@@ -12,7 +12,9 @@ use crate::ast::{
     Body, Directive, Function, FunctionKind, Initialiser, Instruction, Linkage, Module, Operand, Param, Shape, Variable,
 };
 
-/// The text of `module`: equal modules print to equal bytes, whatever the line numbers they carry.
+/// The text of `module`.
+///
+/// Equal modules print to equal bytes, whatever the line numbers they carry.
 ///
 /// Declarations of functions come first, then variables, then definitions, as LLVM orders them. A
 /// function whose address is the value of a variable is declared, for names are declared before

@@ -1,4 +1,6 @@
-//! Declarations of the kernel build about each kernel, which the lints check the text against.
+//! Declarations of the kernel build about each kernel.
+//!
+//! The lints check the text against them.
 
 /// Declarations of the kernel build about the kernels of a module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

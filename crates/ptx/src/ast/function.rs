@@ -91,8 +91,9 @@ pub enum Directive {
 /// The code of a function, nested scopes flattened.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Body {
-    /// Every register, in all scopes, that is declared by itself or used; ranges declare nothing
-    /// beyond these.
+    /// Registers of all scopes that are declared by themselves or used.
+    ///
+    /// Ranges declare nothing beyond these.
     pub registers: Vec<Register>,
     /// Variables of all scopes.
     pub variables: Vec<Variable>,
@@ -261,8 +262,9 @@ impl Body {
         &self.registers[reg.0 as usize]
     }
 
-    /// The instruction a branch to `label` runs next; the number of instructions at the end of the
-    /// body.
+    /// The instruction that a branch to `label` runs next.
+    ///
+    /// At the end of the body, it is the number of instructions.
     ///
     /// # Panics
     /// If `label` is of another body.

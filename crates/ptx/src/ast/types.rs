@@ -32,8 +32,9 @@ pub enum Type {
     F64,
 }
 
-/// The class of a register's values, whatever its declared type: loads and stores follow this, not
-/// the opcode.
+/// The class of a register's values, whatever its declared type.
+///
+/// Loads and stores follow this, not the opcode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// A predicate.

@@ -2,7 +2,9 @@
 
 use super::Graph;
 
-/// Who dominates whom, as a tree: Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm".
+/// The dominator tree of a graph.
+///
+/// Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dominance {
     root: usize,
@@ -86,8 +88,9 @@ impl Dominance {
         a
     }
 
-    /// The immediate dominator of `node`; `None` for the root and for nodes that the root does not
-    /// reach.
+    /// The immediate dominator of `node`.
+    ///
+    /// `None` for the root and for nodes that the root does not reach.
     #[must_use]
     pub fn parent(&self, node: usize) -> Option<usize> {
         if node == self.root { None } else { self.parent[node] }

@@ -1,5 +1,7 @@
-//! The table: what LLVM emits for kernels of this project at sm_80, the kernels' inline assembly,
-//! and near neighbours.
+//! The table of opcodes.
+//!
+//! It holds the opcodes that LLVM emits for kernels of this project at sm_80, the kernels' inline
+//! assembly, and near neighbours.
 
 use super::{
     Form, Group,

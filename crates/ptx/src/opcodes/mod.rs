@@ -46,7 +46,9 @@ pub enum Group {
 pub struct Form {
     /// The family.
     pub group: Group,
-    /// The opcodes: literal text, with `{a,b,}` for one of several texts, the last one here empty.
+    /// The opcodes.
+    ///
+    /// The text is literal, with `{a,b,}` for one of several texts, the last one here empty.
     pub pattern: &'static str,
     /// The operands that the opcodes take, by their number; none where other rules say it.
     pub signatures: &'static [Signature],

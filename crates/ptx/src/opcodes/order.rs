@@ -22,8 +22,9 @@ const NAMES: &[(&str, &[&str])] = &[
     ("shf", &["l", "r"]),
 ];
 
-/// The admitted opcode that differs from `opcode` only in the order of its modifiers; `opcode`
-/// itself if it is admitted.
+/// The admitted opcode that differs from `opcode` only in the order of its modifiers.
+///
+/// It is `opcode` itself if that is admitted.
 #[must_use]
 pub fn canonical(opcode: &str) -> Option<&'static str> {
     static BY_KEY: OnceLock<HashMap<String, String>> = OnceLock::new();

@@ -46,8 +46,9 @@ pub enum Role {
     FromWider(Ty),
     /// The same, or a special register.
     FromWiderOrSpecial(Ty),
-    /// A register of the type's width, a number, a special register, the address of a symbol, or a
-    /// vector of parts.
+    /// A register, number, special register, symbol address, or vector of parts.
+    ///
+    /// A register has the type's width.
     FromParts(Ty),
     /// A register, or a number written as the bits of the type.
     FromBits(Ty),
@@ -85,8 +86,10 @@ pub enum Role {
     Threads,
     /// The same, but not 0.
     SomeThreads,
-    /// The number of bytes `cp.async` reads: a 32-bit register, or a number from 0 to the operand
-    /// before; or a predicate under which it reads none.
+    /// The number of bytes `cp.async` reads.
+    ///
+    /// It is a 32-bit register, or a number from 0 to the operand before; or a predicate under
+    /// which it reads none.
     CopySource,
     /// A label of the function.
     Label,

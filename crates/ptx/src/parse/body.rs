@@ -82,8 +82,9 @@ pub(super) struct BodyBuilder<'text> {
     depth: usize,
     pub(super) source: Option<SourceLine>,
     pending: Vec<Pending<'text>>,
-    /// Names taken for labels or names of the module; no register or variable may claim them
-    /// afterwards.
+    /// Names taken for labels or names of the module.
+    ///
+    /// No register or variable may claim them afterwards.
     early: HashSet<&'text str>,
 }
 
@@ -173,8 +174,9 @@ impl<'text> BodyBuilder<'text> {
         Ok(Symbol::Module(parser.module_name(token)?))
     }
 
-    /// The meaning of a postponed name: a label, list or prototype of an enclosing scope, else a
-    /// name of the module.
+    /// The meaning of a postponed name.
+    ///
+    /// It is a label, list or prototype of an enclosing scope, else a name of the module.
     fn resolve(&self, parser: &mut Parser<'text>, scope: usize, token: Token<'text>) -> Result<Operand, ParseError> {
         let mut scope = Some(scope);
         while let Some(index) = scope {

@@ -22,8 +22,9 @@ enum Meaning {
 }
 
 impl<'text> Parser<'text> {
-    /// An instruction from its guard to its semicolon, or from the operands on if `opcode` has been
-    /// taken.
+    /// Parses an instruction from its guard to its semicolon.
+    ///
+    /// If `opcode` has been taken, it parses from the operands on.
     pub(super) fn instruction(
         &mut self,
         builder: &mut BodyBuilder<'text>,

@@ -7,8 +7,9 @@ use crate::ast::{AddressBase, Body, Function, FunctionKind, Initialiser, Linkage
 /// Shortest run of hexadecimal digits that counts as a hash.
 const HASH_DIGITS: usize = 16;
 
-/// Takes hashes out of the names that only the module sees, and numbers labels and depots by the
-/// order of functions.
+/// Removes hashes from the names that only the module sees, and numbers labels and depots.
+///
+/// The numbers follow the order of functions.
 ///
 /// Two names that differ only in their hash are kept apart by a number. Kernels and visible or
 /// external names are kept.
@@ -121,8 +122,10 @@ fn number_locals(body: &mut Body, index: usize) {
     }
 }
 
-/// `name` without the hashes that rustc puts into symbols: crate disambiguators `Cs..._` of the v0
-/// scheme, and long runs of hexadecimal digits, with the `17h` before them in the legacy scheme.
+/// `name` without the hashes that rustc puts into symbols.
+///
+/// These are crate disambiguators `Cs..._` of the v0 scheme, and long runs of hexadecimal digits,
+/// with the `17h` before them in the legacy scheme.
 fn without_hashes(name: &str) -> String {
     let mut clean = String::with_capacity(name.len());
     let mut rest = name;
@@ -146,7 +149,9 @@ fn without_hashes(name: &str) -> String {
     clean
 }
 
-/// What follows the base-62 number and underscore of a disambiguator, if a path component does.
+/// The text after the base-62 number and underscore of a disambiguator.
+///
+/// `None` unless a path component follows.
 fn after_disambiguator(text: &str) -> Option<&str> {
     let (number, rest) = text.split_once('_')?;
     let valid = number.bytes().all(|byte| byte.is_ascii_alphanumeric());

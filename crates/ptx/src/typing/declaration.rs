@@ -1,4 +1,6 @@
-//! Variables and functions on their own, and declarations of one name checked against each other.
+//! Variables and functions on their own.
+//!
+//! Declarations of one name are checked against each other.
 
 use super::{
     Mistake, Reason,

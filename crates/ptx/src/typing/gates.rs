@@ -20,8 +20,9 @@ impl Release {
     }
 }
 
-/// Opcodes with one of these names, or opcodes that are one of these texts, if they have this
-/// modifier.
+/// Opcodes with one of these names or texts, if they have this modifier.
+///
+/// A text is the whole opcode.
 struct Gate {
     names: &'static [&'static str],
     /// Empty for all of them.

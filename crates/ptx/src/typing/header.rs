@@ -57,8 +57,9 @@ pub fn architecture(target: &str) -> Option<&str> {
     target.strip_prefix("sm_").or_else(|| target.strip_prefix("compute_"))
 }
 
-/// The version of PTX that brought an architecture, such as `80` or `90a`; `None` if there is no
-/// such one from `30` on.
+/// The version of PTX that introduced an architecture, such as `80` or `90a`.
+///
+/// `None` if there is no such architecture from `30` on.
 #[must_use]
 pub fn first_version(architecture: &str) -> Option<(u32, u32)> {
     ARCHITECTURES.iter().find(|(known, _)| *known == architecture).map(|(_, since)| *since)

@@ -32,7 +32,9 @@ use self::{
 };
 use crate::ast::{Body, Function, Instruction, Module, Type};
 
-/// Every mistake of `module`: in its head, then in declarations, then in each body in text order.
+/// Every mistake of `module`.
+///
+/// The order is its head, then its declarations, then each body in text order.
 #[must_use]
 pub fn check(module: &Module) -> Vec<Mistake> {
     let mut mistakes = header::check(module);

@@ -55,7 +55,9 @@ pub(super) fn check(module: &Module, mistakes: &mut Vec<Mistake>) {
     }
 }
 
-/// The conflict of a variable with its `earlier` declaration; the parser refuses two definitions.
+/// The conflict of a variable with its `earlier` declaration.
+///
+/// The parser rejects two definitions.
 fn redeclared(earlier: &Variable, later: &Variable) -> Option<&'static str> {
     if earlier.ty != later.ty {
         return Some("is declared with another type before");

@@ -10,7 +10,9 @@ use crate::{
     opcodes::Role,
 };
 
-/// Bytes of an address of global or generic memory; offsets within other spaces may be shorter.
+/// Bytes of an address of global or generic memory.
+///
+/// Offsets within other spaces may be shorter.
 const ADDRESS: u64 = 8;
 
 impl Operands<'_> {

@@ -24,14 +24,16 @@ pub(super) const fn meaning(ty: Type) -> Meaning {
     }
 }
 
-/// Whether a register of type `register` may stand where an instruction wants a `ty` of its very
-/// width.
+/// Whether a register of type `register` may stand for an operand of type `ty`.
+///
+/// The widths must be equal.
 pub(super) fn holds(register: Type, ty: Type) -> bool {
     register.bytes() == ty.bytes() && agrees(register, ty)
 }
 
-/// The same for loads, stores and conversions, which take wider registers too, if these are typed
-/// by size or alike.
+/// As [`holds`], for loads, stores and conversions.
+///
+/// They take wider registers too, if these are typed by size or alike.
 pub(super) fn holds_within(register: Type, ty: Type) -> bool {
     if meaning(ty) == Meaning::Packed {
         return holds(register, ty);

@@ -37,8 +37,9 @@ struct Region<'body> {
     copies: Vec<Operand>,
 }
 
-/// The registers that may differ, where paths from the end of the block `branch` meet, by the path
-/// alone.
+/// Registers that may differ by path alone at the join of the branch in block `branch`.
+///
+/// The join is where paths from the end of that block meet.
 ///
 /// Only registers with `several` definitions count: one with a single definition varies no more
 /// than its operands. Two paths that copy the same unchanged register or constant agree.
@@ -86,8 +87,9 @@ impl Region<'_> {
         self.tracked.iter().enumerate().filter(|(slot, _)| different(*slot)).map(|(_, reg)| *reg).collect()
     }
 
-    /// Joins the state of a path after `block` into the entries of its successors; changed entries
-    /// are `pending`.
+    /// Joins the state of a path after `block` into the entries of its successors.
+    ///
+    /// Changed entries are `pending`.
     fn enter_successors(
         &self,
         block: usize,
@@ -109,8 +111,9 @@ impl Region<'_> {
         }
     }
 
-    /// The contents of the registers when the branch is taken, as far as its own block determines
-    /// them.
+    /// The contents of the registers when the branch is taken.
+    ///
+    /// They are determined as far as the branch's own block allows.
     fn at_branch(&mut self) -> Vec<Held> {
         let mut held = vec![Held::Old; self.tracked.len()];
         self.run(self.branch, &mut held);

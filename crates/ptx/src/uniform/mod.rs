@@ -1,5 +1,6 @@
-//! Which values are the same for all threads of a warp or block, and which code all of them run
-//! together.
+//! Uniformity: values that are the same for all threads of a warp or block.
+//!
+//! It also finds the code that all threads run together.
 //!
 //! The analysis may call a uniform value varying, never the other way round, provided that
 //! collectives with a full mask are run by whole warps; that is what [`divergent_collectives`]
@@ -83,8 +84,9 @@ pub struct Divergence {
     pub spread: Spread,
 }
 
-/// The collectives of `body` that are control dependent on a value that differs among the threads
-/// they join.
+/// The collectives of `body` that are control dependent on a varying value.
+///
+/// The value differs among the threads that the collective joins.
 #[must_use]
 pub fn divergent_collectives(function: &Function, body: &Body) -> Vec<Divergence> {
     let graph = Graph::new(body);
@@ -264,8 +266,9 @@ struct Flow<'body> {
 }
 
 impl Flow<'_> {
-    /// The registers that tell, where the paths from the branch of `block` meet, which way a thread
-    /// came.
+    /// The registers that reveal which way a thread came from the branch of `block`.
+    ///
+    /// They are registers at the join of the branch's paths.
     fn varied(&self, block: usize) -> &[Reg] {
         let find = || join::varied(self.body, self.graph, &self.post_dominators, &self.several, block);
         self.varied[block].get_or_init(find)
@@ -278,7 +281,9 @@ fn raise(slot: &mut Spread, spread: Spread) -> bool {
     std::mem::replace(slot, raised) != raised
 }
 
-/// For each block, the blocks whose branch decides whether it runs: its post-dominance frontier.
+/// For each block, the blocks whose branch decides whether it runs.
+///
+/// These are its post-dominance frontier.
 fn controllers(graph: &Graph, tree: &Dominance) -> Vec<Vec<usize>> {
     let mut controllers: Vec<Vec<usize>> = vec![Vec::new(); graph.blocks.len()];
     for (index, block) in graph.blocks.iter().enumerate() {

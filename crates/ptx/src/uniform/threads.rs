@@ -9,8 +9,9 @@ const LOG_WARP_SIZE: i64 = 5;
 
 /// The spread of special registers, given the launch bounds.
 pub(super) struct Threads {
-    /// Threads of a block, from `.maxntid` or `.reqntid`: the kernel build launches with exactly
-    /// these.
+    /// Threads of a block, from `.maxntid` or `.reqntid`.
+    ///
+    /// The kernel build launches with exactly these.
     block: Option<[u32; 3]>,
     /// Whether each register holds `%tid.x`.
     holds_x: Vec<bool>,
@@ -44,8 +45,9 @@ impl Threads {
         self.block.is_some_and(|[x, y, z]| (y == 1 && z == 1) || x.is_multiple_of(WARP_SIZE))
     }
 
-    /// Whether `instruction` takes the lane out of `%tid.x`: a right shift by 5 or more, or a mask
-    /// without low bits.
+    /// Whether `instruction` takes the lane out of `%tid.x`.
+    ///
+    /// It is a right shift by 5 or more, or a mask without low bits.
     pub(super) fn is_warp_index(&self, instruction: &Instruction) -> bool {
         let [_, Operand::Reg(source), Operand::Int(amount), rest @ ..] = instruction.operands.as_slice() else {
             return false;
