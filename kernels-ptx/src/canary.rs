@@ -1,7 +1,9 @@
-//! Kernels that a compiler without the flags of `README.md` breaks, and one that no flag repairs.
-//! No op uses them: `cargo xtask build-ptx` compiles them with and without those flags, and a test
-//! of `cuda-sim` shows that the simulator and the lints pass the one and report the other.
-//! `trefoil trials` runs the former on a device.
+//! Kernels that a compiler without the flags of `README.md` breaks.
+//!
+//! One more kernel is broken with any flags. No op uses them: `cargo xtask build-ptx` compiles them
+//! with and without those flags. A test of `cuda-sim` shows that the simulator and the lints pass
+//! the former builds and report the latter. `trefoil trials` runs the kernels that the flags repair
+//! on a device.
 //!
 //! # Safety
 //! `from` and `to` are `len` words. Block: 64; grid: one block for each 64 words begun.
@@ -87,8 +89,10 @@ pub unsafe extern "ptx-kernel" fn canary_checked(from: *const u32, to: *mut u32,
     }
 }
 
-/// Sums `from`: each block leaves its sum after two words of `to`, and the block that arrives last,
-/// by the count in the first word, adds them up into the second.
+/// Sums `from` in the block that arrives last.
+///
+/// Each block leaves its sum after two words of `to`. The block that arrives last, by the count in
+/// the first word, adds them up into the second.
 ///
 /// # Safety
 /// See the module; `to` has two words, the first of them 0, and one word for each block.

@@ -1,5 +1,6 @@
-//! Numbers of rows, columns of counters and of words of tables, sums of columns of two heights, and
-//! powers.
+//! Columns of AIRs: row numbers, counters, table words and sums; powers of a challenge.
+//!
+//! A sum adds columns of two heights.
 //!
 //! # Safety
 //! Buffers have the lengths given by the parameters. Block: 256 threads; grid: any.
@@ -71,8 +72,9 @@ pub unsafe extern "ptx-kernel" fn air_row_numbers(column: *mut M31, params: RowN
     }
 }
 
-/// Writes the powers of a challenge, each computed by itself: a thread multiplies twice for each
-/// bit of its exponent.
+/// Writes the powers of a challenge, each computed by itself.
+///
+/// A thread multiplies twice for each bit of its exponent.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn air_powers(base: *const QM31, powers: *mut QM31, params: SecurePowersParams) {
     let SecurePowersParams { count, descending } = params;

@@ -1,5 +1,6 @@
-//! Columns of look-ups: fractions divided and added up along each row, then along the rows in three
-//! launches.
+//! Columns of look-ups.
+//!
+//! Fractions are divided and added up along each row, then along the rows in three launches.
 //!
 //! Rows come in pairs `2 i` and `2 i + 1`, and row `2 i + 1` is stored at the complement of the
 //! position of row `2 i`. Warp `w` of a block adds up a part of run `w` of the rows. Runs agree but
@@ -68,8 +69,9 @@ pub unsafe extern "ptx-kernel" fn air_logup_sums(column: *const M31, parts: *mut
     }
 }
 
-/// Replaces the sum of each part by what comes before it, less the mean for each row before it, and
-/// writes the sum of all and the mean. Grid: one block.
+/// Replaces the sum of each part by the sum before it, less the mean for each row before it.
+///
+/// It also writes the sum of all and the mean. Grid: one block.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn air_logup_totals(parts: *mut QM31, sums: *mut QM31, params: LogUpColumnsParams) {
     let warp_sums = WARP_SUMS.slice();

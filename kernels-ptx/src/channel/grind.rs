@@ -1,5 +1,7 @@
-//! Proof of work: warps take tickets for nonces in ascending order and stop at tickets beyond the
-//! best nonce found.
+//! Proof of work.
+//!
+//! Warps take tickets for nonces in ascending order and stop at tickets beyond the best nonce
+//! found.
 //!
 //! Every ticket below the least nonce is taken and searched, so that nonce is found whatever the
 //! order of warps. Bound by arithmetic: a nonce is one compression.
@@ -19,7 +21,9 @@ use crate::dev::{
     warp::{FULL, any, shfl_idx},
 };
 
-/// Nonces of a ticket: several for each lane, since all warps take their tickets from one word.
+/// Nonces of a ticket.
+///
+/// There are several for each lane, since all warps take their tickets from one word.
 const TICKET: u64 = 32 * 8;
 
 /// Searches for the least number of a nonce that shows the work. Grid: any.

@@ -1,4 +1,6 @@
-//! Batch inversion: each thread multiplies its elements up, inverts the product and walks back.
+//! Batch inversion.
+//!
+//! Each thread multiplies its elements up, inverts the product and walks back.
 //!
 //! # Safety
 //! Buffers hold `len` elements, `first_zero` one word of `u64::MAX`. Grid: one block per `256 * N`

@@ -53,9 +53,10 @@ pub unsafe extern "ptx-kernel" fn circle_point_factors(points: *const QM31, fact
     }
 }
 
-/// Evaluates range `r` of sample `s` into `sums[s * ranges + r]`, or into the sample's own place if
-/// it is the only one. Grid: samples by ranges, so that samples of one column find their common
-/// coefficients in cache.
+/// Evaluates range `r` of sample `s` into `sums[s * ranges + r]`.
+///
+/// If it is the only range, it goes into the sample's own place. Grid: samples by ranges, so that
+/// samples of one column find their common coefficients in cache.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn circle_point_ranges(
     samples: *const CircleSampleAt,
@@ -124,8 +125,9 @@ pub unsafe extern "ptx-kernel" fn circle_point_sums(
     }
 }
 
-/// The product of the factors of the set bits among the lowest `count` of `bits`; bit 0 has factor
-/// `first`.
+/// The product of the factors of the set bits among the lowest `count` of `bits`.
+///
+/// Bit 0 has factor `first`.
 #[inline(always)]
 unsafe fn product(factors: SharedSlice<QM31>, first: u32, count: u32, bits: u32) -> QM31 {
     let mut product = QM31::ONE;

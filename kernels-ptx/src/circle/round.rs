@@ -7,8 +7,9 @@ use core_types::field::{M31, Twiddle};
 
 use crate::dev::unroll::unroll;
 
-/// The words of a thread: word `j` stands at position `base + (j << s)` for some `s`, bits
-/// `s..s + 4` of `base` zero.
+/// The words of a thread.
+///
+/// Word `j` stands at position `base + (j << s)` for some `s`, with bits `s..s + 4` of `base` zero.
 pub(super) type Words = [M31; 16];
 
 /// A run of up to four layers.
@@ -24,8 +25,9 @@ pub(super) struct Round {
     pub(super) layer: u32,
     /// Position of the words in the domain without its lowest `layer` bits, as a number.
     pub(super) position: u32,
-    /// Bits of a word's index that belong to its position in the domain: 15, or fewer for a small
-    /// column.
+    /// Bits of a word's index that belong to its position in the domain.
+    ///
+    /// There are 15, or fewer for a small column.
     pub(super) mask: u32,
     /// First local layer to run.
     pub(super) first: u32,

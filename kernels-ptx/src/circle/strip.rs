@@ -1,4 +1,6 @@
-//! Strips of rows: four to twelve layers above a tile's, `2^log_rows` rows at distance `2^layer`.
+//! Strips of rows.
+//!
+//! They run four to twelve layers above a tile's, on `2^log_rows` rows at distance `2^layer`.
 //!
 //! # Safety
 //! Buffers hold the words that the parameters state; `twiddles` are the `2^(log_domain - 1)`
@@ -53,8 +55,9 @@ pub unsafe extern "ptx-kernel" fn circle_wide_strip_interpolate(
     run::<512, false>(Strip::of_block(columns, columns, &params), twiddles, &params, WIDE_STRIP.slice(), None);
 }
 
-/// Coefficients to values; `source` is the target, or columns of the `2^log_region` coefficients of
-/// every copy.
+/// Coefficients to values.
+///
+/// `source` is the target, or columns of the `2^log_region` coefficients of every copy.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn circle_strip_evaluate(
     source: *const M31,
@@ -101,9 +104,10 @@ pub unsafe extern "ptx-kernel" fn circle_wide_strip_restrict(
     run::<512, true>(strip, twiddles, &params, WIDE_STRIP.slice(), Some(weights));
 }
 
-/// Values to coefficients in place, then the coefficients to every copy in `values`: the highest
-/// layers of both transforms of a low-degree extension. Grid: one block per strip and column of
-/// `columns`.
+/// Values to coefficients in place, then the coefficients to every copy in `values`.
+///
+/// These are the highest layers of both transforms of a low-degree extension. Grid: one block per
+/// strip and column of `columns`.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn circle_strip_lde(
     columns: *mut M31,
@@ -129,8 +133,10 @@ pub unsafe extern "ptx-kernel" fn circle_wide_strip_lde(
     run_both::<512>(columns, values, [inverse_twiddles, twiddles], [&inverse, &params], WIDE_STRIP.slice());
 }
 
+/// Runs both transforms of a strip.
+///
 /// The first round of a transform from coefficients gives each thread the words that it stored in
-/// the last round of the transform to them, so it reads them back from global memory, that is from
+/// the last round of the transform to them. It reads them back from global memory, that is from
 /// cache, without a barrier.
 #[inline(always)]
 unsafe fn run_both<const THREADS: u32>(

@@ -1,5 +1,7 @@
-//! Contiguous tiles: layers 0 to at most 11 of the transform, sixteen consecutive words of `2^12`
-//! in the lowest round. Pairs of tiles run layer 12 too: a thread holds the same words of both.
+//! Contiguous tiles.
+//!
+//! They run layers 0 to at most 11 of the transform, sixteen consecutive words of `2^12` in the
+//! lowest round. Pairs of tiles run layer 12 too: a thread holds the same words of both.
 //!
 //! # Safety
 //! Buffers hold the words that the parameters state; `twiddles` are the `2^(log_domain - 1)`
@@ -26,8 +28,9 @@ const TILE: Region<M31> = Layout::new().array(padded(1 << LOG_TILE));
 /// Shared memory of a block.
 pub(super) const SHARED_BYTES: u32 = TILE.end().bytes();
 
-/// Place of word `index` of a tile: one word in 33 stays free, so that no arrangement meets a bank
-/// twice.
+/// Place of word `index` of a tile.
+///
+/// One word in 33 stays free, so that no arrangement meets a bank twice.
 const fn padded(index: u32) -> u32 {
     index + (index >> 5)
 }
@@ -100,8 +103,9 @@ pub unsafe extern "ptx-kernel" fn circle_tile_pair_evaluate(
     }
 }
 
-/// Coefficients of a smaller polynomial to values: every copy of a column reads the same
-/// `2^log_source` words.
+/// Coefficients of a smaller polynomial to values.
+///
+/// Every copy of a column reads the same `2^log_source` words.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn circle_tile_extend(
     coefficients: *const M31,

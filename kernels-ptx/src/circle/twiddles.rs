@@ -25,8 +25,9 @@ pub unsafe extern "ptx-kernel" fn circle_twiddles(
     }
 }
 
-/// Entry `index` of the flat buffer: layer `j` starts where `2^(log_size - 1 - j)` entries are
-/// left.
+/// Entry `index` of the flat buffer.
+///
+/// Layer `j` starts when `2^(log_size - 1 - j)` entries are left.
 #[inline(always)]
 fn x_coordinate(log_size: u32, index: u32) -> M31 {
     let left = (1 << (log_size - 1)) - index;

@@ -1,6 +1,8 @@
-//! Codes of trainings in one launch: a block makes the features of four trainings at a time in
-//! shared memory, a warp to each, and then their products with 128 columns of the weights, a thread
-//! to each, whose column lies in shared memory too.
+//! Codes of trainings in one launch.
+//!
+//! A block makes the features of four trainings at a time in shared memory, one training per warp.
+//! It then computes their products with 128 columns of the weights, one column per thread, whose
+//! column lies in shared memory too.
 //!
 //! # Safety
 //! The records hold `p.batch` trainings; `weights` are 64 rows of `p.outputs`, `bias` one, `codes`

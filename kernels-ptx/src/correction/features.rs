@@ -82,8 +82,9 @@ unsafe fn trend(losses: *const f32, recorded: u64) -> Trend {
 }
 
 impl Records {
-    /// Calls `set` with the place and the value of each feature of a training, on one lane or
-    /// another.
+    /// Calls `set` with the place and the value of each feature of a training.
+    ///
+    /// The call runs on one lane or another.
     #[inline(always)]
     pub unsafe fn features(&self, training: u64, set: impl Fn(u32, f32)) {
         let of = |all: *const f32, len: u64| all.add((training * len) as usize);

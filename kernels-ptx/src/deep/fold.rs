@@ -114,8 +114,9 @@ impl Layers {
     }
 }
 
-/// The inverse factor of layer `layer` for pair `h` on a domain of `2^log_size` points; see
-/// `circle::scalar` of the CPU backend.
+/// The inverse twiddle of layer `layer` for pair `h` on a domain of `2^log_size` points.
+///
+/// See `circle::scalar` of the CPU backend.
 #[inline(always)]
 pub(super) unsafe fn factor(twiddles: *const Twiddle, log_size: u32, layer: u32, h: usize) -> Twiddle {
     if layer > 0 {

@@ -1,5 +1,6 @@
-//! The polynomial of the last layer, by one block: layer after layer in global memory, with a
-//! barrier between them.
+//! The polynomial of the last layer, by one block.
+//!
+//! It runs layer after layer in global memory, with a barrier between them.
 //!
 //! # Safety
 //! `twiddles` are the `2^log_size` inverse twiddles of the domain of `2^(log_size + 1)` points,
@@ -18,8 +19,9 @@ use crate::dev::{
     sync::{block_any, block_sync},
 };
 
-/// Interpolates, writes the lowest coefficients in bit-reversed order, and whether others are not
-/// zero.
+/// Interpolates, and writes the lowest coefficients in bit-reversed order.
+///
+/// Also writes whether others are not zero.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn deep_last_layer(
     twiddles: *const Twiddle,

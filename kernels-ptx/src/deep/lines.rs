@@ -15,7 +15,9 @@ use crate::dev::{
     warp,
 };
 
-/// Writes the factor of each term of the block's batch, and the sums of slopes and of constants.
+/// Writes the factor of each term of the block's batch.
+///
+/// Also writes the sums of slopes and of constants.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn deep_lines(
     terms: *const DeepTerm,

@@ -124,9 +124,10 @@ pub unsafe extern "ptx-kernel" fn deep_quotients(
     });
 }
 
-/// What bit `bit` of a position, 1 or higher, adds to its point: the bits of a pair stand in
-/// reverse for four units, of 2^(30 - log_domain) steps of the generator, times 2^(log_domain - 1 -
-/// bit).
+/// The point that bit `bit` of a position, 1 or higher, adds to the position's point.
+///
+/// The bits of a pair stand in reverse for four units, of 2^(30 - log_domain) steps of the
+/// generator, times 2^(log_domain - 1 - bit).
 #[inline(always)]
 fn step_of_bit(bit: u32) -> CirclePoint<M31> {
     let mut point = CirclePoint::GENERATOR;

@@ -19,8 +19,9 @@ fn power_of_two(rounded: f32) -> f32 {
     f32::from_bits((rounded.to_bits() << 23).wrapping_add(1f32.to_bits()))
 }
 
-/// `exp(x) = p 2^n` as (p, n + ROUND), for -2^22 < x < 2^22 or NaN: Cody-Waite reduction and a
-/// minimax polynomial of degree 6 (relative error 3.2e-9).
+/// `exp(x) = p 2^n` as (p, n + ROUND), for -2^22 < x < 2^22 or NaN.
+///
+/// Cody-Waite reduction and a minimax polynomial of degree 6 (relative error 3.2e-9).
 #[inline(always)]
 fn exp_parts(x: f32) -> (f32, f32) {
     let rounded = fma(x, LOG2_E, ROUND);
@@ -48,8 +49,9 @@ pub fn exp(x: f32) -> f32 {
     p * power_of_two(half) * power_of_two(rest)
 }
 
-/// exp(x) for x <= 0 or NaN, relative error below 2 ulp; 0 below -87, where the term of a softmax
-/// is below 2^-125.
+/// exp(x) for x <= 0 or NaN, relative error below 2 ulp.
+///
+/// 0 below -87, where the term of a softmax is below 2^-125.
 #[inline(always)]
 pub fn exp_nonpositive(x: f32) -> f32 {
     let (p, rounded) = exp_parts(if x < -87.0 { 0.0 } else { x });
@@ -107,8 +109,9 @@ pub fn tanh(x: f32) -> f32 {
     if abs(x) > 0.625 { far } else { near }
 }
 
-/// The normal distribution function, from the Chebyshev fit of erfc in Numerical Recipes (relative
-/// error 1.2e-7).
+/// The normal distribution function.
+///
+/// It uses the Chebyshev fit of erfc in Numerical Recipes (relative error 1.2e-7).
 #[inline(always)]
 pub fn normal_cdf(x: f32) -> f32 {
     let z = abs(x) * FRAC_1_SQRT_2;

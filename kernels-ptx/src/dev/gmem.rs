@@ -24,8 +24,9 @@ pub struct F4(pub [f32; 4]);
 #[repr(C, align(16))]
 pub struct H8(pub [u16; 8]);
 
-/// Tells the compiler that `pointer` is global, which it does not know of pointers out of parameter
-/// records.
+/// Marks `pointer` as global for the compiler.
+///
+/// The compiler cannot infer that for pointers out of parameter records.
 ///
 /// # Safety
 /// `pointer` is a global address.

@@ -54,16 +54,18 @@ pub fn global_id() -> u32 {
     bid_x() * bdim_x() + tid_x()
 }
 
-/// The indices below `len` that this thread of a one-dimensional grid handles: its own, then each
-/// one grid's width further.
+/// The indices below `len` that this thread of a one-dimensional grid handles.
+///
+/// They are its own, then each one grid's width further.
 #[inline(always)]
 pub fn grid_stride(len: u64) -> impl Iterator<Item = u64> {
     let first = u64::from(bid_x()) * u64::from(bdim_x()) + u64::from(tid_x());
     stride(first, u64::from(gdim_x()) * u64::from(bdim_x()), len)
 }
 
-/// The indices below `len` that this thread of a one-dimensional block handles: its own, then each
-/// one block's width further.
+/// The indices below `len` that this thread of a one-dimensional block handles.
+///
+/// They are its own, then each one block's width further.
 #[inline(always)]
 pub fn block_stride(len: u32) -> impl Iterator<Item = u32> {
     let step = bdim_x();

@@ -1,5 +1,6 @@
-//! The LLVM intrinsics that the device library wraps, all in one place since their names change
-//! between releases.
+//! The LLVM intrinsics that the device library wraps.
+//!
+//! They are in one place since their names change between releases.
 
 // SAFETY: names and signatures match LLVM's NVPTX target.
 unsafe extern "C" {

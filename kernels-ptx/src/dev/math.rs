@@ -82,8 +82,9 @@ macro_rules! approximations {
 approximations! {
     /// `2^x`, relative error at most 2^-22.5; subnormals count as zero.
     ex2 = "ex2.approx.ftz.f32";
-    /// The logarithm to base 2, absolute error at most 2^-22 outside (0.5, 2), relative 2^-22
-    /// inside.
+    /// The logarithm to base 2.
+    ///
+    /// The absolute error is at most 2^-22 outside (0.5, 2), the relative error 2^-22 inside.
     lg2 = "lg2.approx.ftz.f32";
     /// `1 / x`, at most one unit in the last place off.
     rcp = "rcp.approx.ftz.f32";

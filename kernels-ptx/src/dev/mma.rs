@@ -1,6 +1,7 @@
-//! Matrix fragments of a warp. All 32 lanes call, in uniform control flow; the assembly is not
-//! `pure`, so it stays where it stands, and the build's lint checks that control flow is uniform
-//! there.
+//! Matrix fragments of a warp.
+//!
+//! All 32 lanes call, in uniform control flow. The assembly is not `pure`, so it stays where it
+//! stands, and the build's lint checks that control flow is uniform there.
 
 use core::arch::asm;
 
@@ -89,7 +90,9 @@ macro_rules! ldmatrix_x2 {
 }
 
 ldmatrix_x2! {
-    /// Two 8 x 8 matrices of 16-bit elements; lane `8 i + r` below 16 names row `r` of matrix `i`.
+    /// Two 8 x 8 matrices of 16-bit elements.
+    ///
+    /// Lane `8 i + r` below 16 names row `r` of matrix `i`.
     ldmatrix_x2 = "";
     /// [`ldmatrix_x2`], each matrix transposed.
     ldmatrix_x2_trans = ".trans";

@@ -1,5 +1,6 @@
-//! Shared memory: one dynamic block per kernel, carved by a layout that is computed at compile
-//! time.
+//! Shared memory: one dynamic block per kernel.
+//!
+//! It is carved by a layout that is computed at compile time.
 
 use core::{
     arch::{asm, global_asm},

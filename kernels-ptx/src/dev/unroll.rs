@@ -1,5 +1,6 @@
-//! Loops that are written out, so that what they index stays in registers: the compiler takes
-//! arrays apart before it unrolls loops of any length.
+//! Loops that are written out, so that indexed arrays stay in registers.
+//!
+//! The compiler takes arrays apart before it unrolls loops of any length.
 
 /// Writes a block out with a constant index 0, 1, ... below a count of 4, 8, 16 or 30.
 #[allow(unused_macros, reason = "not every module has such loops")]

@@ -1,5 +1,6 @@
-//! Exchange between the 32 lanes of a warp. The lanes in `mask` must all call, from one place in
-//! uniform control flow.
+//! Exchange between the 32 lanes of a warp.
+//!
+//! The lanes in `mask` must all call, from one place in uniform control flow.
 
 use core_types::field::{M31, QM31};
 

@@ -1,5 +1,7 @@
-//! Columns that make others an orthonormal set, by one block, which reads all columns before the
-//! one that it makes. Only matrices without full rank have such columns.
+//! Columns that make others an orthonormal set, by one block.
+//!
+//! It reads all columns before the one that it makes. Only matrices without full rank have such
+//! columns.
 //!
 //! # Safety
 //! `x` is `p.rows x p.cols` with at least one row per column, rows below 2^31; `products` are

@@ -1,5 +1,7 @@
-//! Gram matrices of tall matrices: partial sums over parts of the rows (`blockIdx.x`), one tile of
-//! the upper triangle each (`blockIdx.y`), which a second kernel adds in their order.
+//! Gram matrices of tall matrices.
+//!
+//! They are partial sums over parts of the rows (`blockIdx.x`), one tile of the upper triangle each
+//! (`blockIdx.y`), which a second kernel adds in their order.
 //!
 //! # Safety
 //! `x` is `p.rows x p.cols`, `parts` has `p.cols^2` doubles for each part, `gram` has `p.cols^2`. A

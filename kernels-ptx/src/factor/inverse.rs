@@ -30,8 +30,9 @@ const WIDE_THREADS: u32 = 1024;
 /// Most rows of a matrix in shared memory.
 const MOST: u32 = SHARED_SIDE as u32;
 
-/// The least pivot of each column that is not left out, then the inverse of the pivot's root, or
-/// zero.
+/// The least pivot of each column that is not left out.
+///
+/// Later, the inverse of the pivot's root, or zero.
 const ROOTS: Region<f64> = Layout::new().array(MOST);
 const MATRIX: Region<f64> = ROOTS.end().array(MOST * MOST);
 /// [`ROOTS`] of matrices in global memory.

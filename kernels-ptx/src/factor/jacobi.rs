@@ -1,7 +1,8 @@
-//! Eigenvectors of a small matrix, by one block: its Cholesky factor, then one-sided Jacobi
-//! rotations of the factor's rows, a warp to a pair of rows. The pairs of a round share no row (a
-//! round-robin tournament). The factor is in shared memory for at most 96 rows, else in global
-//! memory.
+//! Eigenvectors of a small matrix, by one block.
+//!
+//! They come from its Cholesky factor, then one-sided Jacobi rotations of the factor's rows, a warp
+//! to a pair of rows. The pairs of a round share no row (a round-robin tournament). The factor is
+//! in shared memory for at most 96 rows, else in global memory.
 //!
 //! # Safety
 //! `gram` is `p.side x p.side`, of at most 1024 rows; `vectors` and `inverse` are
@@ -84,8 +85,9 @@ unsafe fn factor(side: u32, least: SharedSlice<f64>, matrix: impl Square) {
     block_sync();
 }
 
-/// The two rows that meet as pair `pair` of round `round` among `players`, an even number; the last
-/// of them may be no row.
+/// The two rows that meet as pair `pair` of round `round` among `players`, an even number.
+///
+/// The last player may be no row.
 #[inline(always)]
 fn meeting(players: u32, round: u32, pair: u32) -> (u32, u32) {
     let others = players - 1;
@@ -95,8 +97,9 @@ fn meeting(players: u32, round: u32, pair: u32) -> (u32, u32) {
     if a < b { (a, b) } else { (b, a) }
 }
 
-/// Sine and cosine of the rotation that makes rows p and q orthogonal, from the lanes' parts of
-/// `[p p, q q, p q]`; none for rows that are.
+/// Sine and cosine of the rotation that makes rows p and q orthogonal.
+///
+/// They follow from the lanes' parts of `[p p, q q, p q]`. `None` for rows that are orthogonal.
 #[inline(always)]
 fn rotation(parts: [f64; 3]) -> Option<(f64, f64)> {
     let pp = f64::from_bits(reduce(parts[0].to_bits(), add));
@@ -148,8 +151,9 @@ impl Rows for SharedSlice<f64> {
     }
 }
 
-/// Rows are too long for registers: each lane reads its elements for the products and again for the
-/// rotation.
+/// Rows that are too long for registers.
+///
+/// Each lane reads its elements for the products and again for the rotation.
 impl Rows for *mut f64 {
     #[inline(always)]
     unsafe fn rotate(self, side: u32, p: u32, q: u32, live: bool) -> bool {

@@ -5,7 +5,9 @@
 
 use crate::dev::{atomic, idx, warp};
 
-/// Raises `peak` to the greatest pattern of a magnitude; the order of the blocks does not show.
+/// Raises `peak` to the greatest pattern of a magnitude.
+///
+/// The result does not depend on the order of the blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn factor_peak(a: *const f32, len: u64, peak: *mut u32) {
     let mut greatest = 0;

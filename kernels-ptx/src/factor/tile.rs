@@ -46,8 +46,9 @@ impl Tiles {
         Self { a: A.slice(), b: B.slice() }
     }
 
-    /// Writes a factor, `element(k, i)` for each, with neighbouring threads at neighbouring i if
-    /// `along_lines`, else at neighbouring k.
+    /// Writes a factor, `element(k, i)` for each.
+    ///
+    /// Neighbouring threads write at neighbouring i if `along_lines`, else at neighbouring k.
     ///
     /// # Safety
     /// A barrier lies between this and any other use of the factor.

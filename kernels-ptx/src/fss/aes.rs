@@ -195,8 +195,9 @@ impl Encrypt for SharedAes {
     }
 }
 
-/// The bytes of `low` (0 to 3) and `high` (4 to 7) that the nibbles of `SELECT` name, the lowest
-/// first.
+/// The bytes of `low` (0 to 3) and `high` (4 to 7) that the nibbles of `SELECT` name.
+///
+/// The lowest nibble comes first.
 #[inline(always)]
 fn permute<const SELECT: u32>(low: u32, high: u32) -> u32 {
     let word;

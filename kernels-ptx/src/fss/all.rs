@@ -50,8 +50,10 @@ impl<T: Copy> Kept<T> {
     }
 }
 
-/// Evaluates keys at every point: a thread goes through the tree of one key from left to right, all
-/// threads in step, so that a warp writes the same block of points of neighbouring keys at once.
+/// Evaluates keys at every point.
+///
+/// A thread goes through the tree of one key from left to right, all threads in step, so that a
+/// warp writes the same block of points of neighbouring keys at once.
 ///
 /// The grid's first dimension runs over the keys and may be smaller than the range; the second cuts
 /// the blocks of each key's points into equal parts, and is at most their number.

@@ -23,8 +23,10 @@ use crate::dev::{
 /// Threads of a block that evaluates keys, and keys that it evaluates at a time.
 pub(super) const EVALUATED: u32 = 256;
 
-/// Evaluates keys at clustered points: a thread takes one key and its points one after the other, a
-/// warp the 32 keys of one word of bits, all in step.
+/// Evaluates keys at clustered points.
+///
+/// A thread takes one key and its points one after the other, a warp the 32 keys of one word of
+/// bits, all in step.
 ///
 /// The grid's first dimension runs over tiles of 256 keys and may be smaller than the range; the
 /// second cuts the points into equal parts.

@@ -105,7 +105,9 @@ impl Key {
     }
 }
 
-/// Evaluates keys at clustered points: a thread takes one key and its points one after the other.
+/// Evaluates keys at clustered points.
+///
+/// A thread takes one key and its points one after the other.
 ///
 /// The grid's first dimension runs over tiles of 256 keys and may be smaller than the range; the
 /// second cuts the points into equal parts.

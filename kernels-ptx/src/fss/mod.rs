@@ -1,5 +1,6 @@
-//! Kernels of function secret sharing: comparison keys, comparison keys with payload, packing,
-//! arithmetic on shares.
+//! Kernels of function secret sharing.
+//!
+//! They cover comparison keys, comparison keys with payload, packing, and arithmetic on shares.
 //!
 //! `backend_api::ops::fss` states the layout of a batch. Trees are walked by the formulas of
 //! `core_types`; AES looks its rounds up in shared memory ([`aes`]), or is a circuit on bit planes

@@ -8,8 +8,9 @@ use core_types::{
 
 use crate::dev::idx;
 
-/// Packs elements, one word of the stream to a thread at a time: a gather, so that no word is
-/// written twice.
+/// Packs elements, one word of the stream to a thread at a time.
+///
+/// It is a gather, so that no word is written twice.
 ///
 /// # Safety
 /// As the crate; views have the lengths of `FssOps::pack_bits`, `len` words.

@@ -1,5 +1,6 @@
-//! Four lanes that make one key together: lane `2 p + c` expands the node of party `p` in direction
-//! `c`.
+//! Key generation by four lanes per key.
+//!
+//! Lane `2 p + c` expands the node of party `p` in direction `c`.
 
 use crate::dev::{
     idx,

@@ -1,4 +1,6 @@
-//! Local arithmetic on shares: what lies between a walk of key trees and an exchange, and after it.
+//! Local arithmetic on shares, between key tree walks and exchanges.
+//!
+//! It runs between a walk of key trees and an exchange, and after the exchange.
 //!
 //! All threads go through the same list of terms, which caches hand to a warp at once.
 

@@ -66,8 +66,9 @@ unsafe fn binary<T: Real>(op: Binary, len: u64, a: *const T, b: *const T, y: *mu
     );
 }
 
-/// `y = op(a, b)` with strides; the output has `len` elements, below 2^32, so that no axis is
-/// empty.
+/// `y = op(a, b)` with strides.
+///
+/// The output has `len` elements, below 2^32, so that no axis is empty.
 #[inline(always)]
 unsafe fn binary_strided<T: Real>(p: &BinaryParams, len: u32, a: *const T, b: *const T, y: *mut T) {
     for i in idx::grid_stride(u64::from(len)) {

@@ -58,8 +58,9 @@ pub trait Group {
     /// The first row of the block.
     fn first_row() -> u64;
 
-    /// The distance to the block's next row, alike for all its groups; `None` if a block takes the
-    /// rows of one turn.
+    /// The distance to the block's next row, alike for all its groups.
+    ///
+    /// `None` if a block takes the rows of one turn.
     fn next_row() -> Option<u64>;
 
     /// Index of the group's row in the rows of its block.
@@ -150,8 +151,9 @@ const PARTS: Region<u64> = Layout::new().array(SLOTS * WARPS);
 /// Shared memory of a block that reduces.
 pub const REDUCE_BYTES: u32 = PARTS.end().bytes();
 
-/// The parts of all warps, combined by every warp alike; `bits` stands for one value of a thread's
-/// warp.
+/// The parts of all warps, combined by every warp alike.
+///
+/// `bits` stands for one value of a thread's warp.
 #[inline(always)]
 fn across_warps<const SLOT: u32>(bits: u64, neutral: u64, combine: impl Fn(u64) -> u64) -> u64 {
     const { assert!(SLOT < SLOTS) }
@@ -244,8 +246,10 @@ pub fn rows<G: Group>(count: u64) -> impl Iterator<Item = (u64, bool)> {
     })
 }
 
-/// How the elements of a row are dealt to a group, in chunks of four a thread: four neighbours
-/// where all rows are aligned to that, else four that lie a group's size apart.
+/// The distribution of a row's elements over a group, in chunks of four a thread.
+///
+/// A chunk is four neighbours if all rows are aligned to that, else four elements that lie a
+/// group's size apart.
 #[derive(Clone, Copy)]
 pub struct Span {
     len: u32,
@@ -273,7 +277,9 @@ pub struct Chunk {
 }
 
 impl Span {
-    /// Rows of `len` elements; `aligned` if the first elements of all tensors are aligned to four.
+    /// Rows of `len` elements.
+    ///
+    /// `aligned` if the first elements of all tensors are aligned to four.
     #[inline(always)]
     pub fn new<G: Group>(len: u32, aligned: bool) -> Self {
         let deal = Deal::Chosen { neighbours: aligned && len % CHUNK == 0 };
@@ -383,7 +389,9 @@ impl Chunk {
         index % PART_CHUNKS == PART_CHUNKS - 1
     }
 
-    /// The elements of `row` below `end`, which is at most its length, with `fill` for the others.
+    /// The elements of `row` below `end`, with `fill` for the others.
+    ///
+    /// `end` is at most the length of the row.
     ///
     /// # Safety
     /// `row` holds the row.

@@ -31,8 +31,9 @@ pub unsafe fn divide_long(i: u64, len: u64) -> (u64, u64) {
 /// Threads of a block of a map over elements.
 pub const THREADS: u32 = 256;
 
-/// Calls `four(i)` for the elements `i..i + 4` and `one(i)` for the elements left, over `len`
-/// elements in all.
+/// Calls `four(i)` for the elements `i..i + 4` and `one(i)` for the elements left.
+///
+/// There are `len` elements in all.
 #[inline(always)]
 pub fn for_elements(len: u64, by_four: bool, four: impl Fn(usize), one: impl Fn(usize)) {
     let whole = if by_four { len / 4 } else { 0 };

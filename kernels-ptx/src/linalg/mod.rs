@@ -1,6 +1,7 @@
-//! Kernels of the linalg op set: matrix products, softmax, normalisations, losses, sums and maps
-//! over elements, for f32, binary16 and bfloat16. Results have the same bits on every device but
-//! for products on the matrix units.
+//! Kernels of the linalg op set, for f32, binary16 and bfloat16.
+//!
+//! They cover matrix products, softmax, normalisations, losses, sums and maps over elements.
+//! Results have the same bits on every device but for products on the matrix units.
 
 #[cfg(feature = "linalg")]
 mod activation;

@@ -1,5 +1,6 @@
-//! Nodes above leaves, several levels at a time: a block holds the digests of a level in shared
-//! memory until it has read them for the next.
+//! Nodes above leaves, several levels at a time.
+//!
+//! A block holds the digests of a level in shared memory until it has read them for the next.
 //!
 //! # Safety
 //! `nodes` is a tree of this height, and it has the levels to be written; `levels` is at least 1.

@@ -15,8 +15,10 @@ use crate::{
     },
 };
 
-/// The sum of the squares of the block's part, by threads that take four elements at a time where
-/// the gradients are aligned to four. Grid: parts; block: 256.
+/// The sum of the squares of the block's part.
+///
+/// Threads take four elements at a time if the gradients are aligned to four. Grid: parts;
+/// block: 256.
 #[inline(always)]
 unsafe fn squares<T: Real>(len: u64, g: *const T, sums: *mut f64) {
     const LEN: u64 = PART as u64;

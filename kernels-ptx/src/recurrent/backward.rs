@@ -1,7 +1,8 @@
-//! Gated recurrent units backward through time, all steps in one launch, in the blocks of
-//! [`forward`](super::forward). Each step reads the weights of the states once for each block, from
-//! the second-level cache, as a matrix that another kernel has turned, so that neighbours read
-//! neighbours.
+//! Gated recurrent units backward through time, all steps in one launch.
+//!
+//! The blocks are those in [`forward`](super::forward). Each step reads the weights of the states
+//! once for each block, from the second-level cache, as a matrix that another kernel has turned, so
+//! that neighbours read neighbours.
 //!
 //! # Safety
 //! As for [`rows`](super::rows). The views have the lengths that `GruBackward::check` states; the
@@ -25,8 +26,9 @@ const AT_ONCE: u32 = THREADS / SIDE;
 /// A tile, each row in banks one further than the row before.
 const TILE: Region<f32> = Layout::new().array(SIDE * (SIDE + 1));
 
-/// The transposes of the members' `hidden x 3 hidden` matrices, a tile to a block, tiles along x
-/// and y and members along z.
+/// The transposes of the members' `hidden x 3 hidden` matrices.
+///
+/// A block transposes a tile, with tiles along x and y and members along z.
 #[unsafe(no_mangle)]
 pub unsafe extern "ptx-kernel" fn recurrent_turn(hidden: u32, u: *const f32, turned: *mut f32) {
     let columns = 3 * hidden;

@@ -1,6 +1,8 @@
-//! Gated recurrent units, all steps in one launch: a block for each four rows of each member, in a
-//! one-dimensional grid. Each step reads the weights of its member once for each block, from the
-//! second-level cache, and is bound by that.
+//! Gated recurrent units, all steps in one launch.
+//!
+//! There is a block for each four rows of each member, in a one-dimensional grid. Each step reads
+//! the weights of its member once for each block, from the second-level cache, and is bound by
+//! that.
 //!
 //! # Safety
 //! The views have the lengths that `GruForward::check` states; the optional ones may be null.

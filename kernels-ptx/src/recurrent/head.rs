@@ -152,8 +152,9 @@ impl Form {
         reduce(sum, add)
     }
 
-    /// The derivative of the product with the head's weights with respect to state `column`, which
-    /// is `state`.
+    /// The derivative of the product with the head's weights with respect to state `column`.
+    ///
+    /// `state` is the value of that state.
     #[inline(always)]
     pub unsafe fn slope(&self, column: u32, state: f32, of_row: &Combined, mean: f32, head: *const f32) -> f32 {
         let weight = *head.add(column as usize);

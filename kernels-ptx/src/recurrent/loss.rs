@@ -1,5 +1,7 @@
-//! Errors of predicted losses, and the gradients of the states: a warp for each row, which reads
-//! the states five times at most, four of them from the first-level cache, and is bound by memory.
+//! Errors of predicted losses, and the gradients of the states.
+//!
+//! There is a warp for each row. It reads the states five times at most, four of them from the
+//! first-level cache, and is bound by memory.
 //!
 //! # Safety
 //! The views have the lengths that `RssmLoss::check` states. Members, rows and states are not zero,

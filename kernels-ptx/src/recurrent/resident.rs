@@ -111,8 +111,9 @@ impl Part {
         SharedSlice::at(self.fed().addr(ROWS))
     }
 
-    /// Puts the weights of the block's states and the states of its rows into shared memory,
-    /// without a barrier.
+    /// Loads the weights of the block's states and the states of its rows into shared memory.
+    ///
+    /// It has no barrier.
     #[inline(always)]
     unsafe fn begin<T: Real>(&self, u: *const T, h0: *const f32, column: u32) {
         let mut k = idx::warp();

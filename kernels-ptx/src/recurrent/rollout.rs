@@ -1,6 +1,8 @@
-//! Rollouts: gated recurrent units that feed back what they predict, in the blocks of
-//! [`forward`](super::forward). A launch takes the steps from `from` to `to`: all of them, unless
-//! the mean over the members is fed back, which a step has from the launch before.
+//! Rollouts: gated recurrent units that feed back their predictions.
+//!
+//! The blocks are those in [`forward`](super::forward). A launch takes the steps from `from` to
+//! `to`. These are all of the steps, unless the mean over the members is fed back, which a step has
+//! from the launch before.
 //!
 //! # Safety
 //! The views have the lengths that `RssmRollout::check` states. Members, batch and states are not

@@ -1,5 +1,7 @@
-//! Four rows of a member, on one block: a thread has a column of states, and sums it for all rows,
-//! so that it uses each weight four times.
+//! Four rows of a member, on one block.
+//!
+//! A thread has a column of states, and sums it for all rows, so that it uses each weight four
+//! times.
 //!
 //! # Safety
 //! All threads of the block call each function, in uniform control flow. The launch gives the block
@@ -90,9 +92,10 @@ impl Rows {
     }
 }
 
-/// Adds to `first` the products of rows of `v`, `stride` apart, with a column of weights, whose
-/// elements are `pitch` apart, and to `second` those with the column `gate` further, if there are a
-/// `PAIR` of them.
+/// Adds to `first` the products of rows of `v` with a column of weights.
+///
+/// Rows are `stride` apart, elements of the column `pitch` apart. If there is a `PAIR` of columns,
+/// the products with the column `gate` further are added to `second`.
 #[inline(always)]
 pub unsafe fn add<const PAIR: bool, T: Real>(
     v: SharedSlice<f32>,

@@ -118,8 +118,9 @@ impl<T: Real> Unit<T> {
         [3 * self.rows.hidden as usize, self.rows.hidden as usize]
     }
 
-    /// Adds the products of the inputs from feature `skipped` on; `x` is the first of the block's
-    /// rows.
+    /// Adds the products of the inputs from feature `skipped` on.
+    ///
+    /// `x` is the first of the block's rows.
     #[inline(always)]
     unsafe fn add_inputs<const PAIR: bool>(
         &self,
@@ -214,8 +215,9 @@ impl<T: Real> Unit<T> {
         }
     }
 
-    /// Features of each row, which the weights and biases, of all members, make of its row in `v`;
-    /// `into` is the first row's.
+    /// Computes features of each row, from its row in `v` and the weights and biases.
+    ///
+    /// The weights and biases are for all members. `into` is the place of the first row's features.
     #[inline(always)]
     pub unsafe fn map(&self, v: SharedSlice<f32>, weights: *const f32, biases: *const f32, into: *mut f32) {
         let (mut feature, none) = (idx::tid_x(), &mut [0.0; ROWS as usize]);

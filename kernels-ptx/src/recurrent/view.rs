@@ -30,8 +30,10 @@ impl View {
         !self.gamma.is_null() || self.mask.threshold > 0
     }
 
-    /// The state `h` of a row as it is read, whose first element has the index `first`; the warp of
-    /// the row `writes` it into `into`.
+    /// The state `h` of a row as it is read.
+    ///
+    /// The first element of the state has the index `first`. The warp of the row `writes` it into
+    /// `into`.
     #[inline(always)]
     pub unsafe fn apply(
         &self,

@@ -1,6 +1,8 @@
-//! Copies between layouts: a thread to an element, in row-major order of the axes that it is given.
-//! Each element is read once and written once; where neighbours of one side lie apart on the other,
-//! the sectors of memory that are moved limit it.
+//! Copies between layouts.
+//!
+//! A thread takes an element, in row-major order of the axes that it is given. Each element is read
+//! once and written once. If neighbours of one side lie apart on the other, the sectors of memory
+//! that are moved limit it.
 //!
 //! # Safety
 //! The strides stay inside the views, and elements of y do not overlap.

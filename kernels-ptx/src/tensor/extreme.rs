@@ -76,7 +76,9 @@ unsafe fn rows<G: Group, T: Real>(asked: u32, outer: u64, len: u64, part_len: u3
     }
 }
 
-/// The greatest word of each column: a block takes 32 neighbouring columns of one outer index.
+/// The greatest word of each column.
+///
+/// A block takes 32 neighbouring columns of one outer index.
 #[inline(always)]
 unsafe fn columns<T: Real>(
     asked: u32,

@@ -1,4 +1,6 @@
-//! Rows of a table by index, a thread to an element: neighbours of a row are neighbours in memory.
+//! Rows of a table by index, a thread to an element.
+//!
+//! Neighbours of a row are neighbours in memory.
 //!
 //! # Safety
 //! The table holds `rows x width` elements, `indices` and `order` `count` words each, y and g

@@ -18,8 +18,9 @@ use crate::{
     fss::{all::Kept, row},
 };
 
-/// Evaluates keys of more than 7 bits at every point: a warp goes through the trees of 64 keys from
-/// left to right.
+/// Evaluates keys of more than 7 bits at every point.
+///
+/// A warp goes through the trees of 64 keys from left to right.
 ///
 /// The grid's first dimension runs over tiles of 256 keys and may be smaller than the range; the
 /// second cuts the blocks of each key's points into equal parts, and is at most their number.

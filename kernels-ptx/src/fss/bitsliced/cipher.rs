@@ -83,8 +83,10 @@ impl Places for Plane {
     }
 }
 
-/// The planes of the round keys of some ciphers in shared memory: for each round and half of a
-/// byte, four words to a place, so that no two places meet in a bank.
+/// The planes of the round keys of some ciphers in shared memory.
+///
+/// For each round and half of a byte, there are four words to a place, so that no two places meet
+/// in a bank.
 #[derive(Clone, Copy)]
 pub(super) struct RoundKeys(SharedAddr);
 
@@ -160,8 +162,9 @@ impl RoundKeys {
     }
 }
 
-/// Reads four words of shared memory, each time anew: kept ones would take the registers of the
-/// state.
+/// Reads four words of shared memory, each time anew.
+///
+/// Kept words would take the registers of the state.
 ///
 /// # Safety
 /// The words lie in the block's shared memory at a multiple of 16, and a barrier lies between their

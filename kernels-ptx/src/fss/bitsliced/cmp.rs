@@ -58,7 +58,9 @@ impl Walks {
         }
     }
 
-    /// The shares at the points whose last seven bits come next, in the blocks of leaves landed on.
+    /// The shares at the points whose last seven bits come next.
+    ///
+    /// They are in the blocks of leaves landed on.
     #[inline(always)]
     fn shares(self, seat: Seat, points: &mut Points) -> Plane {
         let [p6, p5, p4, p3, p2, p1, p0] = [0; 7].map(|_| points.next(seat));
@@ -163,8 +165,9 @@ impl Batch {
     }
 }
 
-/// Evaluates keys of more than 7 bits at clustered points: a warp takes 64 keys and their points
-/// one after the other.
+/// Evaluates keys of more than 7 bits at clustered points.
+///
+/// A warp takes 64 keys and their points one after the other.
 ///
 /// The grid's first dimension runs over tiles of 256 keys and may be smaller than the range; the
 /// second cuts the points into equal parts.

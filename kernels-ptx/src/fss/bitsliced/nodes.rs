@@ -44,8 +44,9 @@ impl Nodes {
         self.control
     }
 
-    /// The hash inputs with the lowest bits `bit0` and `bit1`: a direction and 0, or 0 and 1 to
-    /// convert last nodes.
+    /// The hash inputs with the lowest bits `bit0` and `bit1`.
+    ///
+    /// These are a direction and 0, or 0 and 1 to convert last nodes.
     #[inline(always)]
     pub(super) fn input(self, seat: Seat, bit0: Plane, bit1: Plane) -> Planes {
         let [s0, s1, s2, s3, s4, s5, s6, s7] = self.seeds;
@@ -53,8 +54,9 @@ impl Nodes {
         [s0 ^ (seat.head & bit0), s1 ^ (seat.head & bit1), s2, s3, s4, s5, s6, s7]
     }
 
-    /// The children in the directions `c`, given the hashes of their inputs and the correction
-    /// words.
+    /// The children in the directions `c`.
+    ///
+    /// They follow from the hashes of their inputs and the correction words.
     #[inline(always)]
     pub(super) fn corrected(self, seat: Seat, hashed: Planes, c: Plane, correction: Planes) -> Self {
         let [w0, w1, w2, w3, w4, w5, w6, w7] = correction;
@@ -83,8 +85,9 @@ impl Nodes {
         self.seeds
     }
 
-    /// The nodes whose seeds are `labels` with the two lowest bits cleared, and whose control bits
-    /// are the lowest.
+    /// The nodes whose seeds are `labels` with the two lowest bits cleared.
+    ///
+    /// The control bits are the lowest bits of the labels.
     #[inline(always)]
     pub(super) fn packed(seat: Seat, labels: Planes) -> Self {
         Self { seeds: seeds(seat, labels), control: labels[0].moved(|_| 0) }

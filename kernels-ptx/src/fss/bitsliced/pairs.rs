@@ -23,8 +23,9 @@ pub(super) struct Pair {
 }
 
 impl Pairs {
-    /// The pairs of `keys` keys that the calling warp takes, given blocks of [`WARPS`] along the
-    /// grid's first dimension.
+    /// The pairs of `keys` keys that the calling warp takes.
+    ///
+    /// The grid has blocks of [`WARPS`] along its first dimension.
     #[inline(always)]
     pub(super) fn of_warp(keys: u32) -> Self {
         Self { keys, next: idx::bid_x() * WARPS + idx::warp() }
@@ -55,8 +56,9 @@ impl Pair {
         self.first + u64::from(half * GROUP + owner)
     }
 
-    /// The words of the two keys whose bits in planes are the lane's, 0 for one that does not
-    /// exist.
+    /// The words of the two keys whose bits in planes are the lane's.
+    ///
+    /// The word is 0 for a key that does not exist.
     ///
     /// # Safety
     /// `words` holds the words of all keys.

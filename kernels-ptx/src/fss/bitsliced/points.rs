@@ -5,8 +5,9 @@ use super::{HALVES, cipher::Plane, seat::Seat};
 /// The points of a warp's keys, which give their bits from the highest down.
 #[derive(Clone, Copy)]
 pub(super) struct Points {
-    /// The points of the keys of both groups whose bit in planes is the lane's, shifted so that the
-    /// next bit is the top.
+    /// The points of the keys of both groups whose bit in planes is the lane's.
+    ///
+    /// They are shifted so that the next bit is the top.
     left: [u64; HALVES as usize],
 }
 

@@ -47,8 +47,9 @@ impl Seat {
         [0, 1, 2, 3].map(|bit| Plane::spread(self.place >> bit))
     }
 
-    /// The lane's row of its column, which is also the lowest two bits of the keys whose words it
-    /// reads.
+    /// The lane's row of its column.
+    ///
+    /// It is also the lowest two bits of the keys whose words it reads.
     #[inline(always)]
     fn row(self) -> u32 {
         self.place & 3
@@ -60,14 +61,17 @@ impl Seat {
         self.place >> 2
     }
 
-    /// The first key of the lane's group in `pair`, or of the first group where the pair has one
-    /// only.
+    /// The first key of the lane's group in `pair`.
+    ///
+    /// If the pair has one group only, it is the first key of the first group.
     #[inline(always)]
     fn first(self, pair: Pair) -> u64 {
         pair.key(if pair.has(self.half, 0) { self.half } else { 0 }, 0)
     }
 
-    /// This lane's words of the group's blocks of `section`: word `column` of the keys 4 j + `row`.
+    /// This lane's words of the group's blocks of `section`.
+    ///
+    /// They are word `column` of the keys 4 j + `row`.
     ///
     /// # Safety
     /// `section` leads to a row of whole groups.
@@ -78,8 +82,9 @@ impl Seat {
         eight(|j| *own.add((16 * j) as usize))
     }
 
-    /// [`words`](Self::words) of one of two rows, `row` blocks apart, that `side` names for each
-    /// key.
+    /// As [`words`](Self::words), for one of two rows that `side` names for each key.
+    ///
+    /// The rows are `row` blocks apart.
     ///
     /// # Safety
     /// As [`words`](Self::words), for both rows.
@@ -91,8 +96,9 @@ impl Seat {
         eight(|j| *own.add(16 * j as usize + 4 * (u64::from(sides >> j & 1) * row) as usize))
     }
 
-    /// The bytes of the lane's place, from words as [`words`](Self::words) reads them, or back:
-    /// lane b of a column gives byte a of its word j and gets byte b of lane a's.
+    /// The bytes of the lane's place, from words as [`words`](Self::words) reads them, or back.
+    ///
+    /// Lane b of a column gives byte a of its word j and gets byte b of lane a's.
     #[inline(always)]
     fn exchanged(self, words: [u32; 8]) -> [u32; 8] {
         let row = self.row();
@@ -164,8 +170,9 @@ impl Seat {
         pair.key(self.half, owner)
     }
 
-    /// Half [`word`](Self::word) of the blocks of the keys [`owner`](Self::owner)`(0)` to (3):
-    /// lanes of neighbouring columns exchange their words of every other key.
+    /// Half [`word`](Self::word) of the blocks of the keys [`owner`](Self::owner)`(0)` to (3).
+    ///
+    /// Lanes of neighbouring columns exchange their words of every other key.
     #[inline(always)]
     pub(super) fn joined(self, planes: Planes) -> [u64; 4] {
         let [w0, w1, w2, w3, w4, w5, w6, w7] = self.words_of(planes);
@@ -179,16 +186,18 @@ impl Seat {
         [join(w0, w1), join(w2, w3), join(w4, w5), join(w6, w7)]
     }
 
-    /// The plane of the lane's group, from a bit for each group of the key whose bit in planes is
-    /// the lane's.
+    /// The plane of the lane's group, from a bit for each group.
+    ///
+    /// The bit is for the key whose bit in planes is the lane's.
     #[inline(always)]
     pub(super) fn voted(self, [first, second]: [bool; 2]) -> Plane {
         let (first, second) = (ballot(FULL, first), ballot(FULL, second));
         Plane(if self.half == 0 { first } else { second })
     }
 
-    /// Words of bits in the order of keys, from a plane that all lanes of a half hold: one for each
-    /// group, with zeros for keys that do not exist.
+    /// Words of bits in the order of keys, from a plane that all lanes of a half hold.
+    ///
+    /// There is one word for each group, with zeros for keys that do not exist.
     #[inline(always)]
     pub(super) fn ordered(self, plane: Plane, pair: Pair) -> [u32; 2] {
         let other = shfl_xor(FULL, plane.0, PLACES);
@@ -199,8 +208,9 @@ impl Seat {
     }
 }
 
-/// The bytes of `low` (0 to 3) and `high` (4 to 7) that the nibbles of `select` name, the lowest
-/// first.
+/// The bytes of `low` (0 to 3) and `high` (4 to 7) that the nibbles of `select` name.
+///
+/// The lowest nibble comes first.
 #[inline(always)]
 fn permuted(low: u32, high: u32, select: u32) -> u32 {
     let word;

@@ -15,8 +15,10 @@ use crate::dev::{
     unroll::unroll,
 };
 
-/// Where a factor's lines lie: the matrix, the strides along k and across, the first line and the
-/// number of lines.
+/// The position of a factor's lines.
+///
+/// The fields are the matrix, the strides along k and across, the first line and the number of
+/// lines.
 pub struct Lines<T> {
     /// First element of the matrix.
     pub matrix: *const T,
@@ -30,8 +32,9 @@ pub struct Lines<T> {
     pub count: u32,
 }
 
-/// One factor, as one of `THREADS` threads copies it: the same chunk of every `STEP`-th line in
-/// memory.
+/// One factor, as one of `THREADS` threads copies it.
+///
+/// The thread copies the same chunk of every `STEP`-th line in memory.
 ///
 /// It keeps one chunk's place and derives the others, since registers are short.
 pub struct Factor<T, const LINES: u32, const THREADS: u32, const ALONG_K: bool> {
@@ -56,14 +59,17 @@ impl<T, const LINES: u32, const THREADS: u32, const ALONG_K: bool> Factor<T, LIN
     const DEPTH: u32 = 4 * Self::CHUNK;
     /// Chunks of a line in memory.
     const PARTS: u32 = if ALONG_K { 4 } else { LINES / Self::CHUNK };
-    /// Lines in memory between two chunks of a thread; a multiple of 8, after which permutations of
-    /// chunks repeat.
+    /// Lines in memory between two chunks of a thread.
+    ///
+    /// It is a multiple of 8, after which permutations of chunks repeat.
     const STEP: u32 = THREADS / Self::PARTS;
     /// Chunks of a tile that a thread copies.
     const COUNT: u32 = 4 * LINES / THREADS;
 
-    /// From index `k_first` along k on; `target` is the byte offset in a tile of chunk `part` of a
-    /// line in memory, where lines lie `pitch` bytes apart.
+    /// A factor from index `k_first` along k on.
+    ///
+    /// `target` is the byte offset in a tile of chunk `part` of a line in memory, for lines that
+    /// lie `pitch` bytes apart.
     #[inline(always)]
     pub fn new(lines: &Lines<T>, k_first: u32, pitch: u32, target: impl Fn(u32, u32) -> u32) -> Self {
         let Lines { matrix, k_stride, stride, first, count } = *lines;

@@ -1,4 +1,6 @@
-//! Products of any layout, by tiles of 32 x 32 in shared memory; a thread computes 2 x 4 elements.
+//! Products of any layout, by tiles of 32 x 32 in shared memory.
+//!
+//! A thread computes 2 x 4 elements.
 //!
 //! # Safety
 //! As in [`gemm`](super), for any layout.
@@ -23,7 +25,9 @@ use crate::dev::{
 pub const SIZE: u32 = 32;
 /// Threads of a block.
 pub const THREADS: u32 = 128;
-/// Floats from one line of a tile to the next, so that neither direction meets bank conflicts.
+/// Floats from one line of a tile to the next.
+///
+/// With this distance, neither direction meets bank conflicts.
 const PITCH: u32 = SIZE + 1;
 
 const A: Region<f32> = Layout::new().array(SIZE * PITCH);

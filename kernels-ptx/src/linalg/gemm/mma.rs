@@ -76,8 +76,10 @@ fn target<const LINES: u32, const ALONG_K: bool>(line: u32, part: u32) -> u32 {
     line * pitch::<LINES, ALONG_K>() + part * 16
 }
 
-/// The four 8 x 8 matrices `(across, k)` = (0, 0), (8, 0), (0, 8), (8, 8) from line `first` and
-/// index `k` of a tile on, or, with `k_first`, in the order (0, 0), (0, 8), (8, 0), (8, 8).
+/// Loads four 8 x 8 matrices `(across, k)` from line `first` and index `k` of a tile on.
+///
+/// They are (0, 0), (8, 0), (0, 8), (8, 8), or, with `k_first`, in the order (0, 0), (0, 8), (8,
+/// 0), (8, 8).
 #[inline(always)]
 unsafe fn fragment<const LINES: u32, const ALONG_K: bool>(
     tile: SharedAddr,

@@ -1,5 +1,6 @@
-//! What happens to a sum: bias, activation, accumulation and the one rounding, or a place among
-//! partial sums.
+//! Output of a sum: bias, activation, accumulation and the one rounding.
+//!
+//! A sum may also go to a place among partial sums.
 //!
 //! # Safety
 //! As in [`gemm`](super); a tile belongs to the product, and one thread takes an element.
@@ -77,8 +78,9 @@ impl<T: Real> Output<T> {
         }
     }
 
-    /// Takes the sums of two neighbours in a row, which need not exist, but both or neither if rows
-    /// are `EVEN`.
+    /// Takes the sums of two neighbours in a row.
+    ///
+    /// They need not exist, but if rows are `EVEN`, either both or neither do.
     #[inline(always)]
     pub unsafe fn put2<const EVEN: bool>(&self, row: u32, col: u32, [a, b]: [f32; 2]) {
         if row >= self.m || col >= self.n {

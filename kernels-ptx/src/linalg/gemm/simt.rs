@@ -1,5 +1,6 @@
-//! f32 products on the ordinary units: every sum is a chain of fused multiply-adds in the order of
-//! k.
+//! f32 products on the ordinary units.
+//!
+//! Every sum is a chain of fused multiply-adds in the order of k.
 //!
 //! A warp computes `8 TM x 32` elements, a thread `TM x 8` of them. Tiles are 16 deep, in two
 //! stages; a tile that is contiguous along k has 20 floats from line to line, so that neither
@@ -52,8 +53,9 @@ fn target<const LINES: u32, const ALONG_K: bool>(line: u32, part: u32) -> u32 {
     line * pitch::<LINES, ALONG_K>() + part * 16
 }
 
-/// One product with tiles of `SIZE x SIZE` and `THREADS` threads, `WARPS_N` warps side by side;
-/// `TM` rows a thread.
+/// One product with tiles of `SIZE x SIZE` and `THREADS` threads.
+///
+/// `WARPS_N` warps lie side by side, with `TM` rows a thread.
 #[inline(always)]
 unsafe fn product<
     const SIZE: u32,

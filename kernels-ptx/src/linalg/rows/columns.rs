@@ -1,5 +1,6 @@
-//! Softmax, log-softmax and their gradients along an axis that is not the last: blocks of 32
-//! columns by 8 parts of the axis. One-dimensional grids of one block per 32 columns
+//! Softmax, log-softmax and their gradients along an axis that is not the last.
+//!
+//! Blocks take 32 columns by 8 parts of the axis. One-dimensional grids of one block per 32 columns
 //! `(outer, inner)`.
 //!
 //! # Safety

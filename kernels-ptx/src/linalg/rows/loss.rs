@@ -1,6 +1,7 @@
-//! Softmax cross-entropy with its gradient, in two passes over a row: a warp to rows of up to
-//! [`HELD_LEN`](super::super::group::HELD_LEN) classes, a block to longer ones. Grids as in
-//! [`softmax`](super::softmax).
+//! Softmax cross-entropy with its gradient, in two passes over a row.
+//!
+//! A warp takes rows of up to [`HELD_LEN`](super::super::group::HELD_LEN) classes, a block longer
+//! ones. Grids as in [`softmax`](super::softmax).
 //!
 //! # Safety
 //! Logits, probabilities and gradients hold `rows x classes` elements, targets and losses `rows`;

@@ -1,7 +1,9 @@
-//! Layer norm and RMS norm: a warp takes aligned rows that fit its registers; a warp or a block
-//! takes others in three passes, and in five if squares of its elements leave the range of f32.
-//! Grids as in [`softmax`](super::softmax). The input may be a sum of two tensors, which is written
-//! on the way; limited by memory, it saves one read of each element of a row that is held.
+//! Layer norm and RMS norm.
+//!
+//! A warp takes aligned rows that fit its registers; a warp or a block takes others in three
+//! passes, and in five if squares of its elements leave the range of f32. Grids as in
+//! [`softmax`](super::softmax). The input may be a sum of two tensors, which is written on the way;
+//! limited by memory, it saves one read of each element of a row that is held.
 //!
 //! # Safety
 //! Tensors hold `rows x len` elements, and `sum` overlaps no other, `gamma` and `beta` `len` or
@@ -58,8 +60,10 @@ impl Statistics {
         Self { shift, residual, spread: if spread < 0.0 { 0.0 } else { spread } } // NaN stays
     }
 
-    /// Whether the sums may have lost the row: squares overflow far above 1, and far below they
-    /// lose small terms, which shows unless eps is greater.
+    /// Whether the sums may have lost the row.
+    ///
+    /// Squares overflow far above 1, and far below they lose small terms, which shows unless eps is
+    /// greater.
     #[inline(always)]
     fn are_lost(&self, eps: f32) -> bool {
         const LEAST: f32 = 1.0 / (1u64 << 60) as f32;
@@ -68,8 +72,9 @@ impl Statistics {
     }
 }
 
-/// The power of two, as (power, inverse), by which the greatest element of a row, or the root of
-/// eps, comes close to 1.
+/// The power of two that scales a row's greatest element, or the root of eps, close to 1.
+///
+/// It is given as (power, inverse).
 #[inline(always)]
 fn scale_to_one<G: Group>(values: &impl Row<[f32; 4]>, eps: f32) -> (f32, f32) {
     let mut greatest = 0.0;

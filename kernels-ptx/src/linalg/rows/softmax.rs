@@ -1,7 +1,8 @@
-//! Softmax and log-softmax of contiguous rows, and their gradients: a warp takes aligned rows that
-//! fit its registers; a warp or a block takes others in two passes. One-dimensional grids: a block
-//! for each row that a block takes; else at most one for each [`ROWS`](super::super::group::ROWS)
-//! rows, which its warps take at a time, striding by the grid.
+//! Softmax and log-softmax of contiguous rows, and their gradients.
+//!
+//! A warp takes aligned rows that fit its registers; a warp or a block takes others in two passes.
+//! One-dimensional grids: a block for each row that a block takes; else at most one for each
+//! [`ROWS`](super::super::group::ROWS) rows, which its warps take at a time, striding by the grid.
 //!
 //! # Safety
 //! Tensors hold `outer x len` elements with `inner = 1`, masks `mask_period x len`; `mask_period`
@@ -21,8 +22,10 @@ use super::{
 };
 use crate::dev::functions::exp_nonpositive;
 
-/// Which elements are left out: those with a false `keep`, those with an `addend` of -inf; null
-/// pointers name no mask.
+/// The elements that are left out.
+///
+/// These are elements with a false `keep` and elements with an `addend` of -inf. Null pointers name
+/// no mask.
 #[derive(Clone, Copy)]
 pub struct Mask {
     /// Flags.

@@ -57,8 +57,10 @@ fn live(y: f32, value: f32) -> f32 {
     if y < f32::MIN { 0.0 } else { value }
 }
 
-/// `sum exp(x - greatest) = ties + rest` over the elements so far, where `ties` counts those equal
-/// to the greatest, so that a sum near 1 loses nothing. NaN makes the rest NaN.
+/// `sum exp(x - greatest) = ties + rest` over the elements so far.
+///
+/// `ties` counts the elements equal to the greatest, so that a sum near 1 loses nothing. NaN makes
+/// the rest NaN.
 #[derive(Clone, Copy)]
 pub struct State {
     /// The greatest element.
@@ -125,8 +127,9 @@ impl State {
     }
 }
 
-/// A thread's running sum over its chunks of a row, in parts, so that rounding errors do not grow
-/// with the length.
+/// A thread's running sum over its chunks of a row, in parts.
+///
+/// Parts prevent rounding errors from growing with the length.
 pub struct PartState {
     whole: State,
     part: State,
