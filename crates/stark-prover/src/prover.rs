@@ -10,13 +10,13 @@ use stark_verifier::{Digest, PcsConfig, Protocol};
 
 use crate::{
     Component, MemoryPlan, ProverError, Residency, StarkOps,
-    host::HostColumns,
-    memory::Memory,
-    neighbours::{Neighbours, masks_in_block},
-    outline::Outline,
-    ranks::Group,
-    samples::Samples,
-    shape::{Column, Shape},
+    plan::neighbours::{Neighbours, masks_in_block},
+    plan::outline::Outline,
+    plan::ranks::Group,
+    plan::samples::Samples,
+    plan::shape::{Column, Shape},
+    storage::host::HostColumns,
+    storage::memory::Memory,
 };
 
 /// The most bits of work that a prover does.

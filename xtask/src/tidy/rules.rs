@@ -114,8 +114,11 @@ const IMPURE_PATHS: &[(&str, &str)] = &[
 /// Where a domain allocates memory that has to begin as zeros.
 ///
 /// Elsewhere an op overwrites its memory, and `alloc` does.
-const ZEROS_HOMES: &[&str] =
-    &["crates/nn-ops/src/optim/arena.rs", "crates/stark-prover/src/answers.rs", "crates/stark-prover/src/memory.rs"];
+const ZEROS_HOMES: &[&str] = &[
+    "crates/nn-ops/src/optim/arena.rs",
+    "crates/stark-prover/src/storage/answers.rs",
+    "crates/stark-prover/src/storage/memory.rs",
+];
 
 const PRINTING: &[&str] = &["print", "println", "eprint", "eprintln"];
 

@@ -1,0 +1,257 @@
+//! Work on one block of positions after the other, where committed values are not in memory.
+
+use core::ops::Range;
+
+use backend_api::{
+    Buffer as _,
+    ops::{
+        air::{AirEvaluate, GatherColumn},
+        circle::CircleRestrict,
+        deep::DeepNumerators,
+    },
+};
+use core_types::params::{
+    air::{AirParams, GatherColumnParams},
+    circle::CircleRestrictParams,
+    deep::{DeepBatch, DeepNumeratorsParams},
+};
+use stark_fft::CanonicDomain;
+
+use crate::{
+    Prover, ProverError, StarkOps,
+    plan::neighbours::Gather,
+    storage::memory::{BlockMemory, Memory},
+};
+
+/// Keys that are uploaded at once.
+const KEYS: u32 = 1 << 20;
+
+impl<Q: StarkOps> Prover<Q> {
+    /// Computes the values of a tree's columns on a block, one of this rank's by `number`.
+    ///
+    /// Nothing where they are in memory since the tree was committed to.
+    pub(crate) fn extend_block(&mut self, q: &Q, tree: usize, number: usize, block: usize) -> Result<(), ProverError> {
+        if self.shape.log_blocks == 0 || self.shape.place.partitioned {
+            return Ok(());
+        }
+        self.restrict_to_block(q, tree, number, block)
+    }
+
+    /// Computes the values of a tree's columns on a block, one of this rank's by `number`.
+    pub(crate) fn restrict_to_block(
+        &mut self,
+        q: &Q,
+        tree: usize,
+        number: usize,
+        block: usize,
+    ) -> Result<(), ProverError> {
+        let slot = self.shape.slot(number).start;
+        for run in &self.shape.trees[tree].runs {
+            let (log_domain, log_block) = (run.log_rows + self.shape.log_blowup, self.shape.log_block(run.log_rows));
+            let first = slot + self.shape.run_in_block(run).start;
+            for columns in self.shape.pieces(run) {
+                let words = run.words(columns.clone());
+                self.memory.coefficients.bring(self.host.as_ref(), &words)?;
+                let params = CircleRestrictParams {
+                    log_coefficients: run.log_rows,
+                    log_domain,
+                    log_block,
+                    block: block as u32, // below 2^30, the number of blocks
+                    columns: columns.len() as u32,
+                };
+                let values = first + (columns.start << log_block)..first + (columns.end << log_block);
+                q.circle_restrict(CircleRestrict {
+                    params: &params,
+                    twiddles: self.twiddles.forward(CanonicDomain::new(log_domain)?)?,
+                    coefficients: self.memory.coefficients.slice(words)?,
+                    values: self.memory.values.slice_mut(values)?,
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Uploads where each position's neighbours are.
+    pub(crate) fn upload_keys(&mut self, q: &Q) -> Result<(), ProverError> {
+        let Some(blocks) = &mut self.memory.blocks else { return Ok(()) };
+        for (step, keys) in self.neighbours.steps.iter().zip(&mut blocks.keys) {
+            let end = 1 << step.log_positions();
+            for first in (0..end).step_by(KEYS as usize) {
+                let positions = first..end.min(first + KEYS);
+                let place = positions.start as usize..positions.end as usize;
+                q.write(&step.keys(positions), keys.slice_mut(place)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the constraints of all components to the sums of their heights.
+    pub(crate) fn add_constraints_by_blocks(&mut self, q: &Q) -> Result<(), ProverError> {
+        self.extend_planes(q)?;
+        let log_copies = self.shape.log_blocks - self.shape.log_blowup;
+        let blocks = 2 << log_copies;
+        let constrained = self.constrained();
+        for (number, block) in self.shape.place.own_blocks(blocks) {
+            for tree in 0..self.shape.trace_trees() {
+                self.extend_block(q, tree, number, block)?;
+            }
+            for &index in &constrained {
+                self.gather_neighbours(q, index, number, block)?;
+                self.add_constraints_on_block(q, index, number, block)?;
+            }
+        }
+        let Memory { sums, coefficients, .. } = &mut self.memory;
+        let heights = sums.iter_mut().map(|(log_rows, sums)| (*log_rows, sums, 0));
+        let composition = (self.shape.log_rows, &mut coefficients.resident, self.shape.composition_on_device().start);
+        for (log_rows, sums, start) in heights.chain([composition]) {
+            let log_block = self.shape.log_block(log_rows);
+            for plane in 0..4 {
+                let first = start + ((2 * plane) << log_rows);
+                let words =
+                    |blocks: Range<usize>| first + (blocks.start << log_block)..first + (blocks.end << log_block);
+                for shares in self.shape.place.shared_blocks(blocks) {
+                    self.group.all_gather(q, sums, shares.into_iter().map(words))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes the columns that are read at neighbouring rows, wherever constraints are evaluated.
+    fn extend_planes(&mut self, q: &Q) -> Result<(), ProverError> {
+        if self.shape.place.partitioned {
+            return self.gather_planes(q);
+        }
+        let Some(blocks) = &mut self.memory.blocks else { return Ok(()) };
+        for plane in &self.neighbours.planes {
+            let log_rows = plane.coefficients.log_len;
+            let log_domain = log_rows + self.shape.log_blowup;
+            let (log_block, first) = (log_rows + 1, plane.coefficients.first as usize);
+            let words = first..first + (1 << log_rows);
+            self.memory.coefficients.bring(self.host.as_ref(), &words)?;
+            let params =
+                CircleRestrictParams { log_coefficients: log_rows, log_domain, log_block, block: 0, columns: 1 };
+            q.circle_restrict(CircleRestrict {
+                params: &params,
+                twiddles: self.twiddles.forward(CanonicDomain::new(log_domain)?)?,
+                coefficients: self.memory.coefficients.slice(words)?,
+                values: blocks.planes.slice_mut(plane.first..plane.first + (1 << log_block))?,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Gathers the neighbouring values that a component reads for one block.
+    fn gather_neighbours(&mut self, q: &Q, index: usize, number: usize, block: usize) -> Result<(), ProverError> {
+        let Some(blocks) = &self.memory.blocks else { return Ok(()) };
+        let log_block = self.shape.log_block(self.components[index].air.log_rows());
+        let mut first = self.shape.slot(number).start + self.shape.values_in_block();
+        for &Gather { plane, step } in &self.neighbours.gathers[index] {
+            let plane = &self.neighbours.planes[plane];
+            let words = 2 << plane.coefficients.log_len;
+            q.gather_column(GatherColumn {
+                params: &GatherColumnParams { log_rows: log_block, words },
+                keys: blocks.keys[step].slice(block << log_block..(block + 1) << log_block)?,
+                table: blocks.planes.slice(plane.first..plane.first + words as usize)?,
+                column: self.memory.values.slice_mut(first..first + (1 << log_block))?,
+            })?;
+            first += 1 << log_block;
+        }
+        Ok(())
+    }
+
+    /// Adds the constraints of a component on the block in memory to the sums of its height.
+    fn add_constraints_on_block(
+        &mut self,
+        q: &Q,
+        index: usize,
+        number: usize,
+        block: usize,
+    ) -> Result<(), ProverError> {
+        let (air, inputs) = (&self.components[index].air, &self.inputs[index]);
+        let (program, log_rows) = (air.constraint_program(), air.log_rows());
+        let log_block = self.shape.log_block(log_rows);
+        let memory = &mut self.memory;
+        let Some(BlockMemory { sums: on_block, .. }) = &mut memory.blocks else { return Ok(()) };
+        let (sums, start) = match memory.sums.iter_mut().find(|(height, _)| *height == log_rows) {
+            Some((_, sums)) => (sums, 0),
+            None => (&mut memory.coefficients.resident, self.shape.composition_on_device().start),
+        };
+        // The block of each plane of the sums, and of each plane on the block.
+        let planes = (0..4).map(|plane| {
+            let first = start + ((2 * plane) << log_rows) + (block << log_block);
+            (first..first + (1 << log_block), plane << log_block..(plane + 1) << log_block)
+        });
+        for (whole, part) in planes.clone() {
+            q.copy(sums.slice(whole)?, on_block.slice_mut(part)?)?;
+        }
+        let first = self.shape.components[index].first_constraint;
+        // The block is among positions where the vanishing polynomial has one value: to the program they are a trace.
+        let copy = block >> (self.shape.log_blocks - self.shape.log_blowup);
+        let (registers, outputs) = (program.registers(), program.outputs());
+        let challenges = memory.answers.places.inputs[index].clone();
+        q.air_evaluate(AirEvaluate {
+            params: &AirParams { log_rows: log_block, log_size: log_block, registers, outputs },
+            instructions: program.instructions(),
+            masks: &inputs.constraint_masks,
+            constants: program.constants(),
+            vanishing_inverses: &inputs.vanishing_inverses[copy..=copy],
+            values: memory.values.slice(self.shape.slot(number))?,
+            challenges: memory.answers.secure.slice(challenges)?,
+            powers: memory.composition_powers.slice(first..first + air.constraints())?,
+            sums: on_block.slice_mut(0..4 << log_block)?,
+        })?;
+        for (whole, part) in planes {
+            q.copy(on_block.slice(part)?, sums.slice_mut(whole)?)?;
+        }
+        Ok(())
+    }
+
+    /// Adds up the numerators of all batches.
+    pub(crate) fn add_numerators_by_blocks(&mut self, q: &Q) -> Result<(), ProverError> {
+        let columns = self.shape.all_values();
+        let blocks = 1 << (self.shape.log_blocks - self.shape.log_blowup);
+        for (number, block) in self.shape.place.own_blocks(blocks) {
+            for tree in 0..self.shape.trees.len() {
+                self.extend_block(q, tree, number, block)?;
+            }
+            let (memory, samples) = (&mut self.memory, &self.samples);
+            let Some(BlockMemory { sums: on_block, .. }) = &mut memory.blocks else { return Ok(()) };
+            let mut start = 0;
+            for batches in samples.heights() {
+                let log_rows = batches[0].log_size;
+                let log_size = self.shape.log_block(log_rows);
+                let batches: Vec<DeepBatch> = batches.iter().map(|batch| DeepBatch { log_size, ..*batch }).collect();
+                let planes = 4 * batches.len();
+                q.deep_numerators(DeepNumerators {
+                    params: &DeepNumeratorsParams { log_size },
+                    columns: &columns,
+                    terms: &samples.terms,
+                    batches: &batches,
+                    values: memory.values.slice(self.shape.slot(number))?,
+                    factors: memory.factors.view(),
+                    numerators: on_block.slice_mut(0..planes << log_size)?,
+                })?;
+                for plane in 0..planes {
+                    let first = start + (plane << log_rows) + (block << log_size);
+                    let part = on_block.slice(plane << log_size..(plane + 1) << log_size)?;
+                    q.copy(part, memory.numerators.slice_mut(first..first + (1 << log_size))?)?;
+                }
+                start += planes << log_rows;
+            }
+        }
+        let mut start = 0;
+        for batch in &self.samples.batches {
+            let log_block = self.shape.log_block(batch.log_size);
+            for first in (0..4).map(|plane| start + (plane << batch.log_size)) {
+                let words =
+                    |blocks: Range<usize>| first + (blocks.start << log_block)..first + (blocks.end << log_block);
+                for shares in self.shape.place.shared_blocks(blocks) {
+                    self.group.all_gather(q, &mut self.memory.numerators, shares.into_iter().map(words))?;
+                }
+            }
+            start += 4 << batch.log_size;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! Work on columns whose coefficients are on the host.
+//!
+//! They are copied in pieces: one is copied while the device works on another.
+
+use core::ops::Range;
+
+use backend_api::{Buffer as _, ops::circle::CircleEvalAtPoints};
+use core_types::{
+    field::M31,
+    params::{columns::ColumnAt, deep::SampleAt},
+};
+
+use crate::{
+    Prover, ProverError, StarkOps,
+    placement::rows::interpolate,
+    plan::samples::Samples,
+    plan::shape::{Column, Shape},
+    storage::answers::Answers,
+};
+
+impl<Q: StarkOps> Prover<Q> {
+    /// Interpolates the columns of a tree, given in the order of memory, and keeps their
+    /// coefficients on the host.
+    pub(crate) fn interpolate_by_pieces(
+        &mut self,
+        q: &Q,
+        tree: usize,
+        mut parts: &[&[M31]],
+    ) -> Result<(), ProverError> {
+        let (Some(host), coefficients) = (&mut self.host, &mut self.memory.coefficients) else { return Ok(()) };
+        let mut before: Option<Range<usize>> = None;
+        for run in &self.shape.trees[tree].runs {
+            let columns;
+            (columns, parts) = parts.split_at(run.columns as usize);
+            for piece in self.shape.pieces(run) {
+                let words = run.words(piece.clone());
+                if let Some(room) = coefficients.next(&words)? {
+                    host.upload(&columns[piece], room)?;
+                }
+                interpolate(q, &self.twiddles, run.log_rows, coefficients.slice_mut(words.clone())?)?;
+                // One piece goes back while the next is interpolated.
+                if let Some(before) = before.replace(words) {
+                    host.keep(coefficients.slice(before.clone())?, before.start)?;
+                }
+            }
+        }
+        if let Some(last) = before {
+            host.keep(coefficients.slice(last.clone())?, last.start)?;
+        }
+        Ok(())
+    }
+
+    /// Samples all columns.
+    pub(crate) fn sample_by_pieces(&mut self, q: &Q) -> Result<(), ProverError> {
+        let memory = &mut self.memory;
+        let Answers { secure, places, .. } = &mut memory.answers;
+        for Sampled { columns, samples, words } in sampled(&self.shape, &self.samples) {
+            memory.coefficients.bring(self.host.as_ref(), &words)?;
+            let all = self.shape.trees.iter().flat_map(|tree| &tree.columns);
+            let at = |column: &Column| {
+                let ColumnAt { first, log_len, .. } = column.coefficients;
+                ColumnAt::new(first - words.start as u64, log_len)
+            };
+            let here: Vec<ColumnAt> = all.skip(columns.start).take(columns.len()).map(at).collect();
+            let first = columns.start as u32; // a column of a sample
+            let of_columns = self.samples.samples[samples.clone()].iter();
+            let of_columns: Vec<SampleAt> =
+                of_columns.map(|sample| SampleAt { column: sample.column - first, ..*sample }).collect();
+            let place = places.sampled.start + samples.start..places.sampled.start + samples.end;
+            q.circle_eval_at_points(CircleEvalAtPoints {
+                columns: &here,
+                samples: &of_columns,
+                coefficients: memory.coefficients.slice(words)?,
+                points: memory.points.view(),
+                sampled: secure.slice_mut(place)?,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Samples of columns that come to the device at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Sampled {
+    /// The columns, which follow each other in the proof and in memory, by their number among all.
+    columns: Range<usize>,
+    /// Their samples.
+    samples: Range<usize>,
+    /// Words of their coefficients.
+    words: Range<usize>,
+}
+
+/// All samples, in their order.
+fn sampled(shape: &Shape, samples: &Samples) -> Vec<Sampled> {
+    let columns: Vec<&Column> = shape.trees.iter().flat_map(|tree| &tree.columns).collect();
+    let (most, on_host) = (shape.piece_words(), shape.coefficients_on_host());
+    let mut pieces: Vec<Sampled> = Vec::new();
+    for (index, sample) in samples.samples.iter().enumerate() {
+        let number = sample.column as usize;
+        let first = columns[number].coefficients.first as usize;
+        let end = first + (1 << columns[number].log_rows);
+        match pieces.last_mut() {
+            Some(piece) if piece.columns.end == number + 1 => piece.samples.end += 1,
+            Some(piece)
+                if piece.columns.end == number
+                    && piece.words.end == first
+                    && end - piece.words.start <= most
+                    && end <= on_host =>
+            {
+                piece.columns.end += 1;
+                piece.samples.end += 1;
+                piece.words.end = end;
+            }
+            _ => pieces.push(Sampled { columns: number..number + 1, samples: index..index + 1, words: first..end }),
+        }
+    }
+    pieces
+}

@@ -1,0 +1,122 @@
+//! Committed values at neighbouring rows, if only blocks of the values are in memory.
+//!
+//! The neighbours of a block lie in other blocks. The few columns that are read at other rows
+//! therefore have separate planes. The values that a block reads of them are gathered next to its
+//! own.
+
+use core_types::{
+    air::neighbour,
+    field::M31,
+    params::{air::MaskAt, columns::ColumnAt},
+};
+
+use crate::{
+    Component,
+    plan::shape::{Column, Shape},
+};
+
+/// A column that is read at neighbouring rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plane {
+    pub(crate) coefficients: ColumnAt,
+    pub(crate) values: ColumnAt,
+    /// The first word of its values where constraints are evaluated, within the planes.
+    pub(crate) first: usize,
+}
+
+/// Rows from the row at hand to another, in traces of one height.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) log_rows: u32,
+    pub(crate) offset: i32,
+}
+
+/// A gather: a plane, and the step whose keys it takes, by their numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gather {
+    pub(crate) plane: usize,
+    pub(crate) step: usize,
+}
+
+/// The masks of components at neighbouring rows. Empty if all values are in memory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Neighbours {
+    pub(crate) planes: Vec<Plane>,
+    pub(crate) steps: Vec<Step>,
+    /// For each component, its masks at other rows, in their order.
+    pub(crate) gathers: Vec<Vec<Gather>>,
+    /// Words of all planes.
+    pub(crate) words: usize,
+    /// Words that the gathers of one component write for a block, at most.
+    pub(crate) gathered: usize,
+}
+
+impl Neighbours {
+    pub(crate) fn new(shape: &Shape, components: &[Component]) -> Self {
+        let mut neighbours = Self::default();
+        if shape.log_blocks == 0 {
+            return neighbours;
+        }
+        for (index, component) in components.iter().enumerate() {
+            let masks = component.air.constraint_program().masks().iter().filter(|mask| mask.offset != 0);
+            let log_rows = component.air.log_rows();
+            let gathers: Vec<Gather> = masks
+                .map(|mask| Gather {
+                    plane: neighbours.plane(shape.column(index, component, &mask.source)),
+                    step: neighbours.step(Step { log_rows, offset: mask.offset }),
+                })
+                .collect();
+            neighbours.gathered = neighbours.gathered.max(gathers.len() << shape.log_block(log_rows));
+            neighbours.gathers.push(gathers);
+        }
+        neighbours
+    }
+
+    fn plane(&mut self, column: &Column) -> usize {
+        let Column { coefficients, values, .. } = *column;
+        let known = self.planes.iter().position(|plane| plane.coefficients.first == coefficients.first);
+        known.unwrap_or_else(|| {
+            self.planes.push(Plane { coefficients, values, first: self.words });
+            self.words += 2 << coefficients.log_len;
+            self.planes.len() - 1
+        })
+    }
+
+    fn step(&mut self, step: Step) -> usize {
+        self.steps.iter().position(|known| *known == step).unwrap_or_else(|| {
+            self.steps.push(step);
+            self.steps.len() - 1
+        })
+    }
+}
+
+/// Returns the masks of a component in a block.
+///
+/// The gathered neighbours lie behind the values of the block.
+pub(crate) fn masks_in_block(shape: &Shape, index: usize, component: &Component) -> Vec<MaskAt> {
+    let mut gathered = shape.values_in_block() as u64;
+    let size = 1 << shape.log_block(component.air.log_rows());
+    let masks = component.air.constraint_program().masks().iter().map(|mask| {
+        let first = if mask.offset == 0 {
+            shape.in_block(shape.column(index, component, &mask.source).values).first
+        } else {
+            gathered += size;
+            gathered - size
+        };
+        MaskAt { first, offset: 0, reserved: 0 }
+    });
+    masks.collect()
+}
+
+impl Step {
+    /// Where constraints are evaluated: log of the number of positions.
+    pub(crate) const fn log_positions(self) -> u32 {
+        self.log_rows + 1
+    }
+
+    /// The position that the step leads to from each of `positions`.
+    pub(crate) fn keys(self, positions: core::ops::Range<u32>) -> Vec<M31> {
+        let to = |position| neighbour(position, self.log_positions(), self.log_rows, self.offset);
+        positions.map(|position| M31::from_u32(to(position))).collect()
+    }
+}

@@ -1,0 +1,145 @@
+//! The composition polynomial: all constraints, combined.
+
+use backend_api::{
+    Buffer as _,
+    ops::{
+        air::{AirEvaluate, SecureAddLifted, SecurePowers},
+        channel::{ChannelDraw, ChannelMixDigests},
+        circle::{CircleExtend, CircleInterpolatePart},
+    },
+};
+use core_types::params::{
+    air::{AirParams, SecureAddLiftedParams, SecurePowersParams},
+    circle::{CircleExtendParams, CirclePartParams},
+};
+use stark_fft::CanonicDomain;
+
+use crate::{Prover, ProverError, StarkOps, storage::answers::root};
+
+impl<Q: StarkOps> Prover<Q> {
+    /// Draws the challenge of the constraints, adds them up on the first positions of the committed
+    /// columns, interpolates the sum, commits to its two parts, and draws the out-of-domain point.
+    pub(crate) fn commit_composition(&mut self, q: &Q) -> Result<(), ProverError> {
+        let memory = &mut self.memory;
+        let answers = &mut memory.answers;
+        let challenge = answers.places.composition_challenge.clone();
+        q.channel_draw(ChannelDraw {
+            channel: memory.channel.view_mut(),
+            challenges: answers.secure.slice_mut(challenge.clone())?,
+        })?;
+        let params = SecurePowersParams { count: self.shape.constraints as u32, descending: 1 };
+        if self.shape.constraints > 0 {
+            let powers = memory.composition_powers.view_mut();
+            q.secure_powers(SecurePowers { params: &params, base: answers.secure.slice(challenge)?, powers })?;
+        }
+
+        let whole = self.shape.composition().coefficients();
+        for (_, sums) in &mut memory.sums {
+            q.clear(sums.view_mut())?;
+        }
+        q.clear(memory.coefficients.slice_mut(whole.clone())?)?;
+        for index in 0..self.components.len() {
+            self.read_challenges(q, index)?;
+        }
+        if self.shape.log_blocks == 0 {
+            for index in self.constrained() {
+                self.add_constraints(q, index)?;
+            }
+        } else {
+            self.add_constraints_by_blocks(q)?;
+        }
+        self.lift_sums(q)?;
+
+        let (log_rows, log_blowup) = (self.shape.log_rows, self.shape.log_blowup);
+        let domain = CanonicDomain::new(log_rows + log_blowup)?;
+        let memory = &mut self.memory;
+        q.circle_interpolate_part(CircleInterpolatePart {
+            params: &CirclePartParams { log_size: log_rows + 1, log_domain: domain.log_size(), columns: 4 },
+            inverse_twiddles: self.twiddles.inverse(domain)?,
+            columns: memory.coefficients.slice_mut(whole.clone())?,
+        })?;
+        let values = self.shape.composition().runs.iter().map(|run| run.values.clone());
+        // Blocks are extended as they are hashed.
+        for values in values.filter(|_| self.shape.log_blocks == 0) {
+            q.circle_extend(CircleExtend {
+                params: &CircleExtendParams { log_coefficients: log_rows, log_size: domain.log_size(), columns: 8 },
+                twiddles: self.twiddles.forward(domain)?,
+                coefficients: memory.coefficients.slice(whole.clone())?,
+                values: memory.values.slice_mut(values)?,
+            })?;
+        }
+        let tree = self.shape.trace_trees();
+        self.hash(q, tree)?;
+        let memory = &mut self.memory;
+        let nodes = memory.tops.get(tree).unwrap_or(&memory.trees[tree]);
+        let answers = &mut memory.answers;
+        q.channel_mix_digests(ChannelMixDigests {
+            absorbed: nodes.slice(root(nodes.len()))?,
+            channel: memory.channel.view_mut(),
+            challenges: answers.secure.slice_mut(answers.places.parameter.clone())?,
+        })?;
+        Ok(())
+    }
+
+    /// The components that have constraints.
+    ///
+    /// The others add nothing to the composition; their columns are committed to and sampled.
+    pub(crate) fn constrained(&self) -> Vec<usize> {
+        (0..self.components.len()).filter(|&index| self.components[index].air.constraints() > 0).collect()
+    }
+
+    /// Copies the challenges that a component reads to its own place.
+    fn read_challenges(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
+        let memory = &mut self.memory;
+        // The mean, if there is one, is already in its slot.
+        let slots = self.components[index].air.challenges() as usize;
+        let challenges = memory.answers.places.inputs[index].clone();
+        let own = challenges.start..challenges.start + slots;
+        Ok(q.copy(memory.challenges.slice(0..slots)?, memory.answers.secure.slice_mut(own)?)?)
+    }
+
+    /// Adds the constraints of a component to the sums of its height.
+    fn add_constraints(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
+        let (air, inputs) = (&self.components[index].air, &self.inputs[index]);
+        let (program, log_rows) = (air.constraint_program(), air.log_rows());
+        let memory = &mut self.memory;
+        let challenges = memory.answers.places.inputs[index].clone();
+        let first = self.shape.components[index].first_constraint;
+        let params =
+            AirParams { log_rows, log_size: log_rows + 1, registers: program.registers(), outputs: program.outputs() };
+        let sums = match memory.sums.iter_mut().find(|(height, _)| *height == log_rows) {
+            Some((_, sums)) => sums.view_mut(),
+            None => memory.coefficients.slice_mut(self.shape.composition().coefficients())?,
+        };
+        q.air_evaluate(AirEvaluate {
+            params: &params,
+            instructions: program.instructions(),
+            masks: &inputs.constraint_masks,
+            constants: program.constants(),
+            vanishing_inverses: &inputs.vanishing_inverses,
+            values: memory.values.view(),
+            challenges: memory.answers.secure.slice(challenges)?,
+            powers: memory.composition_powers.slice(first..first + air.constraints())?,
+            sums,
+        })?;
+        Ok(())
+    }
+
+    /// Adds the sums of each height to the sums of the next greater height, from the smallest up.
+    fn lift_sums(&mut self, q: &Q) -> Result<(), ProverError> {
+        let whole = self.shape.composition().coefficients();
+        let memory = &mut self.memory;
+        for index in 0..memory.sums.len() {
+            let (smaller, larger) = memory.sums.split_at_mut(index + 1);
+            let (log_small, small) = &smaller[index];
+            let log_large = larger.first().map_or(self.shape.log_rows, |(log_rows, _)| *log_rows);
+            let params = SecureAddLiftedParams { log_small: log_small + 1, log_large: log_large + 1 };
+            let large = match larger.first_mut() {
+                Some((_, large)) => large.view_mut(),
+                None => memory.coefficients.slice_mut(whole.clone())?,
+            };
+            q.secure_add_lifted(SecureAddLifted { params: &params, small: small.view(), large })?;
+        }
+        Ok(())
+    }
+}

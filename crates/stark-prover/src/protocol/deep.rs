@@ -1,0 +1,131 @@
+//! Sampling outside the domain, and the quotients of what was sampled.
+
+use core::ops::Range;
+
+use backend_api::{
+    Buffer as _,
+    ops::{
+        air::SecurePowers,
+        channel::ChannelMixFelts,
+        circle::{CircleEvalAtPoints, CircleExtend, CircleInterpolatePart},
+        deep::{DeepLines, DeepNumerators, DeepPoints, DeepQuotients},
+    },
+};
+use core_types::params::{
+    air::SecurePowersParams,
+    circle::{CircleExtendParams, CirclePartParams},
+    deep::{DeepNumeratorsParams, DeepQuotientsParams},
+};
+use stark_fft::CanonicDomain;
+
+use crate::{Prover, ProverError, StarkOps, storage::answers::Answers};
+
+impl<Q: StarkOps> Prover<Q> {
+    /// Samples all columns around the out-of-domain point.
+    ///
+    /// Then absorbs the values and draws the quotient challenge.
+    pub(crate) fn sample(&mut self, q: &Q) -> Result<(), ProverError> {
+        let (memory, samples) = (&mut self.memory, &self.samples);
+        let Answers { secure, places, .. } = &mut memory.answers;
+        q.deep_points(DeepPoints {
+            points_at: &samples.points,
+            parameter: secure.slice(places.parameter.clone())?,
+            points: memory.points.view_mut(),
+        })?;
+        let (place, first) = (self.shape.place, places.sampled.start);
+        let of = |share: Range<usize>| first + share.start..first + share.end;
+        let own = place.share(samples.samples.len());
+        if self.host.is_some() {
+            self.sample_by_pieces(q)?;
+        } else if place.partitioned {
+            self.sample_own(q)?;
+        } else if !own.is_empty() {
+            q.circle_eval_at_points(CircleEvalAtPoints {
+                columns: &self.shape.all_coefficients(),
+                samples: &samples.samples[own.clone()],
+                coefficients: memory.coefficients.resident.view(),
+                points: memory.points.view(),
+                sampled: secure.slice_mut(of(own))?,
+            })?;
+        }
+        let (memory, samples) = (&mut self.memory, &self.samples);
+        let Answers { secure, places, .. } = &mut memory.answers;
+        if !place.partitioned {
+            self.group.all_gather(q, secure, place.shares(samples.samples.len()).map(of))?;
+        }
+        q.channel_mix_felts(ChannelMixFelts {
+            absorbed: secure.slice(places.sampled.clone())?,
+            channel: memory.channel.view_mut(),
+            challenges: memory.quotient_challenge.view_mut(),
+        })?;
+        Ok(())
+    }
+
+    /// Computes the quotients on the first positions of the domain, and from there on all of it:
+    /// the first layer of FRI.
+    pub(crate) fn make_quotients(&mut self, q: &Q) -> Result<(), ProverError> {
+        let (memory, samples) = (&mut self.memory, &self.samples);
+        let params = SecurePowersParams { count: samples.terms.len() as u32, descending: 0 };
+        let powers = memory.quotient_powers.view_mut();
+        q.secure_powers(SecurePowers { params: &params, base: memory.quotient_challenge.view(), powers })?;
+        q.deep_lines(DeepLines {
+            terms: &samples.terms,
+            batches: &samples.batches,
+            points: memory.points.view(),
+            sampled: memory.answers.secure.slice(memory.answers.places.sampled.clone())?,
+            powers: memory.quotient_powers.view(),
+            factors: memory.factors.view_mut(),
+            lines: memory.lines.view_mut(),
+        })?;
+        if self.shape.log_blocks == 0 {
+            self.add_numerators(q)?;
+        } else {
+            self.add_numerators_by_blocks(q)?;
+        }
+        let (memory, samples) = (&mut self.memory, &self.samples);
+        let domain = CanonicDomain::new(self.shape.log_size)?;
+        let (log_size, log_domain) = (self.shape.log_degree, self.shape.log_size);
+        q.deep_quotients(DeepQuotients {
+            params: &DeepQuotientsParams { log_size, log_domain },
+            batches: &samples.batches,
+            points: memory.points.view(),
+            lines: memory.lines.view(),
+            numerators: memory.numerators.view(),
+            quotients: memory.quotients.view_mut(),
+        })?;
+        q.circle_interpolate_part(CircleInterpolatePart {
+            params: &CirclePartParams { log_size, log_domain, columns: 4 },
+            inverse_twiddles: self.twiddles.inverse(domain)?,
+            columns: memory.quotients.view_mut(),
+        })?;
+        q.circle_extend(CircleExtend {
+            params: &CircleExtendParams { log_coefficients: log_size, log_size: log_domain, columns: 4 },
+            twiddles: self.twiddles.forward(domain)?,
+            coefficients: memory.quotients.view(),
+            values: memory.layers[0].values.view_mut(),
+        })?;
+        Ok(())
+    }
+
+    /// Adds up the numerators of all batches.
+    fn add_numerators(&mut self, q: &Q) -> Result<(), ProverError> {
+        let (memory, samples) = (&mut self.memory, &self.samples);
+        let columns = self.shape.all_values();
+        let mut first = 0;
+        for batches in samples.heights() {
+            let log_size = batches[0].log_size;
+            let words = (4 * batches.len()) << log_size;
+            q.deep_numerators(DeepNumerators {
+                params: &DeepNumeratorsParams { log_size },
+                columns: &columns,
+                terms: &samples.terms,
+                batches,
+                values: memory.values.view(),
+                factors: memory.factors.view(),
+                numerators: memory.numerators.slice_mut(first..first + words)?,
+            })?;
+            first += words;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,114 @@
+//! The layers of FRI: commitments, folds and the last layer.
+
+use backend_api::{
+    Buffer as _,
+    ops::{
+        channel::{ChannelMixDigests, ChannelMixFelts},
+        fri::{FriFold, FriLastLayer},
+        merkle::{MerkleSecureLeaves, MerkleTree},
+    },
+};
+use core_types::params::{
+    fri::{FriFoldParams, FriLastLayerParams},
+    merkle::{MerkleSecureLeavesParams, MerkleTreeParams},
+};
+use stark_fft::CanonicDomain;
+
+use crate::{
+    Prover, ProverError, StarkOps,
+    storage::answers::{Answers, level, root},
+    storage::memory::{Layer, Memory},
+};
+
+impl<Q: StarkOps> Prover<Q> {
+    /// Commits to each layer, draws its challenge and folds it to the next.
+    ///
+    /// Then absorbs the last-layer polynomial.
+    pub(crate) fn commit_layers(&mut self, q: &Q) -> Result<(), ProverError> {
+        for index in 0..self.memory.layers.len() {
+            self.hash_layer(q, index)?;
+            let memory = &mut self.memory;
+            let (layers, rest) = memory.layers.split_at_mut(index + 1);
+            let layer = &mut layers[index];
+            let form = layer.form;
+            q.channel_mix_digests(ChannelMixDigests {
+                absorbed: layer.nodes.slice(root(layer.nodes.len()))?,
+                channel: memory.channel.view_mut(),
+                challenges: layer.challenge.view_mut(),
+            })?;
+            let params = FriFoldParams { log_size: form.log_size, folds: form.fold, on_circle: u32::from(index == 0) };
+            let domain = CanonicDomain::new(params.log_domain())?;
+            let folded = rest.first_mut().map_or(&mut memory.last_values, |next| &mut next.values);
+            q.fri_fold(FriFold {
+                params: &params,
+                inverse_twiddles: self.twiddles.inverse(domain)?,
+                challenge: layer.challenge.view(),
+                values: layer.values.view(),
+                folded: folded.view_mut(),
+            })?;
+        }
+        let memory = &mut self.memory;
+        let Answers { secure, words, places, .. } = &mut memory.answers;
+        let log_size = (memory.last_values.len() / 4).ilog2();
+        let log_bound = self.config.fri_config.log_last_layer_degree_bound;
+        q.fri_last_layer(FriLastLayer {
+            params: &FriLastLayerParams { log_size, log_bound },
+            inverse_twiddles: self.twiddles.inverse(CanonicDomain::new(log_size + 1)?)?,
+            values: memory.last_values.view(),
+            coefficients: secure.slice_mut(places.last_coefficients.clone())?,
+            excess: words.slice_mut(places.excess.clone())?,
+        })?;
+        let challenges = memory.relation_challenges.slice_mut(0..0)?;
+        q.channel_mix_felts(ChannelMixFelts {
+            absorbed: secure.slice(places.last_coefficients.clone())?,
+            channel: memory.channel.view_mut(),
+            challenges,
+        })?;
+        Ok(())
+    }
+
+    /// Builds the tree of a layer: of parts of its values one after the other, if not all of its
+    /// levels are kept.
+    fn hash_layer(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
+        let Memory { layers, blocks, .. } = &mut self.memory;
+        let Layer { form, values, nodes, .. } = &mut layers[index];
+        let (log_leaves, log_kept, log_part) = (form.log_leaves(), form.log_kept(), form.log_part);
+        let Some(blocks) = blocks.as_mut().filter(|_| form.is_hashed_in_parts()) else {
+            q.merkle_secure_leaves(MerkleSecureLeaves {
+                params: &MerkleSecureLeavesParams { log_size: form.log_size, log_packed: form.log_packed },
+                values: values.view(),
+                leaves: nodes.slice_mut(0..1 << log_leaves)?,
+            })?;
+            q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes: nodes.view_mut() })?;
+            return Ok(());
+        };
+        let log_size = log_part + form.log_packed;
+        let lowest_kept = level(log_part, form.trimmed);
+        let (parts, place) = (1 << (log_leaves - log_part), self.shape.place);
+        // Of few parts, all ranks hash all.
+        let is_shared = parts >= place.ranks();
+        for part in if is_shared { place.share(parts) } else { 0..parts } {
+            for plane in 0..4 {
+                let first = (plane << form.log_size) + (part << log_size);
+                let values = values.slice(first..first + (1 << log_size))?;
+                q.copy(values, blocks.sums.slice_mut(plane << log_size..(plane + 1) << log_size)?)?;
+            }
+            q.merkle_secure_leaves(MerkleSecureLeaves {
+                params: &MerkleSecureLeavesParams { log_size, log_packed: form.log_packed },
+                values: blocks.sums.slice(0..form.part_words())?,
+                leaves: blocks.nodes.slice_mut(0..1 << log_part)?,
+            })?;
+            let tree = blocks.nodes.slice_mut(0..(2 << log_part) - 1)?;
+            q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves: log_part }, nodes: tree })?;
+            let len = lowest_kept.len();
+            q.copy(blocks.nodes.slice(lowest_kept.clone())?, nodes.slice_mut(part * len..(part + 1) * len)?)?;
+        }
+        if is_shared {
+            let len = lowest_kept.len();
+            self.group.all_gather(q, nodes, place.shares(parts).map(|parts| parts.start * len..parts.end * len))?;
+        }
+        let params = MerkleTreeParams { log_leaves: log_kept };
+        q.merkle_tree(MerkleTree { params: &params, nodes: nodes.view_mut() })?;
+        Ok(())
+    }
+}

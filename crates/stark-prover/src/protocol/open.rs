@@ -1,0 +1,196 @@
+//! Proof of work, queries, and the gathering of what opens the trees at them.
+
+use core::ops::Range;
+
+use backend_api::{
+    Buffer as _, BufferRef as _,
+    ops::{
+        channel::{ChannelGrind, ChannelMixWords, ChannelQueries},
+        fri::{OpenColumns, OpenGroups},
+        merkle::MerklePaths,
+    },
+};
+use core_types::params::{
+    channel::{ChannelGrindParams, ChannelQueriesParams},
+    columns::ColumnAt,
+    fri::{OpenColumnsParams, OpenGroupsParams},
+    merkle::MerklePathsParams,
+};
+
+use crate::{
+    Prover, ProverError, StarkOps,
+    protocol::commit::in_part,
+    storage::answers::{Answers, root},
+    storage::memory::Layer,
+};
+
+impl<Q: StarkOps> Prover<Q> {
+    /// Works, draws the queries, and gathers what opens each tree at each of them, equal ones too,
+    /// and the roots; packs all answers.
+    pub(crate) fn open(&mut self, q: &Q) -> Result<(), ProverError> {
+        let (memory, log_from) = (&mut self.memory, self.shape.log_size);
+        let Answers { words, places, .. } = &mut memory.answers;
+        let (nonce, drawn_positions) = (places.nonce.clone(), places.positions.clone());
+        let queries = self.config.fri_config.n_queries as u32; // a valid number of queries fits a word
+        q.channel_grind(ChannelGrind {
+            params: &ChannelGrindParams { bits: self.config.pow_bits },
+            channel: memory.channel.view(),
+            nonce: words.slice_mut(nonce.clone())?,
+        })?;
+        q.channel_mix_words(ChannelMixWords {
+            absorbed: words.slice(nonce)?,
+            channel: memory.channel.view_mut(),
+            challenges: memory.relation_challenges.slice_mut(0..0)?,
+        })?;
+        q.channel_queries(ChannelQueries {
+            params: &ChannelQueriesParams { log_size: log_from, queries },
+            channel: memory.channel.view_mut(),
+            positions: words.slice_mut(drawn_positions.clone())?,
+        })?;
+        for tree in 0..self.shape.trees.len() {
+            match self.shape.trees[tree].trimmed {
+                0 => self.open_values(q, tree)?,
+                _ => self.open_groups(q, tree)?,
+            }
+        }
+        let memory = &mut self.memory;
+        let Answers { secure, digests, words, places, .. } = &mut memory.answers;
+        for (tree, (shape, nodes)) in self.shape.trees.iter().zip(&memory.trees).enumerate() {
+            let (log_parts, all) = (self.shape.log_parts(shape), places.tree_paths[tree].clone());
+            let len = all.len() >> log_parts;
+            // Empty where each rank keeps the roots of its parts alone.
+            let of = |parts: Range<usize>| all.start + parts.start * len..all.start + parts.end * len;
+            // Positions count modulo the part: for a query in another part, the gathered digests are not read.
+            let (log_leaves, log_from) = (self.shape.log_kept(shape), log_from - log_parts);
+            // The nodes of a level above the leaves are shifted positions.
+            let folded = u32::from(shape.trimmed > 0);
+            for (number, part) in self.shape.own_parts(shape) {
+                q.merkle_paths(MerklePaths {
+                    params: &MerklePathsParams { log_leaves, log_from, first_level: 0, queries, folded },
+                    nodes: nodes.slice(in_part(log_leaves, number))?,
+                    positions: words.slice(drawn_positions.clone())?,
+                    paths: digests.slice_mut(of(part..part + 1))?,
+                })?;
+            }
+            if log_parts > 0 {
+                for shares in self.shape.place.shared_blocks(1 << log_parts) {
+                    self.group.all_gather(q, digests, shares.into_iter().map(of))?;
+                }
+            }
+            if let Some(top) = memory.tops.get(tree) {
+                q.copy(top.view(), digests.slice_mut(places.tree_tops[tree].clone())?)?;
+            }
+            let nodes = memory.tops.get(tree).unwrap_or(nodes);
+            q.copy(nodes.slice(root(nodes.len()))?, digests.slice_mut(places.tree_roots[tree].clone())?)?;
+        }
+        for (index, Layer { form, values, nodes, .. }) in memory.layers.iter().enumerate() {
+            q.open_groups(OpenGroups {
+                params: &OpenGroupsParams {
+                    log_size: form.log_size,
+                    log_from,
+                    log_group: form.log_gathered(),
+                    queries,
+                },
+                values: values.view(),
+                positions: words.slice(drawn_positions.clone())?,
+                opened: secure.slice_mut(places.groups[index].clone())?,
+            })?;
+            let (log_leaves, first_level) = (form.log_kept(), form.first_kept());
+            q.merkle_paths(MerklePaths {
+                params: &MerklePathsParams { log_leaves, log_from, first_level, queries, folded: 1 },
+                nodes: nodes.view(),
+                positions: words.slice(drawn_positions.clone())?,
+                paths: digests.slice_mut(places.layer_paths[index].clone())?,
+            })?;
+            q.copy(nodes.slice(root(nodes.len()))?, digests.slice_mut(places.layer_roots[index].clone())?)?;
+        }
+        if !self.shape.place.is_alone() {
+            let state = q.words(memory.channel.view());
+            let (len, first) = (state.len(), places.states.start);
+            let of = |rank: usize| first + rank * len..first + (rank + 1) * len;
+            q.copy(state, words.slice_mut(of(self.shape.place.rank))?)?;
+            self.group.all_gather(q, words, (0..self.shape.place.ranks()).map(of))?;
+        }
+        Ok(memory.answers.pack(q, memory.challenges.view())?)
+    }
+
+    /// Gathers the values of a tree's columns at the queries, block by block if they are not in
+    /// memory.
+    fn open_values(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
+        let shape = &self.shape.trees[tree];
+        if shape.columns.is_empty() {
+            return Ok(());
+        }
+        let columns: Vec<ColumnAt> = shape.columns.iter().map(|column| self.shape.in_block(column.values)).collect();
+        let queries = self.shape.queries;
+        // Positions count modulo the block: for a query in another block, the gathered values are not read.
+        let params = OpenColumnsParams {
+            log_from: self.shape.log_size - self.shape.log_blocks,
+            log_leaves: shape.height - self.shape.log_blocks,
+            queries: queries as u32, // a valid number of queries fits a word
+        };
+        let all = self.memory.answers.places.opened[tree].clone();
+        let words = columns.len() * queries;
+        let (place, blocks) = (self.shape.place, self.shape.blocks());
+        for (number, block) in place.own_blocks(blocks) {
+            let first = all.start + block * words;
+            self.extend_block(q, tree, number, block)?;
+            let memory = &mut self.memory;
+            let Answers { elements, words: positions, places, .. } = &mut memory.answers;
+            q.open_columns(OpenColumns {
+                params: &params,
+                columns: &columns,
+                values: memory.values.slice(self.shape.slot(number))?,
+                positions: positions.slice(places.positions.clone())?,
+                opened: elements.slice_mut(first..first + words)?,
+            })?;
+        }
+        let of = |blocks: Range<usize>| all.start + blocks.start * words..all.start + blocks.end * words;
+        for shares in place.shared_blocks(blocks) {
+            self.group.all_gather(q, &mut self.memory.answers.elements, shares.into_iter().map(of))?;
+        }
+        Ok(())
+    }
+
+    /// Gathers the values of a tree's columns around the queries, block by block.
+    ///
+    /// They are the values of the leaves that open each query below the lowest stored level.
+    fn open_groups(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
+        let (place, blocks, queries) = (self.shape.place, self.shape.blocks(), self.shape.queries);
+        let of_block = self.shape.grouped_values(&self.shape.trees[tree]) * queries;
+        let all = self.memory.answers.places.opened_groups[tree].clone();
+        for (number, block) in place.own_blocks(blocks) {
+            self.extend_block(q, tree, number, block)?;
+            let slot = self.shape.slot(number).start;
+            let (shape, memory) = (&self.shape.trees[tree], &mut self.memory);
+            let Answers { secure, words: positions, places, .. } = &mut memory.answers;
+            let mut first = all.start + block * of_block;
+            for run in &shape.runs {
+                let log_group = self.shape.log_group(shape, run);
+                // Positions count modulo the block here too.
+                let params = OpenGroupsParams {
+                    log_size: self.shape.log_block(run.log_rows),
+                    log_from: self.shape.log_size - self.shape.log_blocks,
+                    log_group,
+                    queries: queries as u32, // a valid number of queries fits a word
+                };
+                for chunk in 0..run.chunks() {
+                    let end = first + (queries << log_group);
+                    let chunk = self.shape.chunk_in_block(run, chunk);
+                    q.open_groups(OpenGroups {
+                        params: &params,
+                        values: memory.values.slice(slot + chunk.start..slot + chunk.end)?,
+                        positions: positions.slice(places.positions.clone())?,
+                        opened: secure.slice_mut(first..end)?,
+                    })?;
+                    first = end;
+                }
+            }
+        }
+        let of = |blocks: Range<usize>| all.start + blocks.start * of_block..all.start + blocks.end * of_block;
+        for shares in place.shared_blocks(blocks) {
+            self.group.all_gather(q, &mut self.memory.answers.secure, shares.into_iter().map(of))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,4 @@
+//! Proofs as recorded submissions.
+
+pub(crate) mod graph;
+pub(crate) mod graph_pair;

@@ -1,0 +1,289 @@
+//! Traces made on the device, in the place of their coefficients.
+
+use core::ops::Range;
+
+use backend_api::{
+    BackendError, Buffer as _, BufferRef as _, Mut,
+    ops::air::{AirColumns, CounterColumns, GatherColumn, RowNumbers},
+};
+use core_types::{
+    air::{Gather, Tree},
+    field::M31,
+    params::air::{AirColumnsParams, AirParams, CounterColumnsParams, GatherColumnParams, RowNumbersParams},
+};
+use stark_air::RecordedGenerator;
+
+use crate::{
+    Component, Generated, Prover, ProverError, StarkOps,
+    placement::exchange::Whole,
+    placement::rows::{evaluate, interpolate},
+    trace::inputs::Inputs,
+};
+
+impl<Q: StarkOps> Prover<Q> {
+    /// Makes the trace of every component, with what one reads in memory at a time.
+    pub(crate) fn generate(&mut self, q: &Q, components: &[Generated<'_>]) -> Result<(), ProverError> {
+        self.check_generated(components)?;
+        let mut counted = self.begin_counting(q, components)?;
+        for (component, generated) in components.iter().enumerate() {
+            let mut inputs = Inputs::new(q, generated)?;
+            inputs.write(q, generated)?;
+            self.make(q, component, generated, &mut inputs, &mut counted)?;
+        }
+        self.write_counters(q, components, &counted)
+    }
+
+    /// Makes the trace of every component, which were checked, from inputs that are on the device.
+    pub(crate) fn generate_from(
+        &mut self,
+        q: &Q,
+        components: &[Generated<'_>],
+        inputs: &mut [Inputs<Q>],
+    ) -> Result<(), ProverError> {
+        let mut counted = self.begin_counting(q, components)?;
+        for (component, (generated, inputs)) in components.iter().zip(inputs).enumerate() {
+            self.make(q, component, generated, inputs, &mut counted)?;
+        }
+        self.write_counters(q, components, &counted)
+    }
+
+    /// Refuses what makes another trace than one of the statement.
+    pub(crate) fn check_generated(&self, components: &[Generated<'_>]) -> Result<(), ProverError> {
+        let (expected, got) = (self.components.len(), components.len());
+        if expected != got {
+            return Err(ProverError::Generators { expected, got });
+        }
+        for (component, generated) in components.iter().enumerate() {
+            match *generated {
+                Generated::Rows { generator, inputs } => self.check_generator(component, generator, inputs)?,
+                Generated::Gathered { tables, columns } => self.check_gathered(component, tables.len(), columns)?,
+                Generated::Counters => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The tables whose columns are counters, and where their counters are.
+    fn counters(&self, components: &[Generated<'_>]) -> (Vec<(usize, Range<usize>)>, usize) {
+        let (mut tables, mut end) = (Vec::new(), 0);
+        for component in (0..components.len()).filter(|&component| matches!(components[component], Generated::Counters))
+        {
+            let first = end;
+            end += self.columns(component).1.len();
+            tables.push((component, first..end));
+        }
+        (tables, end)
+    }
+
+    fn begin_counting(&self, q: &Q, components: &[Generated<'_>]) -> Result<Q::Buf<u32>, ProverError> {
+        let mut counted = q.alloc::<u32>(self.counters(components).1)?;
+        q.clear(counted.view_mut())?;
+        Ok(counted)
+    }
+
+    fn write_counters(
+        &mut self,
+        q: &Q,
+        components: &[Generated<'_>],
+        counted: &Q::Buf<u32>,
+    ) -> Result<(), ProverError> {
+        for (component, counters) in self.counters(components).0 {
+            let (columns, words) = self.columns(component);
+            let log_rows = self.components[component].air.log_rows();
+            let mut made = self.room(q, &words)?;
+            q.counter_columns(CounterColumns {
+                params: &CounterColumnsParams { log_rows, columns: columns as u32 },
+                counters: counted.slice(counters)?,
+                columns: self.place(&mut made, words.clone())?,
+            })?;
+            self.keep_made(q, log_rows, made, words)?;
+        }
+        Ok(())
+    }
+
+    /// Room for the trace of a component while it is made, if it is nowhere whole then.
+    fn room(&self, q: &Q, words: &Range<usize>) -> Result<Option<Q::Buf<M31>>, ProverError> {
+        let is_whole = self.host.is_none() && (!self.shape.place.partitioned || self.memory.look_ups.is_some());
+        Ok(if is_whole { None } else { Some(q.alloc(words.len())?) })
+    }
+
+    /// Where the trace of a component is made.
+    fn place<'a>(
+        &'a mut self,
+        room: &'a mut Option<Q::Buf<M31>>,
+        words: Range<usize>,
+    ) -> Result<Mut<'a, Q, M31>, BackendError> {
+        match (room, &mut self.memory.look_ups) {
+            (Some(room), _) => Ok(room.view_mut()),
+            (None, Some(look_ups)) if self.shape.place.partitioned => look_ups.rows.slice_mut(words),
+            (None, _) => self.memory.coefficients.slice_mut(words),
+        }
+    }
+
+    /// Stores the trace of a component that was generated in a separate buffer.
+    ///
+    /// It keeps the coefficients if they are on the host. With several ranks it keeps the rows if
+    /// look-ups read them, and otherwise the columns of this rank.
+    fn keep_made(
+        &mut self,
+        q: &Q,
+        log_rows: u32,
+        room: Option<Q::Buf<M31>>,
+        words: Range<usize>,
+    ) -> Result<(), ProverError> {
+        let Some(mut made) = room else { return Ok(()) };
+        match (&mut self.host, &mut self.memory.look_ups) {
+            (Some(host), _) => {
+                interpolate(q, &self.twiddles, log_rows, made.view_mut())?;
+                host.keep(made.view(), words.start)?;
+            }
+            (None, Some(look_ups)) => q.copy(made.view(), look_ups.rows.slice_mut(words)?)?,
+            (None, None) => {
+                let whole = Whole { tree: Tree::TRACE.0 as usize, words, columns: &made, first: 0 };
+                self.memory.coefficients.keep_own(q, &self.shape, &whole)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the columns of a component, which was checked, but for counters.
+    fn make(
+        &mut self,
+        q: &Q,
+        component: usize,
+        generated: &Generated<'_>,
+        inputs: &mut Inputs<Q>,
+        counted: &mut Q::Buf<u32>,
+    ) -> Result<(), ProverError> {
+        match *generated {
+            Generated::Rows { generator, .. } => self.make_rows(q, component, generator, inputs, counted),
+            Generated::Gathered { columns, .. } => self.gather(q, component, inputs, columns),
+            Generated::Counters => Ok(()),
+        }
+    }
+
+    /// The number of columns that a component has in the trace, and where they are.
+    fn columns(&self, component: usize) -> (usize, Range<usize>) {
+        let tree = Tree::TRACE.0 as usize;
+        let columns = self.shape.components[component].columns.get(tree).cloned().unwrap_or(0..0);
+        // A component's columns are of one size, so they follow each other.
+        let first = self.shape.trees[tree].columns[columns.clone()].first();
+        let first = first.map_or(0, |column| column.coefficients.first as usize);
+        let words = columns.len() << self.components[component].air.log_rows();
+        (columns.len(), first..first + words)
+    }
+
+    /// Refuses a generator of another trace, and other inputs than it reads.
+    fn check_generator(
+        &self,
+        component: usize,
+        generator: &RecordedGenerator,
+        inputs: &[&[M31]],
+    ) -> Result<(), ProverError> {
+        let rows = 1 << self.components[component].air.log_rows();
+        let sizes = [
+            ("rows", rows, 1 << generator.log_rows()),
+            ("columns", self.columns(component).0, generator.columns()),
+            ("inputs", generator.inputs(), inputs.len()),
+        ];
+        let lengths = inputs.iter().map(|input| ("rows of each input", rows, input.len()));
+        match sizes.into_iter().chain(lengths).find(|(_, expected, got)| expected != got) {
+            Some((what, expected, got)) => Err(ProverError::Generator { component, what, expected, got }),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses another number of columns than the component's, and tables and keys that are not
+    /// there.
+    fn check_gathered(&self, component: usize, tables: usize, columns: &[Gather]) -> Result<(), ProverError> {
+        let refused = |what, expected, got| Err(ProverError::Generator { component, what, expected, got });
+        let (expected, got) = (self.columns(component).0, columns.len());
+        if expected != got {
+            return refused("columns", expected, got);
+        }
+        if self.memory.look_ups.is_none() {
+            return Err(ProverError::Keys { component });
+        }
+        let Component { air, preprocessed } = &self.components[component];
+        for column in columns {
+            if column.table >= tables {
+                return refused("tables", column.table + 1, tables);
+            }
+            let Some(&keys) = preprocessed.get(column.keys) else {
+                return refused("slots of keys", column.keys + 1, preprocessed.len());
+            };
+            let (expected, got) = (1 << air.log_rows(), 1 << self.shape.trees[0].columns[keys].log_rows);
+            if expected != got {
+                return refused("rows of keys", expected, got);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gathers the columns of a component, which were checked.
+    fn gather(&mut self, q: &Q, component: usize, inputs: &Inputs<Q>, columns: &[Gather]) -> Result<(), ProverError> {
+        let Some(look_ups) = &self.memory.look_ups else {
+            return Err(ProverError::Keys { component });
+        };
+        let Component { air, preprocessed } = &self.components[component];
+        let (log_rows, rows) = (air.log_rows(), 1 << air.log_rows());
+        let (_, words) = self.columns(component);
+        // With column-partitioned ranks, keys are in one buffer with the trace.
+        let mut made = if self.shape.place.partitioned { Some(q.alloc(words.len())?) } else { self.room(q, &words)? };
+        let mut again = self.host.as_ref().map(|_| q.alloc(rows)).transpose()?;
+        for (number, column) in columns.iter().enumerate() {
+            let table = inputs.table(column.table)?;
+            let keys = self.shape.trees[0].columns[preprocessed[column.keys]].coefficients.first as usize;
+            let keys = match (&self.host, &mut again) {
+                (Some(host), Some(again)) => {
+                    host.bring(keys, again.view_mut())?;
+                    evaluate(q, &self.twiddles, log_rows, again.view_mut())?;
+                    again.view()
+                }
+                _ => look_ups.rows.slice(keys..keys + rows)?,
+            };
+            let (first, end) = (number * rows, (number + 1) * rows);
+            q.gather_column(GatherColumn {
+                // The op refuses a table that is longer than its words can say.
+                params: &GatherColumnParams { log_rows, words: table.len() as u32 },
+                keys,
+                table,
+                column: match &mut made {
+                    Some(made) => made.slice_mut(first..end)?,
+                    None => self.memory.coefficients.slice_mut(words.start + first..words.start + end)?,
+                },
+            })?;
+        }
+        self.keep_made(q, log_rows, made, words)
+    }
+
+    /// Makes the columns of a component, whose generator was checked.
+    fn make_rows(
+        &mut self,
+        q: &Q,
+        component: usize,
+        generator: &RecordedGenerator,
+        inputs: &mut Inputs<Q>,
+        counted: &mut Q::Buf<u32>,
+    ) -> Result<(), ProverError> {
+        let log_rows = generator.log_rows();
+        if generator.reads_numbers() {
+            q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column: inputs.numbers()? })?;
+        }
+        let (columns, words) = self.columns(component);
+        let mut made = self.room(q, &words)?;
+        let program = generator.program();
+        let (registers, outputs) = (program.registers(), program.outputs());
+        q.air_columns(AirColumns {
+            params: &AirParams { log_rows, log_size: log_rows, registers, outputs },
+            outputs: &AirColumnsParams { columns: columns as u32, counters: counted.len() as u32 },
+            instructions: program.instructions(),
+            masks: &generator.masks(),
+            constants: program.constants(),
+            inputs: inputs.all(),
+            columns: self.place(&mut made, words.clone())?,
+            counters: counted.view_mut(),
+        })?;
+        self.keep_made(q, log_rows, made, words)
+    }
+}

@@ -1,0 +1,4 @@
+//! Trace generation on the device.
+
+pub(crate) mod generate;
+pub(crate) mod inputs;
