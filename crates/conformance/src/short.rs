@@ -5,9 +5,10 @@ use backend_api::{BackendError, BufferMut, BufferRef, Element, Mut, Queue, Ref, 
 use crate::{Buf, Case, Conditioned, Failure, OpSpec};
 
 impl OpSpec {
-    /// Adds, first, the case that the op `method` is refused with each of its views an element
-    /// short, and then holds with all of them whole. `run` runs a small op after passing its views
-    /// through the [`Short`] that it is given.
+    /// Adds, first, the case that the op `method` is refused with a view one element short.
+    ///
+    /// Each view is shortened in turn; with all views whole the op must succeed. `run` runs a small
+    /// op after passing its views through the [`Short`] that it receives.
     pub(crate) fn refusing_short(
         mut self,
         method: &'static str,

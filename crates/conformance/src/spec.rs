@@ -9,8 +9,9 @@ use thiserror::Error;
 
 use crate::Conditioned;
 
-/// Batch sizes for every op, around the 32 lanes of a warp and the 256 threads of a block, and
-/// none.
+/// Batch sizes for every op.
+///
+/// They are none, and sizes around the 32 lanes of a warp and the 256 threads of a block.
 pub(crate) const BATCHES: [u32; 8] = [0, 1, 31, 32, 33, 255, 256, 257];
 
 /// Why a case failed.
@@ -41,8 +42,9 @@ impl From<BackendError> for Failure {
     }
 }
 
-/// A device's error inside a domain's error stays a device's, so that a lack of memory can be told
-/// apart from a wrong refusal.
+/// Turns a device's error inside a domain's error into a device's error.
+///
+/// This distinguishes a lack of memory from a wrong refusal.
 impl From<NnError> for Failure {
     fn from(error: NnError) -> Self {
         match error {
@@ -99,8 +101,9 @@ impl Failure {
         }
     }
 
-    /// Compares `got` with an f64 model: `|got - expected| <= rtol * |expected| + atol`, NaN equal
-    /// to NaN.
+    /// Compares `got` with an f64 model.
+    ///
+    /// The bound is `|got - expected| <= rtol * |expected| + atol`; NaN equals NaN.
     ///
     /// # Errors
     /// [`Failure::Differs`] for the first element outside, [`Failure::Broken`] if the lengths
@@ -194,8 +197,9 @@ pub struct OpSpec {
 }
 
 impl OpSpec {
-    /// Takes out the cases on more than `elements` elements, for a device that is slow, and returns
-    /// their number.
+    /// Removes the cases on more than `elements` elements and returns their number.
+    ///
+    /// It is meant for slow devices.
     pub fn limit_elements(&mut self, elements: u64) -> usize {
         let before = self.cases.len();
         self.cases.retain(|case| case.elements <= elements);

@@ -1,5 +1,6 @@
-//! The suite: every specification, the conditions under which it must hold, and the report of a
-//! run.
+//! The suite: specifications, conditions, and the report of a run.
+//!
+//! Every specification must hold under every condition.
 
 use std::time::Instant;
 
@@ -15,18 +16,21 @@ pub enum Condition {
     Plain,
     /// On a fork of it.
     Forked,
-    /// With guard words around every buffer, which also leaves views aligned for their elements and
-    /// for nothing wider.
+    /// With guard words around every buffer.
+    ///
+    /// Guards also leave views aligned for their elements and for nothing wider.
     Guarded,
-    /// Again after being refused memory: first with none left, then with [`SCARCE_BYTES`], then
-    /// with all of it.
+    /// Again after being refused memory.
+    ///
+    /// The first try has no memory left, the second [`SCARCE_BYTES`], the third all of it.
     Starved,
     /// With every op recorded and replayed.
     Recorded,
 }
 
-/// Bytes left for the second try of a [`Condition::Starved`] case: enough for some of the buffers
-/// of most cases.
+/// Bytes left for the second try of a [`Condition::Starved`] case.
+///
+/// They suffice for some of the buffers of most cases.
 pub const SCARCE_BYTES: u64 = 4096;
 
 impl Condition {
@@ -45,8 +49,9 @@ impl Condition {
         }
     }
 
-    /// Runs the cases of `selection` on `q` under this condition and reports to `watch` as things
-    /// happen.
+    /// Runs the cases of `selection` on `q` under this condition.
+    ///
+    /// Progress is reported to `watch` during the run.
     ///
     /// # Errors
     /// What `q` reports if it cannot be forked or joined.
@@ -85,8 +90,9 @@ pub struct Selection<'a> {
     pub filter: &'a str,
     /// Only the op whose name is exactly this text.
     pub exact: bool,
-    /// Only every n-th case, from the k-th on, for `[k, n]` with k from 1: parts for several
-    /// processes.
+    /// Part of the cases, `[k, n]`: only every n-th case, from the k-th on.
+    ///
+    /// k starts at 1. Parts are for several processes.
     pub part: [usize; 2],
     /// Only cases on at most this many elements.
     pub max_elements: u64,
@@ -195,10 +201,10 @@ pub fn specs() -> Vec<OpSpec> {
     all
 }
 
-/// Runs the cases of `specs` on `q`, all of them unless the device is lost, and reports to `watch`
-/// as things happen.
+/// Runs the cases of `specs` on `q`, all of them unless the device is lost.
 ///
-/// Besides the case's own oracle, no case may leave bytes reserved in the queue's budget.
+/// Progress is reported to `watch` during the run. Besides the case's own oracle, no case may leave
+/// bytes reserved in the queue's budget.
 pub fn run(q: &Conditioned, specs: &[OpSpec], watch: impl FnMut(Progress<'_>)) -> Report {
     run_each(q, specs, watch, |case| q.hold(case))
 }

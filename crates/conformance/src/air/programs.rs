@@ -1,5 +1,6 @@
-//! `air_evaluate` and `air_fractions` on random programs, against an interpreter of one position at
-//! a time.
+//! `air_evaluate` and `air_fractions` on random programs.
+//!
+//! They are compared with an interpreter that computes one position at a time.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,

@@ -1,4 +1,6 @@
-//! An AIR that is recorded, run and made into columns of look-ups satisfies its own constraints.
+//! Recorded AIRs satisfy their own constraints.
+//!
+//! Each is recorded, run, and turned into columns of look-ups.
 
 use backend_api::{
     Buffer as _, Queue,

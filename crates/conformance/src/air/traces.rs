@@ -1,5 +1,7 @@
-//! `air_columns` on random programs, against an interpreter of one position at a time, and
-//! `row_numbers`, `counter_columns` and `gather_column` by their definitions.
+//! `air_columns` on random programs, and ops on row numbers, counters and gathers.
+//!
+//! `air_columns` is compared with an interpreter that computes one position at a time;
+//! `row_numbers`, `counter_columns` and `gather_column` with their definitions.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,

@@ -153,7 +153,9 @@ pub(super) fn words() -> OpSpec {
     OpSpec { op, cases: cases::<u32>() }.refusing_short("channel_mix_words", short_channel_mix_words)
 }
 
-/// Any number of digests may be absorbed and of challenges may be drawn, so only the transcript can
+/// Runs the op with a transcript that may be short.
+///
+/// Any number of digests may be absorbed and any number of challenges drawn, so no other view can
 /// be short.
 fn short_channel_mix_digests(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let (absorbed, mut channel, mut challenges) = (q.zeros(0)?, q.zeros(1)?, q.zeros(0)?);

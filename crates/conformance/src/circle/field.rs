@@ -1,5 +1,6 @@
-//! Evaluation at a point, checked against the sum over the basis, and batch inversion, checked by
-//! products being one.
+//! Evaluation at a point and batch inversion.
+//!
+//! Evaluation is checked against the sum over the basis; inversion by products equal to one.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,

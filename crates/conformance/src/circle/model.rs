@@ -54,8 +54,9 @@ pub(crate) fn stored_point(log_size: u32, p: usize) -> CirclePoint<M31> {
     if natural < half { index.to_point() } else { (-index).to_point() }
 }
 
-/// The first `2^log_size` basis values at `point`: products of `y, x, pi(x), pi(pi(x)), ...` by the
-/// bits of the index.
+/// The first `2^log_size` basis values at `point`.
+///
+/// They are products of `y, x, pi(x), pi(pi(x)), ...`, selected by the bits of the index.
 pub(crate) fn basis<F: Field>(point: CirclePoint<F>, log_size: u32) -> Vec<F> {
     let mut values = vec![F::ONE];
     let mut factor = point.y;

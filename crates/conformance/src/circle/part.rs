@@ -1,4 +1,6 @@
-//! Interpolation from the first values on a domain, checked point by point against the definition.
+//! Interpolation from the first values on a domain.
+//!
+//! It is checked point by point against the definition.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,

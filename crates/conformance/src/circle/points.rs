@@ -1,5 +1,6 @@
-//! Evaluation of columns of several sizes at several points, checked against the sum over the
-//! basis.
+//! Evaluation of columns of several sizes at several points.
+//!
+//! It is checked against the sum over the basis.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,

@@ -34,8 +34,9 @@ fn restricted(q: &Conditioned, params: CircleRestrictParams, coefficients: &[M31
     q.download(&values)
 }
 
-/// Evaluates random polynomials, and compares all values of a small block with the definition, and
-/// of a big one the first, the last and some others.
+/// Evaluates random polynomials and compares the values with the definition.
+///
+/// All values of a small block are compared; of a big block the first, the last and some others.
 fn hold(q: &Conditioned, params: CircleRestrictParams) -> Result<(), Failure> {
     let CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns } = params;
     let mut stream = Stream::new(u64::from(log_coefficients << 16 | log_domain << 8 | log_block));

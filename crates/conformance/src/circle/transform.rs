@@ -1,5 +1,6 @@
-//! Twiddles, transforms and extensions, checked against published values and, point by point,
-//! against the definition.
+//! Twiddles, transforms and extensions.
+//!
+//! They are checked against published values and, point by point, against the definition.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,
@@ -14,8 +15,9 @@ use core_types::{
 use super::model::{Stream, stored_point, value_at};
 use crate::{Buf, Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
-/// Sizes checked on a sample of points: all tilings of the layers, up to columns that leave every
-/// cache.
+/// Sizes checked on a sample of points.
+///
+/// They cover all tilings of the layers, up to columns that exceed every cache.
 const BIG: [u32; 10] = [11, 12, 13, 14, 15, 16, 17, 19, 20, 22];
 
 /// Points checked in a big column.
@@ -141,8 +143,9 @@ fn expect_samples(log_size: u32, coefficients: &[M31], values: &[M31]) -> Result
     Ok(())
 }
 
-/// Inputs of one column that show missing reductions: random, constant extremes, and each end
-/// alone.
+/// Inputs of one column that expose missing reductions.
+///
+/// They are random, constant extremes, and an extreme value at one end alone.
 fn patterns(log_size: u32) -> Vec<Vec<M31>> {
     let len = 1usize << log_size;
     let only = |at: usize| (0..len).map(|i| if i == at { -M31::ONE } else { M31::ZERO }).collect();
@@ -300,8 +303,9 @@ pub(super) fn extend() -> OpSpec {
     OpSpec { op: "circle.extend", cases }.refusing_short("circle_extend", short_circle_extend)
 }
 
-/// Extends the values of known coefficients, made by the transform that [`evaluate`] checks, and
-/// checks both results.
+/// Extends the values of known coefficients and checks both results.
+///
+/// The values come from the transform that [`evaluate`] checks.
 fn expect_lde(q: &Conditioned, params: CircleExtendParams) -> Result<(), Failure> {
     let CircleExtendParams { log_coefficients, log_size, columns } = params;
     let coefficients = Stream::new(12).column((columns as usize) << log_coefficients);

@@ -14,8 +14,9 @@ use super::Conditioned;
 /// at any element is.
 pub(super) const GUARD: usize = 33;
 
-/// Bytes to fill guards with; the first that make a valid element are taken, so that the guard can
-/// be read back.
+/// Bytes that guards may be filled with.
+///
+/// The first that form a valid element are used, so that the guard can be read back.
 const FILLS: [u8; 2] = [0x5a, 0x01];
 
 /// A buffer of a [`Conditioned`] queue.

@@ -1,5 +1,7 @@
-//! The queue that cases run on: another one as it is, with guard words around its buffers, or with
-//! every op recorded.
+//! The queue that cases run on.
+//!
+//! It wraps another queue: as it is, with guard words around its buffers, or with every op
+//! recorded.
 
 mod buffer;
 mod ops;
@@ -41,19 +43,18 @@ impl Conditioned {
         Self::new(queue, How::AsItIs)
     }
 
-    /// `queue` with guard words before and after every buffer, which are looked at when the buffer
-    /// is dropped.
+    /// `queue` with guard words before and after every buffer.
     ///
-    /// An op that writes outside its views shows in [`damage`](Self::damage), on any device and
-    /// without a sanitizer.
+    /// The guards are checked when the buffer is dropped. An op that writes outside its views shows
+    /// in [`damage`](Self::damage), on any device and without a sanitizer.
     pub fn guarded(queue: AnyQueue) -> Self {
         Self::new(queue, How::Guarded)
     }
 
-    /// `queue` with every op run as a recording of that one op, on a device that records; on
-    /// another, ops run as they are.
+    /// `queue` with every op run as a recording of that single op.
     ///
-    /// An op that waits for the device cannot be recorded, and is refused.
+    /// On a device that cannot record, ops run as they are. An op that waits for the device cannot
+    /// be recorded, and is refused.
     pub fn recorded(queue: AnyQueue) -> Self {
         Self::new(queue, How::Recorded)
     }
@@ -114,8 +115,9 @@ impl Queue for Conditioned {
         self.queue.buffer_bytes(len.saturating_add(guards), element_bytes)
     }
 
-    /// Guarded memory comes filled as the guards are, so that an op that relies on zeros is
-    /// noticed.
+    /// Allocates memory, filled as the guards are if it is guarded.
+    ///
+    /// An op that relies on zeros is noticed this way.
     fn alloc<T: Element>(&self, len: usize) -> Result<ConditionedBuf<T>, BackendError> {
         let owner = self.clone();
         if self.how != How::Guarded {

@@ -65,8 +65,9 @@ fn mixed(batch: usize) -> Vec<Training> {
     (0..batch).map(|i| Training::new(i * 37 % 400, i * 23 % 90)).collect()
 }
 
-/// Trainings with NaN and infinity where they show, and the optimiser's numbers below and above
-/// their bounds.
+/// Trainings with NaN and infinity at positions that matter.
+///
+/// The optimiser's numbers are below and above their bounds.
 fn not_numbers() -> Vec<Training> {
     let plain = Training::new(100, 50);
     let with = |change: &dyn Fn(&mut Training)| {
@@ -156,8 +157,9 @@ fn encoded(
     Ok((features, q.download(&codes)?))
 }
 
-/// Features have the bits of those alone, codes are sums over them, and both the bits of a batch of
-/// one.
+/// Checks features, codes, and that a batch of one gives the same bits.
+///
+/// Features have the same bits with and without codes. Codes are sums over the features.
 fn encode(q: &Conditioned, batch: &[Training], outputs: usize) -> Result<(), Failure> {
     let (features, codes) = encoded(q, batch, outputs, true)?;
     let bits = |all: &[f32]| all.iter().map(|x| x.to_bits()).collect::<Vec<_>>();

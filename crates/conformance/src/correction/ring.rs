@@ -1,4 +1,6 @@
-//! Rings of states against a queue of them on the host, and searches for the most similar ones.
+//! Rings of states, and searches for the most similar states.
+//!
+//! The rings are compared with a queue of states on the host.
 
 use std::collections::VecDeque;
 
@@ -164,8 +166,9 @@ fn stored(q: &Conditioned, capacity: usize, width: usize, counts: &[usize]) -> R
     Err(Failure::Broken(format!("{untouched} of {norms:?} should be as they were")))
 }
 
-/// The states that are found are as similar as it is said, no other is more so, and they come in
-/// their order.
+/// Checks the states that a search finds.
+///
+/// Their similarities are right, no other state is more similar, and they are in order.
 fn searched(q: &Conditioned, [capacity, width, count, queries, k]: [usize; 5]) -> Result<(), Failure> {
     const BOUND: f64 = 1e-6;
     let (mut ring, mut random) = (Ring::new(q, capacity, width.max(1))?, Random::new(capacity as u64));
@@ -223,8 +226,10 @@ fn empty(q: &Conditioned, ring: &Ring, queries: usize, k: usize) -> Result<(), F
     Failure::unless_equal(&vec![0.0; expected.len()], &q.download(&similarities)?)
 }
 
-/// Among equal states, the oldest come first, wherever they lie; those without a length are like no
-/// other.
+/// Checks the order of equal states, and similarities of zero vectors.
+///
+/// Among equal states, the oldest come first at any place in the ring. A zero vector is similar to
+/// no other.
 fn equal_states(q: &Conditioned) -> Result<(), Failure> {
     let mut ring = Ring::new(q, 600, 3)?;
     let rows: Vec<f32> = (0..900).flat_map(|i| if i % 90 == 5 { [0.0, 1.0, 1.0] } else { [0.0, 0.0, 1.0] }).collect();

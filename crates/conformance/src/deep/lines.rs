@@ -11,7 +11,9 @@ use core_types::{
 
 use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream, short::Short, spec::BATCHES};
 
-/// Terms, in batches of the given numbers of them, with points, values and powers at random places.
+/// Terms in batches of given sizes.
+///
+/// Their points, values and powers are at random places.
 struct Claims {
     terms: Vec<DeepTerm>,
     batches: Vec<DeepBatch>,
@@ -54,8 +56,9 @@ impl Claims {
         Ok([q.download(&factors)?, q.download(&lines)?])
     }
 
-    /// At the point's y and at its conjugate, each line has the claimed value and its conjugate,
-    /// times factor and power.
+    /// Checks factors, and each line at the point's y and at its conjugate.
+    ///
+    /// There it has the claimed value and its conjugate, times factor and power.
     fn hold(&self, q: &Conditioned) -> Result<(), Failure> {
         let [factors, lines] = self.lines(q)?;
         let (mut expected_factors, mut expected, mut got) = (Vec::new(), Vec::new(), Vec::new());

@@ -142,8 +142,9 @@ fn quotient_polynomial(q: &Conditioned, log_size: u32, error: QM31) -> Result<Ve
     Ok(interpolated(secure::elements(&q.download(&quotients)?), log_domain))
 }
 
-/// The coefficients of a polynomial with these values on a canonic domain, times the size of the
-/// domain.
+/// Interpolates values on a canonic domain.
+///
+/// Returns the coefficients times the size of the domain.
 fn interpolated(mut values: Vec<QM31>, log_domain: u32) -> Vec<QM31> {
     for layer in 0..log_domain {
         let distance = 1 << layer;

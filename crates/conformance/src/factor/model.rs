@@ -91,8 +91,9 @@ impl Matrix {
         Self::new(self.rows, self.cols, |i| columns[i % self.cols][i / self.cols])
     }
 
-    /// The singular values, falling: the lengths of the columns once Jacobi rotations have made
-    /// them orthogonal.
+    /// The singular values in descending order.
+    ///
+    /// They are the lengths of the columns after Jacobi rotations have made the columns orthogonal.
     pub(super) fn singular_values(&self) -> Vec<f64> {
         let tall = if self.rows < self.cols { self.transposed() } else { self.clone() };
         let mut columns: Vec<Vec<f64>> = (0..tall.cols).map(|c| tall.column(c).collect()).collect();

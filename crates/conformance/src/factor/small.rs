@@ -118,8 +118,9 @@ fn eigen(q: &Conditioned, x: &Matrix, kept: usize, peak: Option<f32>) -> Result<
     })
 }
 
-/// Checks the eigenvectors of a matrix of full rank: orthonormal, and turned by it into orthogonal
-/// columns of the right lengths.
+/// Checks the eigenvectors of a matrix of full rank.
+///
+/// They are orthonormal, and the matrix maps them to orthogonal columns of the right lengths.
 fn full(q: &Conditioned, x: &Matrix, kept: usize) -> Result<(), Failure> {
     let found = eigen(q, x, kept, None)?;
     Failure::unless_equal(&[kept as u32], &[found.rank])?;

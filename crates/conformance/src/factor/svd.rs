@@ -60,7 +60,9 @@ struct Bounds {
 
 const EXACT: Bounds = Bounds { sigma: 1e-6, excess: 1.0001 };
 
-/// Checks everything that a decomposition promises, for a matrix whose singular values are `sigma`.
+/// Checks every property of a decomposition of `a`.
+///
+/// `sigma` are the singular values of `a`.
 fn expect(a: &Matrix, found: &Found, sigma: &[f64], bounds: Bounds) -> Result<(), Failure> {
     let kept = found.s.len();
     unless_orthonormal("U", &found.u, 1e-5)?;

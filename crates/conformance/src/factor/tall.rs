@@ -1,5 +1,6 @@
-//! Ops on tall matrices: peaks, sketches, Gram matrices and products, all exact on the inputs of
-//! these cases.
+//! Ops on tall matrices: peaks, sketches, Gram matrices and products.
+//!
+//! All are exact on the inputs of these cases.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,

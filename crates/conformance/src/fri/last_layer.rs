@@ -32,8 +32,9 @@ fn interpolated(
     Ok((q.download(&coefficients)?, q.download(&excess)?[0]))
 }
 
-/// Values on the line of `2^log_size` points of the polynomial whose coefficient `k` multiplies the
-/// factors `x, pi(x), ..` of the bits of `k`.
+/// Values of a polynomial on the line of `2^log_size` points.
+///
+/// Coefficient `k` multiplies the factors `x, pi(x), ..` selected by the bits of `k`.
 fn evaluated(coefficients: &[QM31], log_size: u32) -> Vec<QM31> {
     let at = |x: M31| {
         let (mut basis, mut factor) = (vec![M31::ONE], x);
@@ -52,7 +53,9 @@ fn random(log_size: u32) -> Vec<QM31> {
     (0..1 << log_size).map(|_| stream.qm31()).collect()
 }
 
-/// Interpolates the values of random coefficients, and of those with one more beyond the bound.
+/// Interpolates the values of random coefficients.
+///
+/// It does so again for coefficients with one more beyond the bound.
 fn expect_coefficients(q: &Conditioned, params: FriLastLayerParams) -> Result<(), Failure> {
     let FriLastLayerParams { log_size, log_bound } = params;
     let mut coefficients = random(log_bound);

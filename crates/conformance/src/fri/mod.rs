@@ -21,7 +21,9 @@ pub fn specs() -> Vec<OpSpec> {
     vec![fold::fold(), last_layer::last_layer(), open::open_columns(), open::open_groups()]
 }
 
-/// The inverse twiddles of the canonic domain of `2^log_size` points: layer after layer, and a one.
+/// The inverse twiddles of the canonic domain of `2^log_size` points.
+///
+/// They are stored layer after layer, followed by a one.
 fn inverse_twiddles(q: &Conditioned, log_size: u32) -> Result<Buf<Twiddle>, BackendError> {
     let mut layer: Vec<M31> = (0..1usize << log_size >> 2).map(|h| stored_point(log_size, 4 * h).x).collect();
     let mut all = Vec::new();

@@ -41,8 +41,9 @@ fn by_doubling(position: usize, from: u32, to: u32) -> usize {
     2 * pair + odd
 }
 
-/// Gathers from columns of these sizes, which lie in the buffer in reverse, each with a word of
-/// nobody's after it.
+/// Gathers from columns of the sizes `logs`.
+///
+/// The columns lie in the buffer in reverse, each followed by one unused word.
 fn expect_columns(q: &Conditioned, log_from: u32, log_leaves: u32, logs: &[u32], queries: u32) -> Result<(), Failure> {
     let mut len = 0;
     let mut columns: Vec<ColumnAt> = Vec::new();

@@ -37,8 +37,9 @@ fn expect_every_alpha(q: &Conditioned, bits: u32) -> Result<(), Failure> {
     Failure::unless_equal(&unit_vectors(bits, &all), &xor(&first, &second))
 }
 
-/// Each party's shares of the keys in `range` of `count` are the model's, bit for bit, and
-/// reconstruct.
+/// Compares each party's shares with the model, bit for bit, and reconstructs.
+///
+/// The shares are for the keys in `range` of `count`.
 fn expect_model(q: &Conditioned, bits: u32, count: u32, range: Range<u32>) -> Result<(), Failure> {
     let alphas: Vec<u64> = words(u64::from(count) + 50, count as usize).into_iter().map(|a| a % (1 << bits)).collect();
     let batch = CmpBatch::random(q, bits, &alphas)?;
@@ -61,7 +62,9 @@ fn expect_model(q: &Conditioned, bits: u32, count: u32, range: Range<u32>) -> Re
     Failure::unless_equal(&vec![0; sums.len()], &sums)
 }
 
-/// The prefix parities of the shares at all points are shares of the comparison, for the same keys.
+/// Checks prefix parities of the shares at all points.
+///
+/// They are shares of the comparison, for the same keys.
 fn expect_comparisons(q: &Conditioned, bits: u32) -> Result<(), Failure> {
     let alphas: Vec<u64> = words(9, 33).into_iter().map(|a| a % (1 << bits)).collect();
     let batch = CmpBatch::random(q, bits, &alphas)?;

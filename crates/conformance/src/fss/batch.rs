@@ -47,8 +47,9 @@ pub(super) fn every_point(points: u64) -> Vec<u64> {
     (0..points).map(u64::wrapping_neg).collect()
 }
 
-/// `kinds` of points of each key, from its secret and a random word, in rows of one point for each
-/// key.
+/// Rows of points of the given `kinds`, one point per key in each row.
+///
+/// A kind computes the point from the key's secret and a random word.
 ///
 /// Few keys have one row for each kind. Many share one row, in which neighbouring keys have
 /// different kinds: every kind is seen next to every other in a warp, for a fraction of the
@@ -116,8 +117,9 @@ impl CmpBatch {
         Ok(shares.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// The packed shares of `party` at `x_hat` less each of `offsets`, `[m][count]`, by windows of
-    /// 2^`window` points.
+    /// The packed shares of `party` at `x_hat` less each of `offsets`, `[m][count]`.
+    ///
+    /// They are evaluated by windows of 2^`window` points.
     pub(super) fn evaluate_window(
         &self,
         q: &Conditioned,
@@ -193,8 +195,9 @@ pub(super) struct DcfSections {
 }
 
 impl DcfBatch {
-    /// Keys of `bits` bits for `alphas` and `betas`, `[len][count]`, modulo 2^width, under the keys
-    /// of [`NONCE`].
+    /// Keys of `bits` bits for `alphas` and `betas`, `[len][count]`, modulo 2^width.
+    ///
+    /// They are made under the keys of [`NONCE`].
     pub(super) fn random(
         q: &Conditioned,
         (bits, width): (u32, u32),
@@ -237,8 +240,9 @@ impl DcfBatch {
         Ok(shares.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
-    /// The shares of `party` at `x_hat` less each of `offsets`, `[m][len][count]`, by windows of
-    /// 2^`window` points.
+    /// The shares of `party` at `x_hat` less each of `offsets`, `[m][len][count]`.
+    ///
+    /// They are evaluated by windows of 2^`window` points.
     pub(super) fn evaluate_window(
         &self,
         q: &Conditioned,

@@ -31,7 +31,9 @@ fn expect_every_pair(q: &Conditioned, bits: u32, len: u32, width: u32) -> Result
     Failure::unless_equal(&expected, &got)
 }
 
-/// Sections and each party's shares equal the model's, word for word, and add up to the function.
+/// Compares sections and shares with the model, word for word.
+///
+/// The parties' shares add up to the function.
 fn expect_model(q: &Conditioned, (bits, width): (u32, u32), len: u32, count: u32) -> Result<(), Failure> {
     let alphas: Vec<u64> = words(21, count as usize).into_iter().map(|a| reduced(bits, a)).collect();
     let betas = words(22, alphas.len() * len as usize);

@@ -1,5 +1,6 @@
-//! Function secret sharing from the papers' figures, one key at a time, on byte seeds and boolean
-//! control bits, with the `aes` crate as cipher.
+//! Function secret sharing as in the papers' figures, one key at a time.
+//!
+//! It works on byte seeds and boolean control bits, with the `aes` crate as cipher.
 
 use aes::{
     Aes128,
@@ -47,7 +48,9 @@ fn bit(x: u64, bits: u32, i: u32) -> bool {
 }
 
 impl Prg {
-    /// The ciphers of the bundle with this nonce: keys are encryptions of counters under the nonce.
+    /// The ciphers of the bundle with this nonce.
+    ///
+    /// Their keys are encryptions of counters under the nonce.
     pub(super) fn from_nonce(nonce: Block) -> Self {
         let key = |i: u128| Aes128::new(&encrypt(nonce, i.to_le_bytes()).into());
         Self { child: key(0), value: (1..=4).map(key).collect() }
@@ -169,8 +172,9 @@ impl CmpKey {
         counted.fold(share, |share, leaf| share ^ (block >> leaf & 1 == 1))
     }
 
-    /// The shares of `party` of the unit vector of α at the points 128 `index` and the 127 after
-    /// it, by a walk of their own.
+    /// The shares of `party` of the unit vector of α at 128 points from 128 `index` on.
+    ///
+    /// They come from a separate walk of the tree.
     pub(super) fn units(&self, prg: &Prg, bits: u32, party: usize, seed: Block, index: u64) -> u128 {
         let mut state = roots([seed; 2])[party];
         for (i, &word) in self.corrections.iter().enumerate() {

@@ -30,7 +30,9 @@ fn dcf_params() -> DcfWindowParams {
     DcfWindowParams { keys, bits: 3, party: 0, count: 33, points: 2, words: 3, width: 64, window: 2, reserved: 0 }
 }
 
-/// Makes keys in buffers of the lengths for 33 keys of 10 bits: alphas, roots, corrections, leaves.
+/// Makes keys in buffers for 33 keys of 10 bits.
+///
+/// The buffers are alphas, roots, corrections and leaves.
 fn cmp_gen(q: &Conditioned, bits: u32, count: u32) -> Result<(), BackendError> {
     let (alphas, roots) = (q.zeros(33)?, q.zeros::<Label>(128)?);
     let (mut corrections, mut leaves) = (q.zeros(128)?, q.zeros(128)?);
@@ -39,8 +41,9 @@ fn cmp_gen(q: &Conditioned, bits: u32, count: u32) -> Result<(), BackendError> {
     q.cmp_gen(CmpGen { params: &params, alphas: alphas.view(), roots: roots.view(), corrections, leaves })
 }
 
-/// Makes keys in buffers of the lengths for 33 keys of 3 bits with 3 words: alphas, betas, roots,
-/// corrections, values, last.
+/// Makes keys in buffers for 33 keys of 3 bits with 3 words.
+///
+/// The buffers are alphas, betas, roots, corrections, values and last.
 fn dcf_gen(q: &Conditioned, [bits, count, words, width]: [u32; 4]) -> Result<(), BackendError> {
     let (alphas, betas, roots) = (q.zeros(33)?, q.zeros(99)?, q.zeros::<Label>(128)?);
     let (mut corrections, mut values, mut last) = (q.zeros(192)?, q.zeros(576)?, q.zeros(192)?);
@@ -70,8 +73,9 @@ fn cmp_all_params() -> CmpAllParams {
     CmpAllParams { key, bits, party, count, first: 32, keys: 1, reserved: [0; 3] }
 }
 
-/// Evaluates zero keys at every point in buffers of these lengths: roots, corrections, leaves,
-/// units.
+/// Evaluates zero keys at every point in buffers of lengths `lens`.
+///
+/// The buffers are roots, corrections, leaves and units.
 fn cmp_eval_all(q: &Conditioned, params: CmpAllParams, lens: [usize; 4]) -> Result<(), BackendError> {
     let (roots, mut units) = (q.zeros::<Label>(lens[0])?, q.zeros(lens[3])?);
     let (corrections, leaves) = (q.zeros(lens[1])?, q.zeros(lens[2])?);
@@ -100,7 +104,9 @@ fn dcf_eval_window(q: &Conditioned, params: DcfWindowParams, lens: [usize; 7]) -
     q.dcf_eval_window(DcfEvalWindow { params: &params, keys, x_hat, offsets, shares })
 }
 
-/// Runs an op, which must take `lens` and refuse one element more or less, or none, of each view.
+/// Runs an op, which must accept views of lengths `lens`.
+///
+/// It must refuse each view with one element more or less, or with none.
 fn expect_lens<const N: usize>(
     op: &str,
     lens: [usize; N],

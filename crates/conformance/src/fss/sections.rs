@@ -1,4 +1,6 @@
-//! Sections of small batches of keys, all zero: for ops that are refused before they read them.
+//! Sections of small batches of keys, all zero.
+//!
+//! They serve ops that are refused before they read them.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,

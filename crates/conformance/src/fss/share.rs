@@ -1,5 +1,6 @@
-//! `combine_bits` and `combine_words`, against sums formed one element and one term after the other
-//! in wide integers.
+//! `combine_bits` and `combine_words`, compared with sums in wide integers.
+//!
+//! The sums are formed one element and one term after the other.
 
 use backend_api::{
     BackendError, Buffer as _, Queue,

@@ -13,8 +13,9 @@ use super::{
 };
 use crate::{Case, Conditioned, Failure, OpSpec, short::Short};
 
-/// The points of one case: `count` keys of `bits` bits at `points` points in a window of
-/// 2^`window`.
+/// The size of one case.
+///
+/// It has `count` keys of `bits` bits at `points` points, in a window of 2^`window`.
 #[derive(Clone, Copy)]
 struct Size {
     bits: u32,
@@ -69,8 +70,10 @@ impl Cluster {
     }
 }
 
-/// Each party's shares are the model's at the same points, where keys have trees, and those at the
-/// same points one by one; they reconstruct.
+/// Checks each party's shares at the points of a window.
+///
+/// They equal the model's if keys have trees, and else the shares evaluated point by point. The
+/// shares reconstruct.
 fn expect_comparisons(q: &Conditioned, size: Size) -> Result<(), Failure> {
     let Size { bits, window, count, .. } = size;
     let cluster = Cluster::new(size);

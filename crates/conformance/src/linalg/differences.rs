@@ -1,5 +1,7 @@
-//! Gradients against central differences of f64 models, where the specification of the op has
-//! another oracle: cross-entropies, the columns of norms, and dense layers with an activation.
+//! Gradients compared with central differences of f64 models.
+//!
+//! They are checked here if the op's specification has another oracle: cross-entropies, the columns
+//! of norms, and dense layers with an activation.
 
 use nn_ops::{
     Activation, LinearGradients, NormPlan, NormSaved, Tensor, cross_entropy, cross_entropy_probs, linear,

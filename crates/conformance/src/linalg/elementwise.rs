@@ -1,5 +1,6 @@
-//! Activations, broadcasting maps, sums over an axis, dropout and cross-entropy, each checked
-//! against its formula.
+//! Elementwise ops and reductions, each checked against its formula.
+//!
+//! These are activations, broadcasting maps, sums over an axis, dropout and cross-entropy.
 
 use backend_api::{
     BackendError, Buffer, Queue, Real,

@@ -111,8 +111,10 @@ fn mark(transposed: bool) -> &'static str {
     if transposed { "T" } else { "" }
 }
 
-/// Products whose lines are all aligned to 16 bytes in every element type, by `(batch, m, n, k)`:
-/// one tile of a GPU's kernels and a part of a second, many tiles, odd rows, and k in parts.
+/// Products whose lines are aligned to 16 bytes in every element type.
+///
+/// They are given by `(batch, m, n, k)`: one tile of a GPU's kernels and a part of a second, many
+/// tiles, odd rows, and k in parts.
 fn aligned(ta: bool, tb: bool, sizes: &[(usize, usize, usize, usize)]) -> Vec<Case> {
     let of_size = |&(batch, m, n, k)| {
         let name = format!("A{} B{}, aligned, {batch} of {m}x{n}x{k}", mark(ta), mark(tb));

@@ -22,8 +22,9 @@ impl Random {
     }
 }
 
-/// Relative error of rounding to a narrow `T`; 0 for f32, since the bounds on f32 arithmetic
-/// already include its rounding.
+/// Relative error of rounding to a narrow `T`.
+///
+/// It is 0 for f32, since the bounds on f32 arithmetic already include its rounding.
 pub(crate) fn rounding<T: Real>() -> f64 {
     match T::DTYPE {
         DType::F16 => 2f64.powi(-11),
@@ -55,8 +56,9 @@ pub(super) fn activation(f: Activation, x: f64) -> f64 {
     }
 }
 
-/// The normal distribution function: the Taylor series of the integral near 0, the continued
-/// fraction of the tail beyond.
+/// The normal distribution function.
+///
+/// Near 0 it is the Taylor series of the integral; beyond, the continued fraction of the tail.
 fn normal_cdf(x: f64) -> f64 {
     let density = (-0.5 * x * x).exp() / (2.0 * core::f64::consts::PI).sqrt();
     if x.abs() < 3.0 {

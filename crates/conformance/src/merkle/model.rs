@@ -52,8 +52,9 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Columns of these log sizes, each `gap` words after the one before; the last ends where the
-    /// buffer does.
+    /// Columns of these log sizes, each `gap` words after the one before.
+    ///
+    /// The last column ends at the end of the buffer.
     pub(super) fn new(log_sizes: &[u32], gap: u64) -> Self {
         let mut end = 0;
         let column = |&log_size: &u32| {

@@ -16,8 +16,9 @@ impl Weight {
         Self { w: w.into(), m: 0.0, v: 0.0, decays }
     }
 
-    /// Step `t`, from 1 on, along g: as PyTorch's documentation of `SGD`, `Adam` and `AdamW` states
-    /// it.
+    /// Applies step `t`, from 1 on, along `g`.
+    ///
+    /// It follows PyTorch's documentation of `SGD`, `Adam` and `AdamW`.
     pub(super) fn step(&mut self, rule: Rule, decay: WeightDecay, rate: f64, t: i32, g: f64) {
         let mut g = g;
         match decay {

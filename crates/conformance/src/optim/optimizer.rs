@@ -1,4 +1,6 @@
-//! Optimisers over a hundred steps: schedule, limit of the norm, decay and loss scale together.
+//! Optimisers over a hundred steps.
+//!
+//! Schedule, limit of the norm, decay and loss scale are used together.
 
 use backend_api::Real;
 use half::{bf16, f16};
@@ -93,8 +95,9 @@ fn hundred_steps(q: &Conditioned, config: OptimizerConfig) -> Result<(), Failure
     Failure::unless_equal(&[100, 0], &[state.step, state.skipped])
 }
 
-/// Gradients are the loss scale times one; when it is too great for f16, or a gradient is no
-/// number, the step is left out.
+/// Checks steps whose gradients are the loss scale times one.
+///
+/// A step is left out if the scale is too great for f16 or a gradient is NaN or infinite.
 fn scaled<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     let scale = LossScale { initial: 65_536.0, growth: 2.0, backoff: 0.5, interval: 3 };
     let config = OptimizerConfig { loss_scale: Some(scale), ..OptimizerConfig::sgd(0.5, 0.0) };

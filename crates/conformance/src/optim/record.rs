@@ -156,8 +156,9 @@ fn norms(q: &Conditioned, count: usize) -> Result<(), Failure> {
     near("the factor of gradients", (2.5 / (norm + 1e-6)).min(1.0) / 4.0, got.gradient.into(), 1e-7)
 }
 
-/// After finite gradients or others: the loss scale, how many were finite in a row, the steps taken
-/// and left out.
+/// Checks the loss scale and its counters after finite and non-finite gradients.
+///
+/// The counters are the finite gradients in a row and the steps taken and left out.
 fn scales(q: &Conditioned) -> Result<(), Failure> {
     let table: [(f64, f32, u32, u64, u64); 9] = [
         (1.0, 8.0, 1, 1, 0),

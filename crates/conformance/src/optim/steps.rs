@@ -65,7 +65,9 @@ enum Gradients {
 const SGD: SgdParams = SgdParams { decayed: 500, momentum: 0.75, coupled: 0.5, nesterov: 1, reserved: 0 };
 const ADAM: AdamParams = AdamParams { decayed: 500, rest1: 0.125, rest2: 0.0625, eps: 0.001, coupled: 0.0 };
 
-/// The third step at a rate of 1/8, decoupled decay of 1/2, of gradients that are a sixteenth.
+/// The third step at a rate of 1/8, with decoupled decay of 1/2.
+///
+/// Its gradients are multiplied by a sixteenth.
 fn state() -> StepState {
     StepState {
         gradient: 1.0 / 16.0,
@@ -95,8 +97,9 @@ impl<T: Real> Data<T> {
     }
 }
 
-/// Checks that elements before `skip` are as they were, and that the copy is rounded from the
-/// weights.
+/// Checks that elements before `skip` are unchanged.
+///
+/// The copy is rounded from the weights.
 fn unless_copied<T: Real>(skip: usize, start: &[f32], w: &[f32], copy: Option<Vec<T>>) -> Result<(), Failure> {
     Failure::unless_equal(&start[..skip], &w[..skip])?;
     let Some(copy) = copy else { return Ok(()) };

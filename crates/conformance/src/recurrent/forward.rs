@@ -1,5 +1,6 @@
-//! Forward passes of gated recurrent units against their definition, and the bits that batches and
-//! calls must not change.
+//! Forward passes of gated recurrent units, compared with their definition.
+//!
+//! Neither the batch size nor a split into calls changes their bits.
 
 use backend_api::{
     BackendError, Buffer, Queue, Real,
@@ -20,8 +21,10 @@ pub(super) const VARIANTS: [GruVariant; 2] = [GruVariant::ResetBefore, GruVarian
 /// Relative and absolute error of a state.
 pub(super) const BOUNDS: (f64, f64) = (1e-5, 5e-6);
 
-/// Members, batch, steps, inputs and states: around vectors, tiles, the threads of a block and the
-/// rows that one takes; and axes that are empty.
+/// Members, batch, steps, inputs and states of the cases.
+///
+/// They are sizes around vectors, tiles, the threads of a block and the rows that a thread takes,
+/// and empty axes.
 pub(super) const SIZES: [[usize; 5]; 14] = [
     [1, 1, 1, 1, 1],
     [1, 2, 3, 5, 4],

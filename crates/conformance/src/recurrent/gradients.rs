@@ -1,5 +1,6 @@
-//! The gradients of weights, biases and inputs: against products and sums in f64, and against
-//! central differences of the model.
+//! The gradients of weights, biases and inputs.
+//!
+//! They are compared with products and sums in f64, and with central differences of the model.
 
 use backend_api::Queue;
 use core_types::params::recurrent::{GruInputs, GruVariant};
@@ -163,7 +164,9 @@ pub(super) fn gradients() -> OpSpec {
 /// A tensor of the inputs, and its gradient.
 type Slopes = (&'static str, fn(&mut Inputs) -> &mut [f32], Vec<f32>);
 
-/// Every gradient against central differences of the model's `sum of d_states states + d_h_t last`.
+/// Compares every gradient with central differences of the model.
+///
+/// The differentiated sum is `sum of d_states states + d_h_t last`.
 fn differences(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     let whole = Backward::of(Inputs::new(sizes([1, 2, 10, 3, 5]), variant, GruInputs::Sequence));
     let got = run(q, &whole, 1.0)?;

@@ -1,5 +1,7 @@
-//! Errors of predicted losses against their definition, and the gradients of the states against the
-//! chain rule and central differences.
+//! Errors of predicted losses, and the gradients of the states.
+//!
+//! The errors are compared with their definition, the gradients with the chain rule and with
+//! central differences.
 
 use backend_api::{
     BackendError, Buffer, Queue,
@@ -42,8 +44,9 @@ const MODES: [(Stochastic, LossHead, LossError); 5] = [
     (Stochastic::Zeros, LossHead::ExpClamped, LossError::OfLogarithms),
 ];
 
-/// Members, rows, states and elements of the second part: around vectors and the lanes of a warp,
-/// more elements than states, none.
+/// Members, rows, states and elements of the second part.
+///
+/// They are sizes around vectors and the lanes of a warp, more elements than states, and none.
 const SIZES: [[usize; 4]; 9] = [
     [1, 1, 1, 1],
     [2, 3, 8, 4],

@@ -45,8 +45,9 @@ pub(super) struct Results<R> {
 }
 
 impl Inputs {
-    /// Weights as they are initialised, uniform in `+-sqrt(2 / (input + hidden))`, and values of
-    /// order 1 for the rest.
+    /// Initial weights, uniform in `+-sqrt(2 / (input + hidden))`.
+    ///
+    /// All other values are of order 1.
     pub(super) fn new(sizes: Sizes, variant: GruVariant, inputs: GruInputs) -> Self {
         let Sizes { members, batch, steps, input, hidden } = sizes;
         let params = GruParams {

@@ -1,5 +1,6 @@
-//! Rollouts against their definition, in every mode, and the bits that batches and calls must not
-//! change.
+//! Rollouts, compared with their definition in every mode.
+//!
+//! Neither the batch size nor a split into calls changes their bits.
 
 use backend_api::{
     BackendError, Buffer, Queue, Real,
@@ -48,9 +49,10 @@ const PARTS: [Stochastic; 3] = [Stochastic::StridedSoftmax, Stochastic::CopyHidd
 const HEADS: [LossHead; 2] = [LossHead::ExpClamped, LossHead::Linear];
 const DEFAULT: Mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, Feedback::PerMember);
 
-/// Members, batch, steps, features, states and elements of the second part: around vectors, the
-/// lanes of a warp and the threads of a block, more features than a block holds at a time, with
-/// more elements than states, with none, and with no step.
+/// Members, batch, steps, features, states and elements of the second part.
+///
+/// They are sizes around vectors, the lanes of a warp and the threads of a block, more features
+/// than a block holds at a time, more elements than states, no elements, and no step.
 const SIZES: [[usize; 6]; 11] = [
     [1, 1, 1, 1, 1, 1],
     [2, 3, 4, 5, 8, 4],
@@ -65,8 +67,9 @@ const SIZES: [[usize; 6]; 11] = [
     [2, 3, 0, 4, 6, 3],
 ];
 
-/// Members, states, features, steps, and the first loss: the sizes that the tests of
-/// hybrid-predict-trainer-rs have.
+/// Members, states, features, steps, and the first loss.
+///
+/// They are the sizes in the tests of hybrid-predict-trainer-rs.
 const PUBLISHED: [([usize; 4], f32); 5] = [
     ([2, 16, 8, 5], 1.5),
     ([3, 64, 16, 1], 2.0),
@@ -75,9 +78,11 @@ const PUBLISHED: [([usize; 4], f32); 5] = [
     ([5, 256, 64, 50], 2.5),
 ];
 
-/// The inputs that those tests have: member e has weights `0.01 (e + 1) sin(a j)` and, of its
-/// states, `cos(a j)`, where a is 0.1, 0.2 and 0.3 of the three gates and j counts along rows of a
-/// state's weights; no biases, states of a half, features of one, a head of hundredths.
+/// The inputs of the tests of hybrid-predict-trainer-rs.
+///
+/// Member e has input weights `0.01 (e + 1) sin(a j)` and state weights `0.01 (e + 1) cos(a j)`,
+/// where a is 0.1, 0.2 and 0.3 for the three gates and j counts along rows of a state's weights.
+/// There are no biases; states are 0.5, features 1, and the head 0.01.
 fn published([members, hidden, input, steps]: [usize; 4], loss: f32) -> Rollout {
     let mode = Mode(Stochastic::CopyHidden, LossHead::ExpClamped, Feedback::PerMember);
     let mut rollout = Rollout::new([members, 1, steps, input, hidden, 0], GruVariant::ResetBefore, mode);
@@ -122,8 +127,9 @@ impl Rollout {
         }
     }
 
-    /// With states that are normalised, and dropped with a probability of three in eight, before
-    /// they are read.
+    /// Normalises or drops states before they are read.
+    ///
+    /// The probability of dropping a state is three in eight.
     fn changed(mut self, normalised: bool, dropped: bool) -> Self {
         let hidden = self.params.gru.hidden as usize;
         if normalised {
@@ -424,8 +430,9 @@ fn bits_of_rows(q: &Conditioned, feedback: Feedback) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Two calls give the bits of one, if losses are fed back to each member and if features form a
-/// sequence.
+/// Checks that two calls give the bits of one.
+///
+/// Losses are fed back to each member, or features form a sequence.
 fn bits_of_calls(q: &Conditioned) -> Result<(), Failure> {
     let (members, batch, input, hidden, steps) = (2, 21, 5, 35, 4);
     let of = |mode| Rollout::new([members, batch, steps, input, hidden, 6], GruVariant::ResetBefore, mode);
@@ -452,8 +459,10 @@ fn bits_of_calls(q: &Conditioned) -> Result<(), Failure> {
     Failure::unless_equal(&all.combined, &second.run(q)?.combined).map_err(|failure| named("a sequence", failure))
 }
 
-/// A row with a NaN feature predicts NaN throughout, even where the NaN is the feature that is fed
-/// back, and others predict what they do without.
+/// Checks that a row with a NaN feature predicts NaN from then on.
+///
+/// This holds even if the NaN is the feature that is fed back. Other rows predict as they do
+/// without the NaN.
 fn not_numbers(q: &Conditioned) -> Result<(), Failure> {
     for feature in [0, 2] {
         let (row, input, steps) = (1, 4, 3);

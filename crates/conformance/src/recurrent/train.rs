@@ -1,6 +1,9 @@
-//! Whole steps of training against f64: the gradients and the weights after a step of a plain
-//! ensemble; with states that are normalised and dropped, the gradients against central
-//! differences; windows that carry states; and errors that fall.
+//! Whole steps of training, compared with f64.
+//!
+//! - The gradients, and the weights after a step, of a plain ensemble.
+//! - The gradients against central differences, with states that are normalised and dropped.
+//! - Windows that carry states.
+//! - Errors that fall.
 
 use backend_api::Queue;
 use core_types::params::recurrent::{GruInputs, GruVariant, LossError, LossHead, StateMask, Stochastic};
@@ -106,8 +109,9 @@ fn flat(units: &[GruMember]) -> Vec<f32> {
     of(GruMember::w).chain(of(GruMember::u)).chain(of(GruMember::b)).chain(of(|u| u.bu().unwrap_or_default())).collect()
 }
 
-/// Gradients, their norm, and the weights after a step of gradient descent along gradients that are
-/// held to a limit.
+/// Checks gradients, their norm, and the weights after a step of gradient descent.
+///
+/// The norm of the gradients is clipped.
 fn whole_step(q: &Conditioned, training: &Training) -> Result<(), Failure> {
     let (rate, clip) = (0.5, 0.05);
     let optimizer = OptimizerConfig { clip: Some(clip), ..OptimizerConfig::sgd(rate, 0.0) };

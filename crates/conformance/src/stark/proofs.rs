@@ -26,8 +26,10 @@ impl From<AirError> for Failure {
     }
 }
 
-/// Logs of the blowup factor, the fold step and the last layer's degree bound, then queries and
-/// bits of work.
+/// Builds a configuration from numbers.
+///
+/// They are the logs of the blowup factor, the fold step and the last layer's degree bound, then
+/// queries and bits of work.
 const fn config([blowup, fold_step, last, queries, pow_bits]: [u32; 5], lifting_log_size: Option<u32>) -> PcsConfig {
     let fri_config = FriConfig {
         log_blowup_factor: blowup,
@@ -41,8 +43,9 @@ const fn config([blowup, fold_step, last, queries, pow_bits]: [u32; 5], lifting_
 /// A way to prove: from a given trace, or from the inputs of its generation.
 type Way<'w, 's, S> = &'w dyn Fn(&mut StatementProver<'s, Conditioned, S>) -> Result<StatementProof, ProveError>;
 
-/// Proves a statement twice with each of these ways, verifies the proof, and compares it by its
-/// SHA-256 in postcard.
+/// Proves a statement twice in each of these ways and verifies the proof.
+///
+/// The proof in postcard is compared by its SHA-256.
 fn hold<'s, S: Statement>(
     q: &Conditioned,
     config: PcsConfig,
@@ -70,8 +73,9 @@ const fn message_word(k: u32) -> u32 {
     (k + 1).wrapping_mul(0x9e37_79b9).rotate_left(k % 31) ^ 0x5555_aaaa
 }
 
-/// The first two columns of that proof of the grid, of 64 rows, as stwo's program makes them from
-/// seed 71.
+/// The first two columns of the wide Fibonacci proof of 64 rows.
+///
+/// The proof is in the grid of stwo's vectors; its program makes the columns from seed 71.
 fn fibonacci_seeds() -> [Vec<M31>; 2] {
     let mut state = 71u64.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {

@@ -1,5 +1,6 @@
-//! Conversions between element types: exact one way, rounded the other, with what lies beyond the
-//! range counted.
+//! Conversions between element types.
+//!
+//! They are exact one way and rounded the other; values beyond the range are counted.
 
 use backend_api::{
     BackendError, Buffer, DType, Queue, Real,
@@ -69,8 +70,9 @@ fn greatest<T: Real>() -> f32 {
     }
 }
 
-/// The values around the point that rounds to infinity: halfway from the greatest value to the next
-/// power of two.
+/// The values around the point that rounds to infinity.
+///
+/// It is halfway from the greatest value to the next power of two.
 fn ends<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     let max = greatest::<T>();
     let halfway = match T::DTYPE {

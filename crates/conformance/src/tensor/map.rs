@@ -88,8 +88,9 @@ fn model(f: Function, x: f64) -> f64 {
     }
 }
 
-/// Inputs over 24 octaves, of both signs where the function has values for both, away from zero for
-/// quotients.
+/// Inputs over 24 octaves.
+///
+/// They have both signs if the function has values for both, and are away from zero for quotients.
 fn inputs<T: Real>(f: Function, n: usize) -> Vec<T> {
     let mut random = Random::new(n as u64);
     let positive = matches!(f, Function::Log | Function::Sqrt | Function::Rsqrt);

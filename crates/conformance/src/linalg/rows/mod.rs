@@ -18,13 +18,15 @@ pub(super) fn specs() -> Vec<OpSpec> {
 /// Lengths of rows around every vector length, and long ones.
 const LENGTHS: [usize; 10] = [1, 7, 8, 15, 16, 17, 33, 63, 1000, 20_000];
 
-/// Lengths of rows that are compared with the model in every element type: not aligned, ending in
-/// each quarter of the first and second 128 elements, and longer than a GPU's warp takes, aligned
-/// and not.
+/// Lengths of rows that are compared with the model in every element type.
+///
+/// They are not aligned and end in each quarter of the first and second 128 elements, or are longer
+/// than a GPU's warp takes, aligned and not.
 const TYPED_LENGTHS: [usize; 10] = [5, 37, 69, 101, 133, 165, 197, 229, 1100, 1101];
 
-/// Lengths of aligned rows that end within each of the eight chunks of 128 that a GPU's warp holds
-/// in registers.
+/// Lengths of aligned rows that a GPU's warp holds in registers.
+///
+/// They end within each of the warp's eight chunks of 128.
 const HELD_LENGTHS: [usize; 8] = [100, 228, 356, 484, 612, 740, 868, 996];
 
 /// Reproducible values in -4..4, representable in bf16.

@@ -1,5 +1,6 @@
-//! Layer norm, of sums as well, and RMS norm with their gradients, for ordinary rows, extreme
-//! deviations and constant rows.
+//! Layer norm, also of sums, and RMS norm, with their gradients.
+//!
+//! They run on ordinary rows, extreme deviations and constant rows.
 
 use backend_api::{
     BackendError, Buffer, Queue, Real,
@@ -53,8 +54,10 @@ pub(super) fn specs() -> Vec<OpSpec> {
     ]
 }
 
-/// Logs of deviations whose squares leave the range of f32, or come near its ends, with an eps that
-/// matters or does not.
+/// Logs of extreme deviations, each with an eps.
+///
+/// The squares of the deviations leave the range of f32 or come near its ends. The eps matters or
+/// does not.
 const EXTREMES: [(i32, f32); 9] =
     [(-120, 0.0), (-83, 0.0), (-83, 1e-38), (-40, 1e-25), (-34, 0.0), (61, 1e-5), (63, 1e-5), (64, 1e30), (122, 0.0)];
 
@@ -69,8 +72,9 @@ impl Op {
         Inputs { rows, n, eps: 1e-5, x, gamma: values(41, n), beta, affine: true }
     }
 
-    /// `rows` rows of `n` values with standard deviations of about `2^log` and means of the same
-    /// size.
+    /// `rows` rows of `n` values with standard deviations of about `2^log`.
+    ///
+    /// Their means have the same size.
     fn scaled(self, rows: usize, n: usize, log: i32, eps: f32) -> Inputs {
         let mut inputs = self.inputs(rows, n, 1.0);
         // In two steps, for a power that is below the normal numbers.
@@ -277,8 +281,9 @@ fn extreme_case(
     if eps == 0.0 { case.that_waits() } else { case }
 }
 
-/// Rows of a single value, or of zeros if they are not centred: they give beta, whatever rounding
-/// leaves relative to eps.
+/// Checks that rows of a single value give beta.
+///
+/// Rows are zero if they are not centred. Rounding may leave any error relative to eps.
 fn constant_rows<T: Real>(q: &Conditioned, op: Op, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
     for n in EXTREME_LENGTHS {
         let mut input = op.inputs(2, n, 0.0);
@@ -376,8 +381,9 @@ fn sums() -> Vec<Case> {
     cases
 }
 
-/// Rows of one value, and as much added to each element: they give beta, whatever rounding leaves
-/// relative to eps.
+/// Checks that constant rows with an equal constant added give beta.
+///
+/// Rounding may leave any error relative to eps.
 fn constant_sums<T: Real>(q: &Conditioned, layer: Op, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
     for n in EXTREME_LENGTHS {
         let mut input = layer.inputs(2, n, 0.0);
@@ -389,8 +395,9 @@ fn constant_sums<T: Real>(q: &Conditioned, layer: Op, (value, eps): (f32, f32), 
     Ok(())
 }
 
-/// Holds the sum to its rounding and its norm to the model within `atol`, on views from element
-/// `skip` on.
+/// Checks that the sum is rounded correctly and its norm is within `atol` of the model.
+///
+/// The views start at element `skip`.
 fn close_sum<T: Real>(q: &Conditioned, input: &Inputs, skip: usize, atol: f64) -> Result<(), Failure> {
     // Thirds, so that sums are rounded; a power of two as large as x.
     let greatest = input.x.iter().fold(1.0, |greatest: f32, x| greatest.max(x.abs()));

@@ -1,5 +1,6 @@
-//! Softmax and log-softmax with masks and gradients, for rows with special values and for very many
-//! equal terms.
+//! Softmax and log-softmax with masks and gradients.
+//!
+//! They run on rows with special values and on very many equal terms.
 
 use backend_api::{
     BackendError, Buffer, Queue, Real,
@@ -92,8 +93,9 @@ const SHAPES: [(&[usize], usize); 8] = [
 /// Shapes with sums long enough to expose a single chain of additions, up to 2^16 elements.
 const LONG: [(&[usize], usize); 4] = [(&[21_845, 3], 0), (&[936, 70], 0), (&[1, 65_536], 1), (&[1, 65_535], 1)];
 
-/// Shapes that are compared with the model in every element type: columns, rows of typical lengths,
-/// and rows that a GPU's warp holds.
+/// Shapes that are compared with the model in every element type.
+///
+/// They are columns, rows of typical lengths, and rows that a GPU's warp holds.
 fn typed_shapes() -> impl Iterator<Item = ([usize; 2], usize)> {
     let lengths = TYPED_LENGTHS.into_iter().chain(HELD_LENGTHS);
     [([20, 70], 0), ([5, 40], 0)].into_iter().chain(lengths.map(|n| ([3, n], 1)))
@@ -215,8 +217,9 @@ fn shape_case(op: Op, shape: &'static [usize], axis: usize) -> Case {
     })
 }
 
-/// The first element along the axis is 0 and all others are -1: rounding errors of equal terms add
-/// up.
+/// A case in which rounding errors of equal terms add up.
+///
+/// The first element along the axis is 0 and all others are -1.
 fn repeated_case(op: Op, shape: &'static [usize], axis: usize) -> Case {
     Case::new(format!("equal terms along axis {axis} of {shape:?}"), move |q| {
         let (len, inner) = axis_lengths(shape, axis);
@@ -296,8 +299,9 @@ fn finite<T: Real>(q: &Conditioned, op: Op, most: f32, rtol: f64) -> Result<(), 
     Ok(())
 }
 
-/// The model with elements left out; a row with nothing left gives zeros, or -inf for the
-/// logarithm.
+/// The model with the elements outside `keep` left out.
+///
+/// A row with no element left gives zeros, or -inf for the logarithm.
 fn masked_model(op: Op, x: &[f32], keep: &[bool], len: usize, inner: usize) -> Vec<f64> {
     let x: Vec<f64> = x.iter().zip(keep).map(|(&x, &k)| if k { f64::from(x) } else { f64::NEG_INFINITY }).collect();
     model::along(&x, len, inner, |row| {
@@ -308,8 +312,9 @@ fn masked_model(op: Op, x: &[f32], keep: &[bool], len: usize, inner: usize) -> V
     })
 }
 
-/// A mask with random flags and one row left out entirely: as addends, and as flags with NaN in the
-/// elements that they leave out.
+/// A case with a random mask that leaves out one row entirely.
+///
+/// The mask is given as addends, and as flags with NaN in the elements that they leave out.
 fn masked_case<T: Real>(op: Op, name: &str, shape: &'static [usize], axis: usize, rtol: f64) -> Case {
     Case::new(name, move |q| {
         let (len, inner) = axis_lengths(shape, axis);
@@ -403,8 +408,10 @@ fn backward(op: Op) -> Vec<Case> {
     cases
 }
 
-/// Gradients of a first row or column with a huge one, an infinite one or NaN at an element that
-/// counts.
+/// Checks gradients with one element huge, infinite or NaN.
+///
+/// It is an element that counts, in the first row or column. The gradients of other rows or columns
+/// stay as they were.
 fn no_gradient(q: &Conditioned, op: Op) -> Result<(), Failure> {
     let out = if op.log { f32::NEG_INFINITY } else { 0.0 };
     for (shape, axis, inner) in [([4, 40], 1, 1), ([4, 1101], 1, 1), ([60, 2], 0, 2), ([60, 70], 0, 70)] {
