@@ -6,7 +6,9 @@ use core_types::{air::stored_position, field::M31};
 
 use crate::AirError;
 
-/// The columns of a component in one tree, each with the value of row `r` at
+/// The columns of a component in one tree.
+///
+/// Each column has the value of row `r` at
 /// [`stored_position(r, log_rows)`](core_types::air::stored_position).
 pub type TraceColumns = Vec<Vec<M31>>;
 

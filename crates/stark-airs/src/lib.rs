@@ -1,10 +1,10 @@
-//! Algebraic intermediate representations (AIRs) over Mersenne-31, with statements about them and
-//! the traces that satisfy them.
+//! Algebraic intermediate representations (AIRs) over Mersenne-31.
 //!
-//! An AIR is a component of a proof: a [`core_types::air::Air`]. A [`Statement`] lists its
-//! components in order, the preprocessed columns they read, the relations between them, and the
-//! required total of the claimed sums of their look-ups. Provers and verifiers take statements and
-//! refer to no AIR by name.
+//! Each comes with statements about it and the traces that satisfy them. An AIR is a component of a
+//! proof: a [`core_types::air::Air`]. A [`Statement`] lists its components in order, the
+//! preprocessed columns they read, the relations between them, and the required total of the
+//! claimed sums of their look-ups. Provers and verifiers take statements and refer to no AIR by
+//! name.
 //!
 //! | statement | claim |
 //! | --- | --- |

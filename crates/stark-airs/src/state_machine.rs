@@ -53,11 +53,11 @@ impl Air for Steps {
     }
 }
 
-/// The first state leads to the last by `2^n` steps of the first coordinate and `2^m` of the
-/// second.
+/// The claim that steps of a state machine lead from its first state to its last.
 ///
-/// The claimed sums add up to the fraction of the first state less the last state's: all states
-/// between are left and reached equally often.
+/// They are `2^n` steps of the first coordinate and `2^m` of the second. The claimed sums add up to
+/// the fraction of the first state less the last state's: all states between are left and reached
+/// equally often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateMachine {
     x: Steps,

@@ -18,8 +18,9 @@ pub struct PreprocessedColumn {
 
 /// Takes the components of a statement, whatever their AIRs are.
 pub trait Visitor<'s> {
-    /// Takes the next component: its constraints, and the preprocessed columns of the statement
-    /// that its slots are.
+    /// Takes the next component: its constraints and its preprocessed columns.
+    ///
+    /// Slot `k` of the AIR is column `preprocessed[k]` of the statement.
     fn component<A: Air + Sync + 'static>(&mut self, air: &'s A, preprocessed: &[usize]);
 }
 
@@ -38,8 +39,9 @@ pub trait Statement {
         Vec::new()
     }
 
-    /// The values of the preprocessed columns, in the same order, each as
-    /// [`TraceColumns`](crate::TraceColumns) are stored.
+    /// The values of the preprocessed columns, in the same order.
+    ///
+    /// Each column is stored as [`TraceColumns`](crate::TraceColumns) are.
     fn preprocessed_values(&self) -> Vec<Vec<M31>> {
         Vec::new()
     }
@@ -58,10 +60,11 @@ pub trait Statement {
         Vec::new()
     }
 
-    /// The required total of the claimed sums, with these challenges in the slots of the relations.
+    /// The required total of the claimed sums.
     ///
-    /// It balances the public side of the look-ups. `None` if the challenges leave a public value
-    /// without a fraction, which is as likely as a false proof.
+    /// `challenges` are in the slots of the relations. It balances the public side of the look-ups.
+    /// `None` if the challenges leave a public value without a fraction, which is as likely as a
+    /// false proof.
     fn public_sum(&self, challenges: &[QM31]) -> Option<QM31> {
         let _ = challenges;
         Some(QM31::ZERO)
@@ -81,9 +84,10 @@ pub trait Statement {
         words
     }
 
-    /// Whether these claimed sums, one for each component, add up to
-    /// [`public_sum`](Self::public_sum). A verifier that leaves this out has checked the rows, but
-    /// not the statement.
+    /// Checks that the claimed sums add up to [`public_sum`](Self::public_sum).
+    ///
+    /// There is one claimed sum for each component. A verifier that leaves this out has checked the
+    /// rows, but not the statement.
     fn sums_add_up(&self, challenges: &[QM31], claimed_sums: &[QM31]) -> bool {
         let sum = claimed_sums.iter().fold(QM31::ZERO, |sum, &claimed| sum + claimed);
         self.public_sum(challenges) == Some(sum)
@@ -99,8 +103,9 @@ impl<'s> Visitor<'s> for Heights {
     }
 }
 
-/// The fraction `numerator / values` of `relation`, or `None` where its denominator is zero or a
-/// challenge is missing.
+/// The fraction `numerator / values` of `relation`.
+///
+/// `None` if its denominator is zero or a challenge is missing.
 pub(crate) fn public_fraction(
     relation: Relation,
     challenges: &[QM31],

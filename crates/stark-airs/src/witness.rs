@@ -9,16 +9,19 @@ use core_types::{
 
 /// Takes the generators of a trace.
 pub trait WitnessVisitor<'w> {
-    /// Takes what makes the trace of the next component, and the columns that it reads, each in
-    /// stored order.
+    /// Takes the generator of the next component's trace, and the columns that it reads.
+    ///
+    /// Each column is in stored order.
     fn component<G: Generator>(&mut self, generator: &G, inputs: &'w [Vec<M31>]);
 
-    /// The next component's columns are gathered from these tables, each by the keys in a
-    /// preprocessed column.
+    /// Takes tables from which the next component's columns are gathered.
+    ///
+    /// The keys of each gathered column are in a preprocessed column.
     fn gathered(&mut self, tables: &'w [Vec<M31>], columns: &'w [Gather]);
 
-    /// The next component is a table, whose trace is counted by the generators: its columns are the
-    /// next counters.
+    /// Takes the next component as a table counted by the generators.
+    ///
+    /// Its columns are the next counters.
     fn counters(&mut self);
 }
 

@@ -1,5 +1,6 @@
-//! Arithmetic on words of 32 bits, as two halves each: one definition for constraints and for
-//! traces.
+//! Arithmetic on words of 32 bits, as two halves each.
+//!
+//! One definition serves both constraints and traces.
 
 use core_types::{
     air::{BaseValue, Fraction, LogUp, Row},
@@ -117,8 +118,9 @@ fn xor_parts<C: Cells>(cells: &mut C, widths: &[u32], a: Parts<C::F>, b: Parts<C
     parts
 }
 
-/// A half of a turned word: the upper bits of the same half, and above them the lower bits of the
-/// other.
+/// A half of a turned word.
+///
+/// It has the upper bits of the same half, and above them the lower bits of the other half.
 fn turned<F: BaseValue>(widths: &[u32], same: Parts<F>, other: Parts<F>, turn: u32) -> F {
     let mut from = 0;
     let terms = widths.iter().enumerate().map(|(k, &width)| {

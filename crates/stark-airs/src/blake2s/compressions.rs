@@ -25,7 +25,9 @@ pub(super) const COLUMNS: usize = 2 * (8 + 16 + 16) + 8 * 14;
 pub(super) struct Place<F> {
     /// The index of the block.
     pub(super) index: F,
-    /// Word 12 of the first state: the number of bytes up to the end of the block, and a constant.
+    /// Word 12 of the first state.
+    ///
+    /// It is the exclusive or of a constant and the number of bytes up to the end of the block.
     pub(super) bytes: Word<F>,
     /// One for the last block, zero elsewhere.
     pub(super) last: F,
@@ -102,7 +104,9 @@ pub(super) fn first_state<F: BaseValue>(chain: &[Word<F>; 8], place: Place<F>) -
     })
 }
 
-/// The chaining value after a block, from the one before it and the state after the last round.
+/// The chaining value after a block.
+///
+/// It is computed from the chaining value before the block and the state after the last round.
 pub(super) fn finished<C: Cells>(cells: &mut C, chain: &[Word<C::F>; 8], state: &[Word<C::F>; 16]) -> [Word<C::F>; 8] {
     let mut after = *chain;
     for (k, word) in after.iter_mut().enumerate() {

@@ -39,8 +39,10 @@ use crate::{
     AirError, PreprocessedColumn, Statement, TraceColumns, Visitor, columns::column, statement::public_fraction,
 };
 
-/// The most blocks, as a log: there are 1664 look-ups for each, and fewer in all than the field has
-/// elements, so that no number of false ones is zero.
+/// Log of the most blocks.
+///
+/// Each block has 1664 look-ups. All together are fewer than the elements of the field, so that no
+/// number of false look-ups is zero.
 const MAX_LOG_BLOCKS: u32 = 20;
 
 /// Statement: the prover has a message of `2^log_blocks` whole blocks with this digest.
@@ -90,8 +92,9 @@ impl Blake2s {
         Ok((Self { digest: Digest(digest), ..statement }, columns))
     }
 
-    /// The digest of a message, as a statement, and the states between its rounds, which the trace
-    /// that shows it is made from.
+    /// The digest of a message, as a statement, and the states between its rounds.
+    ///
+    /// The trace that proves the statement is made from these states.
     ///
     /// # Errors
     ///
@@ -138,8 +141,11 @@ impl Statement for Blake2s {
         visitor.component(smallest, &[7, 8, 9]);
     }
 
-    /// The place of a block: its index, the halves of the word with the number of bytes, and one
-    /// for the last. Then pairs of five bits and pairs of four, with their exclusive ors.
+    /// The columns of a block's place, then the columns of the tables of exclusive ors.
+    ///
+    /// The place is the block's index, the halves of the word with the number of bytes, and one for
+    /// the last block. The tables are pairs of five bits and pairs of four, with their exclusive
+    /// ors.
     fn preprocessed(&self) -> Vec<PreprocessedColumn> {
         let of = |log_rows| move |name| PreprocessedColumn { name, log_rows };
         let places = ["index", "bytes-low", "bytes-high", "last"].map(of(self.log_blocks));

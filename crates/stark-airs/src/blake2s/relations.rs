@@ -7,12 +7,14 @@ use core_types::air::Relation;
 /// Rows use them, tables yield them.
 pub(super) const XORS: Relation = Relation::new(0, 4);
 
-/// A key and the 16 words of a state, as halves: used by the round that takes it, yielded by the
-/// one that makes it.
+/// A key and the 16 words of a state, as halves.
+///
+/// The round that takes the state uses them; the round that makes it yields them.
 pub(super) const STATES: Relation = Relation::new(4, 33);
 
-/// A key and the 16 words of a message in the order of a round, as halves: used by the round,
-/// yielded by its compression.
+/// A key and the 16 words of a message in the order of a round, as halves.
+///
+/// The round uses them; its compression yields them.
 pub(super) const MESSAGES: Relation = Relation::new(37, 33);
 
 /// The index of a block and the chaining value before it, as halves.
@@ -21,6 +23,7 @@ pub(super) const CHAIN: Relation = Relation::new(70, 17);
 /// All of them, in the order of their slots.
 pub(super) const ALL: [Relation; 4] = [XORS, STATES, MESSAGES, CHAIN];
 
-/// Keys of the states and messages of a compression: its index times this, and the number of rounds
-/// before.
+/// Number of keys of a compression's states and messages.
+///
+/// A key is the compression's index times this number, plus the number of rounds before.
 pub(super) const KEYS: u32 = 16;

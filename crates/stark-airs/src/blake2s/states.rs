@@ -20,9 +20,10 @@ use crate::{TraceColumns, Witness, WitnessVisitor, columns::Table};
 /// Halves of a state or of a message.
 const HALVES: usize = 32;
 
-/// The states and messages that the rows of a trace of [`Blake2s`] begin with: 80 columns of a
-/// compression's 192 and 64 of a round's 481. The others follow row by row, and the tables are
-/// counted.
+/// The states and messages that the rows of a trace of [`Blake2s`] begin with.
+///
+/// They are 80 of the 192 columns of a compression and 64 of the 481 columns of a round. The other
+/// columns follow row by row, and the tables are counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blake2sStates {
     statement: Blake2s,
@@ -36,7 +37,9 @@ fn halves(words: &[u32]) -> impl Iterator<Item = M31> {
 }
 
 impl Blake2sStates {
-    /// Computes the source data of the trace of a message of `2^log_blocks` blocks, and its digest.
+    /// Computes the source data of a trace, and the digest of its message.
+    ///
+    /// The message has `2^log_blocks` blocks.
     pub(super) fn new(statement: Blake2s, blocks: &[[u32; 16]]) -> (Self, [u32; 8]) {
         let log_blocks = statement.log_blocks;
         let mut compressions = Table::new(log_blocks, 16 + 2 * HALVES);

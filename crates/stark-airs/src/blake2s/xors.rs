@@ -10,12 +10,12 @@ use core_types::{
 use super::relations::XORS;
 use crate::columns::{TraceColumns, column};
 
-/// All pairs of numbers of `low + high` bits with their exclusive ors, each as often as it is
-/// looked up.
+/// All pairs of numbers of `low + high` bits with their exclusive ors.
 ///
-/// The rows are the pairs of the lower bits, which are the slots: two numbers and their exclusive
-/// or. Each pair of upper bits is a column, the first number's bits counting more: how often the
-/// numbers with these bits are looked up. So tables of several widths can have the same slots.
+/// Each pair has its multiplicity in the look-ups. The rows are the pairs of the lower bits, which
+/// are the slots: two numbers and their exclusive or. Each pair of upper bits is a column, the
+/// first number's bits counting more: how often the numbers with these bits are looked up. So
+/// tables of several widths can have the same slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct XorTable {
     low: u32,

@@ -59,9 +59,10 @@ impl Circuit {
         Ok(Self { inputs, gates, outputs, log_rows })
     }
 
-    /// A circuit of two inputs and any number of gates, for trials: gate `k` reads the wire before
-    /// its own and wire `(5 k + 3) mod (k + 2)`, and every third gate, from gate 1 on, multiplies.
-    /// It puts out its last wire and one in the middle.
+    /// A sample circuit of two inputs and `gates` gates, for trials.
+    ///
+    /// Gate `k` reads the wire before its own and wire `(5 k + 3) mod (k + 2)`. Every third gate,
+    /// from gate 1 on, multiplies. The outputs are the last wire and one in the middle.
     ///
     /// # Errors
     ///
@@ -80,8 +81,9 @@ impl Circuit {
         &self.outputs
     }
 
-    /// Log of the number of rows that its gates fill, the last of them with gates that add nothing
-    /// to the circuit.
+    /// Log of the number of rows of its gates.
+    ///
+    /// The rows are filled up with gates that add nothing to the circuit.
     #[must_use]
     pub const fn log_rows(&self) -> u32 {
         self.log_rows

@@ -5,7 +5,9 @@ use core_types::{
     field::M31,
 };
 
-/// Wires with their values: used by gates that read them, yielded by the gate that drives them.
+/// Wires with their values.
+///
+/// The gates that read a wire use it; the gate that drives it yields it.
 pub(super) const WIRES: Relation = Relation::new(0, 2);
 
 /// A gate on each row.

@@ -1,5 +1,6 @@
-//! Circuits of additions and products, proven gate by gate, with wires that carry their values by
-//! look-ups.
+//! Circuits of additions and products, proven gate by gate.
+//!
+//! Wires carry their values by look-ups.
 
 mod circuit;
 mod gates;

@@ -22,9 +22,10 @@ const COLUMNS: [Gather; 4] = [
     Gather { table: VALUES, keys: 2 },
 ];
 
-/// How often each wire of a circuit is read, and its value: two tables, from which the four columns
-/// of a trace of [`Plonk`](super::Plonk) are gathered by the preprocessed columns, which name the
-/// wires of each gate.
+/// The value of each wire of a circuit, and how often it is read.
+///
+/// The four columns of a trace of [`Plonk`](super::Plonk) are gathered from these two tables. The
+/// keys are the preprocessed columns, which hold the wires of each gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlonkWires {
     tables: [Vec<M31>; 2],

@@ -1,6 +1,7 @@
-//! Round constants of Poseidon2 over Mersenne-31 with sixteen words, as Plonky3 publishes them:
-//! made by the Grain LFSR with field type 1, S-box `x^5`, 31 bits, 16 words, 8 full and 14 partial
-//! rounds.
+//! Round constants of Poseidon2 over Mersenne-31 with sixteen words.
+//!
+//! Plonky3 publishes them. They are made by the Grain LFSR with field type 1, S-box `x^5`, 31 bits,
+//! 16 words, 8 full and 14 partial rounds.
 
 use core_types::field::M31;
 

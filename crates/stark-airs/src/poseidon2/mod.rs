@@ -1,8 +1,7 @@
-//! Poseidon2 over Mersenne-31 with sixteen words, in Plonky3's instance, and chains of its
-//! permutations.
+//! Poseidon2 over Mersenne-31 with sixteen words, and chains of its permutations.
 //!
-//! <https://eprint.iacr.org/2023/323>. Eight full rounds and fourteen partial ones with S-boxes
-//! `x^5`.
+//! The instance is Plonky3's. The permutation is defined in <https://eprint.iacr.org/2023/323>.
+//! Eight full rounds and fourteen partial ones with S-boxes `x^5`.
 
 mod constants;
 mod permutation;
@@ -32,8 +31,9 @@ const SBOXES: usize = 8 * WIDTH + 14;
 /// Columns of a permutation.
 const COLUMNS: usize = WIDTH + 2 * SBOXES;
 
-/// States of a chain: each is used by the permutation that takes it and yielded by the one that
-/// makes it.
+/// States of a chain.
+///
+/// The permutation that takes a state uses it; the permutation that makes it yields it.
 const STATES: Relation = Relation::new(0, WIDTH as u32);
 
 /// A permutation on each row.
@@ -89,8 +89,9 @@ pub struct Poseidon2Chain {
 }
 
 impl Poseidon2Chain {
-    /// The statement that `2^log_rows` permutations lead from `first` to `last`, which need not be
-    /// true.
+    /// The statement that `2^log_rows` permutations lead from `first` to `last`.
+    ///
+    /// It is not checked and need not be true.
     ///
     /// # Errors
     ///
@@ -99,8 +100,9 @@ impl Poseidon2Chain {
         Ok(Self { air: Poseidon2 { log_rows: checked_rows(log_rows)? }, first, last })
     }
 
-    /// Where `2^log_rows` permutations lead from `first`, as a statement, and the trace that shows
-    /// it.
+    /// Runs `2^log_rows` permutations from `first`.
+    ///
+    /// Returns the statement about the last state, and the trace that proves it.
     ///
     /// # Errors
     ///
@@ -122,8 +124,10 @@ impl Poseidon2Chain {
         Ok((Self::new(log_rows, first, state)?, vec![table.into_columns()]))
     }
 
-    /// Where `2^log_rows` permutations lead from `first`, as a statement, and the states between,
-    /// which its trace is made from.
+    /// Runs `2^log_rows` permutations from `first` without making the trace.
+    ///
+    /// Returns the statement about the last state, and the states between, from which the trace is
+    /// made.
     ///
     /// # Errors
     ///

@@ -7,12 +7,15 @@ use super::{
     constants::{INITIAL, PARTIAL, TERMINAL},
 };
 
-/// Logs of the entries of the internal matrix that it adds on its diagonal, but for the first,
-/// which is -2.
+/// Logs of the powers of two added on the diagonal of the internal matrix.
+///
+/// The first entry of the diagonal, -2, is left out.
 const DIAGONAL: [u32; WIDTH - 1] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 13, 14, 15, 16];
 
-/// The state after the permutation, with S-boxes by `sbox`: 16 in each full round, then one in each
-/// partial round, then 16 in each full round again.
+/// The state after the permutation, with S-boxes by `sbox`.
+///
+/// `sbox` is called 16 times in each full round, then once in each partial round, then 16 times in
+/// each full round again.
 pub(super) fn permute<F: BaseValue>(mut state: [F; WIDTH], mut sbox: impl FnMut(F) -> F) -> [F; WIDTH] {
     external(&mut state);
     for constants in &INITIAL {
@@ -35,7 +38,9 @@ fn full_round<F: BaseValue>(state: &mut [F; WIDTH], constants: &[M31; WIDTH], sb
     external(state);
 }
 
-/// The external matrix: `M` twice for the block itself and once for each other block, with `M` the
+/// Multiplies `state` by the external matrix.
+///
+/// The matrix has `M` twice for the block itself and once for each other block. `M` is the
 /// circulant of 2, 3, 1, 1.
 fn external<F: BaseValue>(state: &mut [F; WIDTH]) {
     for block in state.as_chunks_mut::<4>().0 {

@@ -8,8 +8,9 @@ use core_types::{
 use super::{Poseidon2, WIDTH, permutation};
 use crate::{TraceColumns, Witness, WitnessVisitor, columns::Table};
 
-/// The state that each permutation of a chain takes: 16 columns, from which the other 284 of a
-/// trace of [`Poseidon2Chain`](super::Poseidon2Chain) follow row by row.
+/// The state that each permutation of a chain takes, 16 columns.
+///
+/// The other 284 columns of a trace of [`Poseidon2Chain`](super::Poseidon2Chain) follow row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Poseidon2States {
     log_rows: u32,
@@ -17,8 +18,9 @@ pub struct Poseidon2States {
 }
 
 impl Poseidon2States {
-    /// The states that `2^log_rows` permutations take from `first` on, and the one that the last of
-    /// them makes.
+    /// The states that `2^log_rows` permutations take from `first` on.
+    ///
+    /// The state that the last permutation makes is returned with them.
     pub(super) fn new(log_rows: u32, first: [M31; WIDTH]) -> (Self, [M31; WIDTH]) {
         let mut table = Table::new(log_rows, WIDTH);
         let mut state = first;
