@@ -27,7 +27,9 @@ pub(crate) enum Op {
     Mul([u32; 2]),
     /// A value of the secure field from its coordinates.
     Join([u32; 4]),
-    /// Bits of an integer, with [`Instruction::bits`](core_types::params::air::Instruction::bits).
+    /// Bits of an integer.
+    ///
+    /// They are computed with [`Instruction::bits`](core_types::params::air::Instruction::bits).
     Bits([u32; 1], u16),
     /// Exclusive ors of integers.
     Xor([u32; 2]),

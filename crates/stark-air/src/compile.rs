@@ -235,7 +235,9 @@ impl Compiler<'_> {
         }
     }
 
-    /// Frees the registers of values that are not used again, and of loads that are not used soon.
+    /// Frees the registers of values that are not used again.
+    ///
+    /// Registers of loads are freed if the load is not used soon.
     fn release(&mut self, at: usize, operands: &[u32]) {
         for &operand in operands {
             let uses = &mut self.uses[operand as usize];
@@ -296,8 +298,10 @@ impl Compiler<'_> {
         }
     }
 
-    /// An operation for two values of the base field, for one of the secure field and one of the
-    /// base field, and for two of the secure field.
+    /// Emits a commutative operation on a pair of values.
+    ///
+    /// `base` is for two values of the base field, `mixed` for one of each field, `secure` for two
+    /// values of the secure field.
     fn commutative(
         &mut self,
         [base, mixed, secure]: [Opcode; 3],

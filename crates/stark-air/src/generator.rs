@@ -13,10 +13,11 @@ use crate::{
     recorder::{Columns, NUMBERS, Output},
 };
 
-/// A generator of a trace, recorded once to a program that every backend runs (`air_columns`).
+/// A recorded generator of a trace.
 ///
-/// The program reads its inputs by slot. They follow each other in memory, a column of `2^log_rows`
-/// words each in stored order, and the numbers of the rows follow them if they are read.
+/// It is recorded once to a program that every backend runs (`air_columns`). The program reads its
+/// inputs by slot. They follow each other in memory, a column of `2^log_rows` words each in stored
+/// order, and the numbers of the rows follow them if they are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedGenerator {
     log_rows: u32,
@@ -94,7 +95,9 @@ impl RecordedGenerator {
         &self.program
     }
 
-    /// What each mask of the program reads, in a buffer of the inputs and the numbers of the rows.
+    /// The reads of the program's masks, in order.
+    ///
+    /// They refer to a buffer of the inputs followed by the row numbers.
     #[must_use]
     pub fn masks(&self) -> Vec<MaskAt> {
         let first = |source| match source {

@@ -1,13 +1,12 @@
-//! AIRs and generators of traces recorded to programs that every backend runs, and traces checked
-//! against AIRs.
+//! AIRs and generators of traces recorded to programs, and traces checked against AIRs.
 //!
-//! An [`Air`](core_types::air::Air) is code that is generic over the row it reads. [`Recorded`]
-//! runs it once on a row of nodes. It keeps the masks, the number of constraints, and a [`Program`]
-//! of register operations that computes the constraints. The program contains no challenge and no
-//! size, so it serves every proof. [`check_trace`] is for authors: it returns the row and
-//! constraint that a trace breaks, and the values that the row reads. [`RecordedGenerator`] records
-//! code that generates rows of a trace, a [`Generator`](core_types::air::Generator), in the same
-//! way.
+//! Every backend runs the programs. An [`Air`](core_types::air::Air) is code that is generic over
+//! the row it reads. [`Recorded`] runs it once on a row of nodes. It keeps the masks, the number of
+//! constraints, and a [`Program`] of register operations that computes the constraints. The program
+//! contains no challenge and no size, so it serves every proof. [`check_trace`] is for authors: it
+//! returns the row and constraint that a trace breaks, and the values that the row reads.
+//! [`RecordedGenerator`] records code that generates rows of a trace, a
+//! [`Generator`](core_types::air::Generator), in the same way.
 //!
 //! ```
 //! use core_types::{

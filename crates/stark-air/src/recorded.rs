@@ -87,8 +87,9 @@ impl Recorded {
         self.log_rows
     }
 
-    /// Log of a bound on the degree of the constraints divided by the vanishing polynomial of the
-    /// rows.
+    /// Log of a bound on the degree of the composition polynomial.
+    ///
+    /// This is the polynomial of the constraints divided by the vanishing polynomial of the rows.
     #[must_use]
     pub const fn log_degree_bound(&self) -> u32 {
         self.log_degree_bound
@@ -126,9 +127,11 @@ impl Recorded {
         &self.constraints
     }
 
-    /// The program whose outputs `2k` and `2k + 1` are the numerator and the denominator of
-    /// interaction column `k`, all of them values of the secure field; `None` without look-ups. It
-    /// reads the trace and preprocessed columns alone.
+    /// The program of the interaction columns' fractions; `None` without look-ups.
+    ///
+    /// Its outputs `2k` and `2k + 1` are the numerator and the denominator of interaction column
+    /// `k`, all of them values of the secure field. It reads only the trace and preprocessed
+    /// columns.
     #[must_use]
     pub const fn fraction_program(&self) -> Option<&Program> {
         self.fractions.as_ref()

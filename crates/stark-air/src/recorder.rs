@@ -1,5 +1,7 @@
-//! Rows of nodes: one that takes the constraints of an AIR, one that takes the fractions of its
-//! look-ups, and one that takes the columns of a generator.
+//! Rows of nodes that record an AIR or a generator.
+//!
+//! One takes the constraints of an AIR, one the fractions of its look-ups, and one the columns of a
+//! generator.
 
 use std::collections::HashMap;
 
@@ -17,8 +19,9 @@ use crate::{
 /// The most trees that an AIR may read.
 const MOST_TREES: usize = 1 << 8;
 
-/// What stands for the column of the numbers of the rows until it is known how many inputs there
-/// are.
+/// Placeholder for the column of row numbers.
+///
+/// It is replaced once the number of inputs is known.
 pub(crate) const NUMBERS: MaskSource = MaskSource::Preprocessed { slot: u32::MAX };
 
 /// What an AIR reads.

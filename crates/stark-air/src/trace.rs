@@ -1,5 +1,6 @@
-//! Traces on the host, in the order of their rows: rows of values, and the search for a constraint
-//! that is broken.
+//! Traces on the host, in the order of their rows.
+//!
+//! They give rows of values, and are searched for a broken constraint.
 
 use core::fmt;
 
@@ -104,8 +105,9 @@ impl fmt::Display for Violation {
     }
 }
 
-/// A row of a trace, one value at a time: the plainest reading of an AIR, which others are compared
-/// with.
+/// A row of a trace, one value at a time.
+///
+/// It is the plainest reading of an AIR; others are compared with it.
 #[derive(Clone, Debug)]
 pub struct ScalarRow<'t> {
     trace: HostTrace<'t>,
