@@ -46,8 +46,9 @@ pub struct LdeBlockPlan {
 }
 
 impl LdeBlockPlan {
-    /// A plan for evaluating `columns` polynomials with the coefficients of `coefficients` on each
-    /// of the `2^log_blocks` blocks of `domain`.
+    /// A plan for evaluating `columns` polynomials on each block of `domain`.
+    ///
+    /// The polynomials have the coefficients of `coefficients`; there are `2^log_blocks` blocks.
     ///
     /// # Errors
     /// [`FftError::TooManyBlocks`] if a block would have less than two values;
@@ -87,8 +88,10 @@ impl LdeBlockPlan {
         block << self.log_block..(block + 1) << self.log_block
     }
 
-    /// The values of every polynomial on block `block` of the plan's domain, in stored order, one
-    /// column after the other. It waits for nothing, so it can be recorded.
+    /// Evaluates every polynomial on block `block` of the plan's domain.
+    ///
+    /// Values are in stored order, one column after the other. The call does not wait, so it can be
+    /// recorded.
     ///
     /// # Errors
     /// [`FftError::NoSuchBlock`], [`FftError::Shape`], [`FftError::BlockLength`] or

@@ -109,8 +109,9 @@ impl<Q: Queue, R: Representation> Columns<Q, R> {
 }
 
 impl<Q: CircleOps> Columns<Q, Coefficients> {
-    /// The value of every polynomial at a point of the circle over the secure field, in the order
-    /// of the columns.
+    /// Evaluates every polynomial at a point of the circle over the secure field.
+    ///
+    /// Values are in the order of the columns.
     ///
     /// # Errors
     /// [`FftError::OffCircle`] before any device work; [`FftError::Backend`] after.

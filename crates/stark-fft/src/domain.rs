@@ -10,12 +10,12 @@ use crate::{FftError, bit_reversed};
 /// The largest log size of a domain that transforms accept.
 pub const MAX_LOG_SIZE: u32 = MAX_LOG_DOMAIN;
 
-/// The canonic circle domain of `2^n` points: the coset `g (1 + 2 i)` of the group of order `2^n`,
-/// `g = 2^(30-n)`.
+/// The canonic circle domain of `2^n` points.
 ///
-/// It is closed under conjugation, so it is a half coset `g (1 + 4 i)` and its conjugates. Three
-/// orders name its points: natural (half coset, then conjugates), stored (natural with bit-reversed
-/// positions; evaluations are kept so) and row order (along the coset; "the next row" of a trace).
+/// It is the coset `g (1 + 2 i)` of the group of order `2^n`, with `g = 2^(30-n)`. It is closed
+/// under conjugation, so it is a half coset `g (1 + 4 i)` and its conjugates. Three orders name its
+/// points: natural (half coset, then conjugates), stored (natural with bit-reversed positions;
+/// evaluations are kept so) and row order (along the coset; "the next row" of a trace).
 ///
 /// ```
 /// use stark_fft::CanonicDomain;

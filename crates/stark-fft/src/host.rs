@@ -14,7 +14,9 @@ pub struct HostColumns<R> {
 }
 
 impl<R: Representation> HostColumns<R> {
-    /// Columns of `domain.len()` elements each; their number follows from the length of `elements`.
+    /// Columns of `domain.len()` elements each.
+    ///
+    /// Their number follows from the length of `elements`.
     ///
     /// # Errors
     /// [`FftError::PartialColumn`] if the length is not a multiple of the column's.

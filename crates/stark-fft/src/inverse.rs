@@ -12,8 +12,9 @@ use crate::FftError;
 
 /// Fields whose batches a device can invert: [`M31`] and [`QM31`].
 pub trait Invertible: Element {
-    /// The op that inverts a batch of this field; it lowers `first_zero`, one word, to the index of
-    /// the first zero.
+    /// Submits the op that inverts a batch of this field.
+    ///
+    /// It lowers `first_zero`, one word, to the index of the first zero.
     ///
     /// # Errors
     /// [`BackendError::Length`] if the lengths differ.
@@ -87,8 +88,9 @@ impl<Q: Queue> fmt::Debug for ZeroFlag<Q> {
     }
 }
 
-/// The inverses of all elements of a buffer, computed with running products: three products per
-/// element.
+/// Inverts all elements of a buffer.
+///
+/// It computes running products: three products per element.
 ///
 /// ```
 /// use backend_api::Queue;
@@ -111,9 +113,10 @@ pub fn batch_inverse<Q: CircleOps, T: Invertible>(q: &Q, elements: &Q::Buf<T>) -
     Ok(inverses)
 }
 
-/// Writes the inverses of `elements` without waiting, so it can be recorded, and notes in `zeros`
-/// whether an element is zero: until [`ZeroFlag::check`] has said that none is, the inverses mean
-/// nothing.
+/// Writes the inverses of `elements` without waiting, so that it can be recorded.
+///
+/// It records in `zeros` whether an element is zero. The inverses are valid only if
+/// [`ZeroFlag::check`] finds no zero.
 ///
 /// # Errors
 /// [`FftError::Backend`] if the lengths differ or the device failed.

@@ -1,5 +1,6 @@
-//! Circle-STARK transforms over Mersenne-31: interpolation, evaluation and low-degree extension of
-//! batches of columns.
+//! Circle-STARK transforms over Mersenne-31.
+//!
+//! It interpolates, evaluates and extends (low-degree extension) batches of columns.
 //!
 //! Domains, orders, twiddles and coefficients are bit-identical to stwo 2.3. All work runs on a
 //! queue of any backend; this crate checks shapes once and keeps them in plans. Columns of one size

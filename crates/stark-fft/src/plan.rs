@@ -30,8 +30,9 @@ impl CfftPlan {
         Ok(Self { domain, params })
     }
 
-    /// Values in stored order to coefficients, in place: the unique polynomials of the circle basis
-    /// through them.
+    /// Interpolates values in stored order to coefficients, in place.
+    ///
+    /// The coefficients are those of the unique polynomials of the circle basis through the values.
     ///
     /// # Errors
     /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work;
@@ -106,8 +107,9 @@ pub struct LdePlan {
 }
 
 impl LdePlan {
-    /// A plan for evaluating `columns` polynomials with the coefficients of `coefficients` on
-    /// `domain`.
+    /// A plan for evaluating `columns` polynomials on `domain`.
+    ///
+    /// The polynomials have the coefficients of `coefficients`.
     ///
     /// # Errors
     /// [`FftError::DomainTooSmall`] if `domain` has fewer points than there are coefficients,
@@ -169,9 +171,11 @@ impl LdePlan {
         })?)
     }
 
-    /// Interpolates `values` and extends: the coefficients and the values on the plan's domain, in
-    /// stored order. On a GPU this takes one pass over memory less than [`CfftPlan::interpolate`]
-    /// followed by [`extend`](Self::extend).
+    /// Interpolates `values` and extends them to the plan's domain.
+    ///
+    /// Returns the coefficients, and the values on the domain in stored order. On a GPU this takes
+    /// one pass over memory less than [`CfftPlan::interpolate`] followed by
+    /// [`extend`](Self::extend).
     ///
     /// # Errors
     /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work;
@@ -189,8 +193,10 @@ impl LdePlan {
         Ok((relabelled(values), extended))
     }
 
-    /// [`interpolate_and_extend`](Self::interpolate_and_extend) of a view, which has coefficients
-    /// then, into another one, so that it can be recorded.
+    /// Interpolates a view in place and extends it into another view.
+    ///
+    /// It is [`interpolate_and_extend`](Self::interpolate_and_extend) on views, so that it can be
+    /// recorded. The first view has the coefficients afterwards.
     ///
     /// # Errors
     /// As [`extend`](Self::extend).

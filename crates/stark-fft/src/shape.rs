@@ -44,8 +44,9 @@ impl Group {
     }
 }
 
-/// The sizes of the columns of a set: groups of equal size, the biggest first, one after the other
-/// in one buffer.
+/// The sizes of the columns of a set.
+///
+/// Groups of equal size, the biggest first, follow each other in one buffer.
 ///
 /// ```
 /// use stark_fft::{CanonicDomain, SetShape};
@@ -117,8 +118,9 @@ impl SetShape {
         self.groups.is_empty()
     }
 
-    /// The biggest domain, for which a [`TwiddleTree`](crate::TwiddleTree) serves the whole set;
-    /// `None` without columns.
+    /// The biggest domain; `None` without columns.
+    ///
+    /// A [`TwiddleTree`](crate::TwiddleTree) for it serves the whole set.
     #[must_use]
     pub fn domain(&self) -> Option<CanonicDomain> {
         self.groups.first().map(Group::domain)

@@ -102,8 +102,9 @@ impl Shard {
         self.domain.log_size() - self.log_ranks
     }
 
-    /// Log of the elements that one rank sends another of each column, and of the runs of
-    /// coefficients.
+    /// Log of the elements of each column that one rank sends to another.
+    ///
+    /// It is also the log of the length of the runs of coefficients.
     pub(crate) const fn log_run(&self) -> u32 {
         self.log_len() - self.log_ranks
     }
@@ -125,7 +126,9 @@ const fn most(log_size: u32) -> u32 {
     if most < MAX_LOG_RANKS { most } else { MAX_LOG_RANKS }
 }
 
-/// Representations that columns are shared in among ranks: [`BitReversed`] and [`Coefficients`].
+/// Representations in which columns are shared among ranks.
+///
+/// They are [`BitReversed`] and [`Coefficients`].
 pub trait Sharded: Representation {
     /// The place in a whole column of the element that a rank has at `local` of its part.
     fn place(shard: &Shard, local: usize) -> usize;

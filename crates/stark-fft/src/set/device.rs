@@ -15,8 +15,9 @@ use core_types::{
 use super::{ColumnSetMut, ColumnSetRef, HostColumnSet};
 use crate::{Coefficients, ColumnsMut, ColumnsRef, FftError, Representation, SetShape};
 
-/// Columns of several sizes in one buffer on a device, the biggest first, as the commitment trees
-/// of a circle STARK take them.
+/// Columns of several sizes in one buffer on a device, the biggest first.
+///
+/// The commitment trees of a circle STARK take columns in this form.
 ///
 /// ```
 /// use stark_fft::{
@@ -117,7 +118,9 @@ impl<Q: Queue, R: Representation> ColumnSet<Q, R> {
         Some(ColumnsMut { view, domain: group.domain(), count: group.count(), representation: PhantomData })
     }
 
-    /// The columns `range`, counted from the first of the biggest ones, cut where the size changes.
+    /// The columns `range`, cut where the size changes.
+    ///
+    /// They are counted from the first of the biggest columns.
     ///
     /// # Errors
     /// [`FftError::Backend`] with the columns if the range exceeds their number.
@@ -142,8 +145,9 @@ impl<Q: Queue, R: Representation> ColumnSet<Q, R> {
 }
 
 impl<Q: CircleOps> ColumnSet<Q, Coefficients> {
-    /// The value of every polynomial at a point of the circle over the secure field, in the order
-    /// of the columns.
+    /// Evaluates every polynomial at a point of the circle over the secure field.
+    ///
+    /// Values are in the order of the columns.
     ///
     /// # Errors
     /// [`FftError::OffCircle`] before any device work; [`FftError::Backend`] after.

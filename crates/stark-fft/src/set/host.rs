@@ -25,8 +25,9 @@ impl<R: Representation> HostColumnSet<R> {
         Ok(Self { shape, elements, representation: PhantomData })
     }
 
-    /// The columns of all `parts`, ordered by size, the biggest first; columns of one size keep
-    /// their order.
+    /// The columns of all `parts`, ordered by size, the biggest first.
+    ///
+    /// Columns of one size keep their order.
     ///
     /// # Errors
     /// [`FftError::TooManyColumns`] as [`SetShape::new`].

@@ -107,8 +107,9 @@ pub struct LdeSetPlan {
 }
 
 impl LdeSetPlan {
-    /// A plan for evaluating the polynomials of sets of `shape` on domains `2^log_blowup` times as
-    /// big as theirs.
+    /// A plan for extending the polynomials of sets of `shape`.
+    ///
+    /// It evaluates them on domains `2^log_blowup` times as big as theirs.
     ///
     /// # Errors
     /// As [`SetShape::extended`].
@@ -166,8 +167,9 @@ impl LdeSetPlan {
         Ok(())
     }
 
-    /// Interpolates `values` and extends: the coefficients, and the values on the bigger domains,
-    /// in stored order.
+    /// Interpolates `values` and extends them.
+    ///
+    /// Returns the coefficients, and the values on the bigger domains in stored order.
     ///
     /// # Errors
     /// As [`extend`](Self::extend).
@@ -184,8 +186,10 @@ impl LdeSetPlan {
         Ok((ColumnSet::labelled(values.shape, values.buf), extended))
     }
 
-    /// [`interpolate_and_extend`](Self::interpolate_and_extend) of a view, which has coefficients
-    /// then, into another one, so that it can be recorded.
+    /// Interpolates a view in place and extends it into another view.
+    ///
+    /// It is [`interpolate_and_extend`](Self::interpolate_and_extend) on views, so that it can be
+    /// recorded. The first view has the coefficients afterwards.
     ///
     /// # Errors
     /// As [`extend`](Self::extend).

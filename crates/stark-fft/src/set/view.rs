@@ -63,10 +63,10 @@ impl<'a, Q: Queue + 'a, R> fmt::Debug for ColumnSetRef<'a, Q, R> {
     }
 }
 
-/// An exclusive view of columns of several sizes in one buffer on a device, the biggest first.
+/// An exclusive view of columns of several sizes in one buffer, the biggest first.
 ///
-/// A plan that transforms them in place takes the view, and they are of the other representation
-/// then, as with [`ColumnsMut`].
+/// The buffer is on a device. A plan that transforms them in place takes the view, and they are of
+/// the other representation then, as with [`ColumnsMut`].
 pub struct ColumnSetMut<'a, Q: Queue + 'a, R> {
     view: Mut<'a, Q, M31>,
     shape: &'a SetShape,

@@ -7,8 +7,9 @@ use core_types::field::M31;
 
 use crate::{FftError, HostColumns, Shard, Sharded, domain::column_count};
 
-/// What one rank has of columns of equal length that several ranks share: its part of each, one
-/// after the other.
+/// The part of one rank in columns of equal length that several ranks share.
+///
+/// Its parts of the columns follow each other.
 pub struct ShardedColumns<Q: Queue, R> {
     pub(super) buf: Q::Buf<M31>,
     pub(super) shard: Shard,

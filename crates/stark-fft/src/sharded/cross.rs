@@ -1,5 +1,6 @@
-//! The highest layers of a transform, which pair whole blocks of positions, as programs that run on
-//! words of all blocks at once.
+//! The highest layers of a transform, which pair whole blocks of positions.
+//!
+//! They are programs that run on words of all blocks at once.
 
 use backend_api::{
     Buffer as _, Mut, Ref,
@@ -27,7 +28,9 @@ pub(super) struct CrossLayers {
 }
 
 impl CrossLayers {
-    /// From blocks that were interpolated each for itself to coefficients: run `r` is of block `r`.
+    /// Combines separately interpolated blocks into coefficients.
+    ///
+    /// Run `r` is from block `r`.
     pub(super) fn interpolating(shard: &Shard) -> Self {
         let mut program = Self::new(shard, 0);
         program.load();
@@ -104,8 +107,9 @@ impl CrossLayers {
         self.step(Opcode::Out, output as u16, block, 0);
     }
 
-    /// All butterflies of the blocks that differ in a bit and have `pair` above it, each of the
-    /// same steps.
+    /// Emits all butterflies of the blocks that differ in bit `bit`.
+    ///
+    /// The blocks have `pair` above that bit. Each butterfly has the same steps.
     fn butterflies(&mut self, bit: u32, pair: usize, steps: impl Fn([u16; 4]) -> [(Opcode, u16, u16, u16); 3]) {
         let first = (pair as u16) << (bit + 1);
         for low in first..first + (1 << bit) {
@@ -138,8 +142,9 @@ impl CrossLayers {
     }
 }
 
-/// Twiddle `h` of layer `layer`, at least 1, of a domain: the x-coordinate of its positions,
-/// doubled once for each layer between.
+/// Twiddle `h` of layer `layer`, at least 1, of a domain.
+///
+/// It is the x-coordinate of its positions, doubled once for each layer between.
 fn twiddle(domain: CanonicDomain, layer: u32, h: usize) -> M31 {
     (1..layer).fold(domain.stored_point(h << (layer + 1)).x, |x, _| double_x(x))
 }

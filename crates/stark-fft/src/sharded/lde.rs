@@ -37,8 +37,9 @@ pub struct ShardedLdePlan {
 }
 
 impl ShardedLdePlan {
-    /// A plan for evaluating `columns` polynomials, of whose coefficients this rank has a shard, on
-    /// `domain`.
+    /// A plan for evaluating `columns` polynomials on `domain`.
+    ///
+    /// This rank has a shard of the coefficients of each polynomial.
     ///
     /// # Errors
     /// [`FftError::DomainTooSmall`] if `domain` has fewer points than there are coefficients,
@@ -60,8 +61,9 @@ impl ShardedLdePlan {
         self.values
     }
 
-    /// Bytes that this rank sends to each other one: `4 * 2^b N/G^2` for each column if there are
-    /// more ranks than copies, else `4 N/G`.
+    /// Bytes that this rank sends to each other rank.
+    ///
+    /// For each column this is `4 * 2^b N/G^2` if there are more ranks than copies, else `4 N/G`.
     #[must_use]
     pub fn bytes_to_each(&self) -> u64 {
         let words = match &self.cross {

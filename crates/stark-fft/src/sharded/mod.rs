@@ -15,8 +15,10 @@ pub use twiddles::ShardTwiddles;
 
 use crate::{FftError, Shard};
 
-/// Refuses columns of another shard or of another number, and a group in which this rank has
-/// another place.
+/// Refuses columns that do not match the plan, and a group that does not match the shard.
+///
+/// Columns do not match if their shard or their number differs. The group does not match if this
+/// rank has another place in it.
 fn check(ranks: &impl Ranks, shard: &Shard, columns: u32, got: (&Shard, usize)) -> Result<(), FftError> {
     if (ranks.rank(), ranks.ranks()) != (shard.rank(), shard.ranks()) {
         return Err(FftError::Group { expected: *shard, rank: ranks.rank(), ranks: ranks.ranks() });

@@ -106,8 +106,9 @@ impl ShardedCfftPlan {
         Ok(ShardedColumns::labelled(self.shard, values.count, values.buf))
     }
 
-    /// The way back from [`interpolate`](Self::interpolate): this rank's part of the coefficients
-    /// to the values at its positions, in place.
+    /// Evaluates this rank's part of the coefficients to the values at its positions.
+    ///
+    /// It works in place and inverts [`interpolate`](Self::interpolate).
     ///
     /// # Errors
     /// As [`interpolate`](Self::interpolate).

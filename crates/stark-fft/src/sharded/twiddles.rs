@@ -34,8 +34,9 @@ impl<Q: CircleOps> ShardTwiddles<Q> {
         self.shard
     }
 
-    /// The twiddles of a shard's layers in the order of a [`TwiddleTree`] of the shard's number of
-    /// positions.
+    /// The twiddles of a shard's layers.
+    ///
+    /// They have the order of a [`TwiddleTree`] of the shard's number of positions.
     pub(super) fn forward(&self, shard: &Shard) -> Result<Ref<'_, Q, Twiddle>, FftError> {
         Ok(self.forward.slice(self.tail(shard)?)?)
     }
@@ -45,8 +46,10 @@ impl<Q: CircleOps> ShardTwiddles<Q> {
         Ok(self.inverse.slice(self.tail(shard)?)?)
     }
 
-    /// The positions of a rank on a smaller domain have the twiddles of those on a bigger one, but
-    /// for its lowest layers.
+    /// The range of the twiddles that serve `shard`.
+    ///
+    /// The positions of a rank on a smaller domain have the twiddles of its positions on a bigger
+    /// one, except for the bigger domain's lowest layers.
     fn tail(&self, shard: &Shard) -> Result<Range<usize>, FftError> {
         if (shard.rank(), shard.ranks()) != (self.shard.rank(), self.shard.ranks()) {
             return Err(FftError::Shard { expected: *shard, got: self.shard });
