@@ -32,7 +32,7 @@ impl CfftPlan {
 
     /// Interpolates values in stored order to coefficients, in place.
     ///
-    /// The coefficients are those of the unique polynomials of the circle basis through the values.
+    /// They define the unique polynomials of the circle basis through the values.
     ///
     /// # Errors
     /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work;
