@@ -41,8 +41,9 @@ pub enum ProverError {
         /// Ranks that there are.
         got: usize,
     },
-    /// Ranks that make a proof together were made for other statements, or their transcripts differ
-    /// in the end.
+    /// Ranks of one proof have different statements or transcripts.
+    ///
+    /// Transcripts are compared at the end.
     #[error("the statement or transcript of rank {rank} differs from the previous rank's")]
     Disagreement {
         /// The first rank that differs from the one before it.
@@ -67,8 +68,9 @@ pub enum ProverError {
     /// Columns were to be committed to that were not loaded, or that a proof has taken.
     #[error("expected columns that were loaded for this proof, got none")]
     NotLoaded,
-    /// Columns of the host were to be committed to in a graph, which would commit to them again in
-    /// other proofs.
+    /// A commitment to host columns was requested during graph capture.
+    ///
+    /// The graph would commit to the same columns again in other proofs.
     #[error("host columns cannot be committed during graph capture; load them first")]
     InGraph,
     /// There is no such tree to commit to.
@@ -109,22 +111,25 @@ pub enum ProverError {
         /// Generators given.
         got: usize,
     },
-    /// A generator makes another trace than the component's, or does not get the inputs, tables or
-    /// keys that it reads.
+    /// A generator does not match its component.
+    ///
+    /// It makes another trace than the component's, or lacks inputs, tables or keys that it reads.
     #[error("expected {expected} {what} of the generator of component {component}, got {got}")]
     Generator {
         /// The component.
         component: usize,
         /// What there is another number of.
         what: &'static str,
-        /// The number of the component or of the generator; the least that it reads of tables and
-        /// keys.
+        /// The number of the component or of the generator.
+        ///
+        /// For tables and keys it is the least number that the generator reads.
         expected: usize,
         /// The number that the generator has or is given.
         got: usize,
     },
-    /// The trace of a component is gathered by preprocessed columns, whose rows are kept for
-    /// look-ups alone.
+    /// A trace is gathered by preprocessed columns in a statement without look-ups.
+    ///
+    /// The rows of preprocessed columns are stored only for look-ups.
     #[error("component {component}: gathering a trace by preprocessed columns requires a statement with lookups")]
     Keys {
         /// The component.
@@ -143,8 +148,9 @@ pub enum ProverError {
         /// Interaction columns.
         got: usize,
     },
-    /// Interaction columns of the host have another number of claimed sums: a statement with
-    /// look-ups has one for each component.
+    /// The number of claimed sums with interaction columns of the host is wrong.
+    ///
+    /// A statement with look-ups has one for each component.
     #[error("expected {expected} claimed sums with host interaction columns, got {got}")]
     ClaimedSums {
         /// Components of a statement with look-ups; none of others.
@@ -165,8 +171,9 @@ pub enum ProverError {
     /// [`stark_air::check_trace`] names constraint and row.
     #[error("the trace violates a constraint; `stark_air::check_trace` returns the constraint and the row")]
     Constraints,
-    /// The out-of-domain point that was drawn is on a domain or not on the circle, by a chance of
-    /// less than 2^-90.
+    /// The out-of-domain point that was drawn is on a domain or not on the circle.
+    ///
+    /// The chance of this is less than 2^-90.
     #[error("the out-of-domain point drawn is degenerate")]
     Point,
     /// A transform was refused.

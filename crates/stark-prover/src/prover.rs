@@ -22,10 +22,11 @@ use crate::{
 /// The most bits of work that a prover does.
 const MOST_WORK: u32 = 40;
 
-/// The prover of a statement: of the constraints of its components on traces of their heights.
+/// The prover of a statement.
 ///
-/// It holds all device memory of a proof. One prover makes any number of proofs, one after the
-/// other; the preprocessed columns are committed to once.
+/// It proves the constraints of its components on traces of their heights. It holds all device
+/// memory of a proof. One prover makes any number of proofs, one after the other; the preprocessed
+/// columns are committed to once.
 pub struct Prover<Q: StarkOps> {
     pub(crate) protocol: Protocol,
     pub(crate) config: PcsConfig,

@@ -117,7 +117,9 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Computes the columns that are read at neighbouring rows, wherever constraints are evaluated.
+    /// Computes the columns that are read at neighbouring rows.
+    ///
+    /// They are computed at every position at which constraints are evaluated.
     fn extend_planes(&mut self, q: &Q) -> Result<(), ProverError> {
         if self.shape.place.partitioned {
             return self.gather_planes(q);

@@ -75,8 +75,10 @@ pub(crate) struct PartitionedSamples {
     pub(crate) samples: Vec<SampleAt>,
     /// The location of each rank's samples, in the concatenation by rank.
     pub(crate) shares: Vec<Range<usize>>,
-    /// Samples that follow each other in both orders: the first of them there, and all of them in
-    /// the order of the proof.
+    /// Samples that are consecutive in both orders.
+    ///
+    /// Each entry has the first of these samples in the order by rank, and their range in the order
+    /// of the proof.
     pub(crate) moves: Vec<(usize, Range<usize>)>,
 }
 
@@ -114,9 +116,10 @@ impl Shape {
         })
     }
 
-    /// The columns of this rank among consecutive columns of a tree, which are given by the words
-    /// that their coefficients have on a single device: the words of each part, and the place of
-    /// its coefficients here.
+    /// The columns of this rank among consecutive columns of a tree.
+    ///
+    /// `words` are the words that their coefficients have on a single device. Each entry has the
+    /// words of a part, relative to `words`, and the place of its coefficients on this rank.
     pub(crate) fn own_among(&self, tree: usize, words: &Range<usize>) -> Vec<(Range<usize>, Range<usize>)> {
         let mut among = Vec::new();
         for run in &self.trees[tree].runs {
@@ -137,8 +140,10 @@ impl Shape {
         self.all_rounds().map(|(run, round)| round.width << run.log_rows).max().unwrap_or(0)
     }
 
-    /// Words of the values of a block, with those that come with them where a rank has fewer
-    /// columns than others; 0 where columns are gathered.
+    /// Words of the values of a block, including padding columns.
+    ///
+    /// The padding is received if a rank has fewer columns than others. The result is 0 if columns
+    /// are gathered.
     pub(crate) fn values_with_rounds(&self) -> usize {
         let end = |(run, round): (&Run, Round)| {
             let columns = round.first + (round.width << self.place.log_ranks);

@@ -115,7 +115,9 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Gathers the columns that are read at neighbouring rows, wherever constraints are evaluated.
+    /// Gathers the columns that are read at neighbouring rows.
+    ///
+    /// They are gathered at every position at which constraints are evaluated.
     pub(crate) fn gather_planes(&mut self, q: &Q) -> Result<(), ProverError> {
         let (shape, place) = (&self.shape, self.shape.place);
         let Memory { values, blocks: Some(BlockMemory { planes, .. }), .. } = &mut self.memory else { return Ok(()) };

@@ -1,5 +1,6 @@
-//! The trace of the next proof, and interaction columns of the host, brought to the device apart
-//! from what can be recorded, since they are others for each proof.
+//! Uploads of the trace of the next proof, and of interaction columns of the host.
+//!
+//! They differ for each proof, so they are separate from the work that can be recorded.
 
 use backend_api::Buffer as _;
 use core_types::field::{M31, QM31};
@@ -10,8 +11,10 @@ use crate::{
 };
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Uploads the trace of the next proof, the columns of all components, one after the other, in
-    /// stored order, for [`commit_loaded`](crate::ProofSession::commit_loaded).
+    /// Uploads the trace of the next proof.
+    ///
+    /// `trace` has the columns of all components, one after the other, in stored order.
+    /// [`commit_loaded`](crate::ProofSession::commit_loaded) commits to it.
     ///
     /// # Errors
     /// [`ProverError::Columns`] or [`ProverError::Rows`] if the columns do not match the statement,
@@ -62,8 +65,9 @@ impl<Q: StarkOps> Prover<Q> {
         if got == expected { Ok(()) } else { Err(ProverError::ClaimedSums { expected, got }) }
     }
 
-    /// Uploads interaction columns and what goes with them, for the proof that has committed to its
-    /// trace.
+    /// Uploads interaction columns, their claimed sums and the elements to absorb.
+    ///
+    /// The proof has committed to its trace before.
     pub(crate) fn load_interaction(&mut self, q: &Q, interaction: &Interaction) -> Result<(), ProverError> {
         let Interaction { claimed_sums, absorbed, columns } = interaction;
         self.expect_claimed_sums(claimed_sums.len())?;

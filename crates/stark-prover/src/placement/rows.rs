@@ -1,5 +1,6 @@
-//! The rows that look-ups of a component read, where coefficients are on the host: they are made
-//! again from coefficients, in a place of their own.
+//! The rows that look-ups of a component read, if coefficients are on the host.
+//!
+//! They are recomputed from the coefficients, in a separate buffer.
 
 use backend_api::{
     Buffer as _, BufferMut as _, Mut,
@@ -17,8 +18,10 @@ use stark_fft::{CanonicDomain, TwiddleTree};
 use crate::{Component, ProverError, StarkOps, plan::shape::Shape, storage::host::HostColumns};
 
 impl Shape {
-    /// Words of the rows that look-ups of a component read, or of the interaction columns that take
-    /// their place, whichever are more.
+    /// Words of the rows that look-ups of a component read.
+    ///
+    /// If the interaction columns that replace them have more words, it is the words of these
+    /// columns.
     pub(crate) fn rows_of_component(&self, index: usize, components: &[Component]) -> usize {
         let Component { air, preprocessed } = &components[index];
         let made = air.fraction_program().map(|program| 2 * program.outputs() as usize);
@@ -26,8 +29,10 @@ impl Shape {
         made.map_or(0, |made| made.max(read) << air.log_rows())
     }
 
-    /// Words of the room that a trace is made in on the device, one component at a time, where it
-    /// is not made in the place of its coefficients or of what look-ups read.
+    /// Words of the room in which a trace is made on the device, component by component.
+    ///
+    /// It is 0 if the trace is made in the place of its coefficients or of the rows that look-ups
+    /// read.
     pub(crate) fn making_words(&self, components: &[Component]) -> usize {
         let has_look_ups = components.iter().any(|component| component.air.fraction_program().is_some());
         let words = components.iter().enumerate().map(|(index, Component { air, preprocessed })| {
@@ -46,8 +51,9 @@ impl Shape {
         self.components[index].columns.get(Tree::TRACE.0 as usize).cloned().unwrap_or(0..0)
     }
 
-    /// What look-ups of a component read of these rows: the columns of its trace come first, then
-    /// the preprocessed columns by slot.
+    /// The masks of a component's look-ups in these rows.
+    ///
+    /// The columns of its trace come first, then the preprocessed columns by slot.
     pub(crate) fn masks_in_rows(&self, index: usize, component: &Component, program: &Program) -> Vec<MaskAt> {
         let (log_rows, trace) = (component.air.log_rows(), self.trace_columns(index).len() as u64);
         let masks = program.masks().iter().map(|mask| {

@@ -19,8 +19,9 @@ use crate::{
 };
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Interpolates the columns of a tree, given in the order of memory, and keeps their
-    /// coefficients on the host.
+    /// Interpolates the columns of a tree, and stores their coefficients on the host.
+    ///
+    /// `parts` are given in the order of memory.
     pub(crate) fn interpolate_by_pieces(
         &mut self,
         q: &Q,
@@ -82,7 +83,9 @@ impl<Q: StarkOps> Prover<Q> {
 /// Samples of columns that come to the device at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Sampled {
-    /// The columns, which follow each other in the proof and in memory, by their number among all.
+    /// The columns, which are consecutive in the proof and in memory.
+    ///
+    /// They are numbered among all columns.
     columns: Range<usize>,
     /// Their samples.
     samples: Range<usize>,

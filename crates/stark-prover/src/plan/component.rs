@@ -3,7 +3,9 @@
 use core_types::air::Air;
 use stark_air::{RecordError, Recorded};
 
-/// An AIR in a proof: its constraints, recorded once, and which preprocessed columns its slots are.
+/// An AIR in a proof.
+///
+/// It has its constraints, recorded once, and the preprocessed column of each slot.
 #[derive(Clone, Debug)]
 pub struct Component {
     pub(crate) air: Recorded,
@@ -11,8 +13,9 @@ pub struct Component {
 }
 
 impl Component {
-    /// The component with the constraints of `air`, whose slot `k` is preprocessed column
-    /// `preprocessed[k]` of the statement.
+    /// The component with the constraints of `air`.
+    ///
+    /// Slot `k` of the AIR is preprocessed column `preprocessed[k]` of the statement.
     ///
     /// # Errors
     /// Why the AIR cannot be recorded.

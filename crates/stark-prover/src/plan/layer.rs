@@ -65,8 +65,10 @@ impl LayerForm {
         (self.log_size - self.fold) as usize
     }
 
-    /// Log of the number of values that are gathered for a query: those that fold with it, and
-    /// those that open it below the levels that are kept.
+    /// Log of the number of values that are gathered for a query.
+    ///
+    /// They are the values that fold with it, and the values needed to rehash its path below the
+    /// stored levels.
     pub(crate) const fn log_gathered(self) -> u32 {
         let opening = self.trimmed + self.log_packed;
         if opening > self.fold { opening } else { self.fold }

@@ -19,8 +19,9 @@ impl Place {
         own.enumerate().map(move |(number, own)| (number, block(own)))
     }
 
-    /// The blocks of all ranks among the first `blocks`: each of the lists has for every rank some
-    /// that follow each other.
+    /// The blocks of all ranks among the first `blocks`.
+    ///
+    /// Each list has a range of consecutive blocks for every rank.
     pub(crate) fn shared_blocks(self, blocks: usize) -> Vec<Vec<Range<usize>>> {
         let ranks = self.ranks();
         let copy = |first| (first..first + ranks).map(|block| block..block + 1).collect();

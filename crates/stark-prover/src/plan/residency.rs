@@ -12,9 +12,11 @@ pub enum Residency {
     /// All are in memory, from their commitment to the end of the proof.
     #[default]
     Full,
-    /// As [`Full`](Self::Full), with large commitment trees of at most 32 columns stored without
-    /// their two bottom levels, which are rehashed when a query is opened. A processor takes this
-    /// first: no proof takes longer, and look-ups take a fifth less memory.
+    /// As [`Full`](Self::Full), with large commitment trees of at most 32 columns truncated.
+    ///
+    /// Their two bottom levels are not stored; they are rehashed when a query is opened. A
+    /// processor uses this by default: no proof takes longer, and look-ups take a fifth less
+    /// memory.
     Truncated,
     /// Every domain is cut into this number of blocks of positions, a power of two.
     ///

@@ -65,8 +65,9 @@ pub(crate) struct TreeShape {
 }
 
 impl TreeShape {
-    /// Where the committed values in memory are, the smallest columns first, as the leaves take
-    /// them.
+    /// The places of the committed values in memory, in the order of the leaves.
+    ///
+    /// The smallest columns come first.
     pub(crate) fn leaf_columns(&self, in_block: impl Fn(ColumnAt) -> ColumnAt) -> Vec<ColumnAt> {
         let mut columns: Vec<ColumnAt> = self.columns.iter().map(|column| in_block(column.values)).collect();
         columns.sort_by_key(|column| column.log_len);
@@ -329,11 +330,10 @@ fn add(
     Ok(ranges.collect())
 }
 
-/// Gives every column its place, tree by tree and size by size, and returns the words of all
-/// coefficients and values.
+/// Assigns every column its place, tree by tree and size by size.
 ///
-/// Both parts of a coordinate of the composition polynomial follow each other, so that they are
-/// interpolated as one column.
+/// Returns the words of all coefficients and of all values. Both parts of a coordinate of the
+/// composition polynomial follow each other, so that they are interpolated as one column.
 fn place(trees: &mut [TreeShape], log_blowup: u32) -> (usize, usize) {
     let (mut coefficients, mut values) = (0, 0);
     let composition = trees.len() - 1;
@@ -370,7 +370,9 @@ fn place(trees: &mut [TreeShape], log_blowup: u32) -> (usize, usize) {
     (coefficients, values)
 }
 
-/// Folds of each layer from `2^log_degree` to the last layer: whole steps, then the remainder.
+/// Folds of each layer from `2^log_degree` to the last layer.
+///
+/// They are whole steps, then the remainder.
 fn folds(config: &PcsConfig, log_degree: u32) -> Option<Vec<u32>> {
     let step = config.fri_config.fold_step;
     let mut left = log_degree.checked_sub(step)?.checked_sub(config.fri_config.log_last_layer_degree_bound)?;

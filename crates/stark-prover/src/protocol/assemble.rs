@@ -28,18 +28,19 @@ fn distinct(positions: &[u32]) -> Vec<(u32, usize)> {
     distinct
 }
 
-/// Distinct nodes that known leaves lead to, in ascending order, each with a query that leads to
-/// it.
+/// Distinct parents of known nodes, in ascending order.
+///
+/// Each comes with a query whose path contains it.
 fn parents(nodes: &[(u32, usize)]) -> Vec<(u32, usize)> {
     let mut parents: Vec<(u32, usize)> = nodes.iter().map(|&(node, query)| (node >> 1, query)).collect();
     parents.dedup_by_key(|(node, _)| *node);
     parents
 }
 
-/// Returns the authentication-path digests not implied by the known `nodes`, level by level
-/// upwards.
+/// Returns the authentication-path digests not implied by the known `nodes`.
 ///
-/// The callback returns the sibling digest on the path of a query at a level.
+/// They come level by level upwards. The callback returns the sibling digest on the path of a query
+/// at a level.
 fn witness<T>(mut nodes: Vec<(u32, usize)>, levels: usize, beside: impl Fn(usize, usize) -> T) -> Vec<T> {
     let mut witness = Vec::new();
     for level in 0..levels {

@@ -1,4 +1,6 @@
-//! Commitments: interpolation, low-degree extension and the Merkle tree of the columns of a tree.
+//! Commitments to the columns of a tree.
+//!
+//! A commitment consists of interpolation, low-degree extension and the Merkle tree.
 
 use core::ops::Range;
 
@@ -68,8 +70,9 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Commits to the rows at the places of a tree's coefficients, which become coefficients if
-    /// they are not yet.
+    /// Commits to the rows stored in the place of a tree's coefficients.
+    ///
+    /// Rows that are not yet coefficients are interpolated.
     pub(crate) fn commit(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
         if self.host.is_some() {
             return self.hash(q, tree);
@@ -117,8 +120,9 @@ impl<Q: StarkOps> Prover<Q> {
         self.hash(q, tree)
     }
 
-    /// Builds the Merkle tree of a tree's committed values, block by block if they are not in
-    /// memory.
+    /// Builds the Merkle tree of a tree's committed values.
+    ///
+    /// It does so block by block if the values are not in memory.
     pub(crate) fn hash(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
         let TreeShape { height, trimmed, .. } = self.shape.trees[tree];
         let is_whole = self.shape.log_blocks == 0 && trimmed == 0;
@@ -142,8 +146,9 @@ impl<Q: StarkOps> Prover<Q> {
         self.hash_top(q, tree)
     }
 
-    /// Hashes the block in memory, one of this rank's by `number`, to the nodes of the lowest level
-    /// that is kept.
+    /// Hashes the block in memory to the nodes of the lowest stored level.
+    ///
+    /// `number` counts the blocks of this rank.
     fn hash_block(&mut self, q: &Q, tree: usize, number: usize) -> Result<(), ProverError> {
         let (shape, memory) = (&self.shape.trees[tree], &mut self.memory);
         let log_block = shape.height - self.shape.log_blocks;

@@ -17,8 +17,11 @@ use stark_fft::CanonicDomain;
 use crate::{Prover, ProverError, StarkOps, storage::answers::root};
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Draws the challenge of the constraints, adds them up on the first positions of the committed
-    /// columns, interpolates the sum, commits to its two parts, and draws the out-of-domain point.
+    /// Commits to the composition polynomial.
+    ///
+    /// It draws the challenge of the constraints, adds them up on the first positions of the
+    /// committed columns, interpolates the sum, commits to its two parts, and draws the
+    /// out-of-domain point.
     pub(crate) fn commit_composition(&mut self, q: &Q) -> Result<(), ProverError> {
         let memory = &mut self.memory;
         let answers = &mut memory.answers;

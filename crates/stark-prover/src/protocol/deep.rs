@@ -61,8 +61,9 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Computes the quotients on the first positions of the domain, and from there on all of it:
-    /// the first layer of FRI.
+    /// Computes the quotients, which are the first layer of FRI.
+    ///
+    /// They are computed on the first positions of the domain, and extended to all of it.
     pub(crate) fn make_quotients(&mut self, q: &Q) -> Result<(), ProverError> {
         let (memory, samples) = (&mut self.memory, &self.samples);
         let params = SecurePowersParams { count: samples.terms.len() as u32, descending: 0 };

@@ -67,8 +67,10 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(())
     }
 
-    /// Builds the tree of a layer: of parts of its values one after the other, if not all of its
-    /// levels are kept.
+    /// Builds the tree of a layer.
+    ///
+    /// If not all of its levels are stored, it is built from parts of the values one after the
+    /// other.
     fn hash_layer(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
         let Memory { layers, blocks, .. } = &mut self.memory;
         let Layer { form, values, nodes, .. } = &mut layers[index];

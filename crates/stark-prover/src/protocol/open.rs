@@ -25,8 +25,10 @@ use crate::{
 };
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Works, draws the queries, and gathers what opens each tree at each of them, equal ones too,
-    /// and the roots; packs all answers.
+    /// Does the proof of work, draws the queries, and opens each tree.
+    ///
+    /// It gathers the openings of each query, including equal ones, and the roots, and packs all
+    /// answers.
     pub(crate) fn open(&mut self, q: &Q) -> Result<(), ProverError> {
         let (memory, log_from) = (&mut self.memory, self.shape.log_size);
         let Answers { words, places, .. } = &mut memory.answers;
@@ -114,8 +116,9 @@ impl<Q: StarkOps> Prover<Q> {
         Ok(memory.answers.pack(q, memory.challenges.view())?)
     }
 
-    /// Gathers the values of a tree's columns at the queries, block by block if they are not in
-    /// memory.
+    /// Gathers the values of a tree's columns at the queries.
+    ///
+    /// It does so block by block if the values are not in memory.
     fn open_values(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
         let shape = &self.shape.trees[tree];
         if shape.columns.is_empty() {

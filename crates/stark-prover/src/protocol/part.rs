@@ -9,8 +9,9 @@ use stark_air::RecordedGenerator;
 
 use crate::{Generated, Prover, ProverError, StarkOps, plan::shape::TRACE, trace::inputs::Inputs};
 
-/// Work that is submitted op by op the first time, recorded the second time, and replayed from then
-/// on.
+/// Work that is recorded at its second submission and replayed from then on.
+///
+/// The first time it is submitted op by op.
 pub(crate) struct Part<Q: Record> {
     of: Option<Subject>,
     state: State<Q>,
@@ -75,8 +76,10 @@ impl<Q: StarkOps + Record> Part<Q> {
         matches!(self.state, State::Recorded(..))
     }
 
-    /// Submits what `make` does with columns that were loaded, or with the trace that `components`
-    /// make. It is replayed for the same `key` alone.
+    /// Submits the work of `make`.
+    ///
+    /// It works on columns that were loaded, or on the trace that `components` make. A recording is
+    /// replayed only for the same `key`.
     pub(crate) fn submit(
         &mut self,
         prover: &mut Prover<Q>,

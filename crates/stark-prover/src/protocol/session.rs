@@ -176,8 +176,10 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
         self.prover.load_interaction(self.q, interaction)
     }
 
-    /// Makes the trace on the device, one component after the other, and commits to it as
-    /// [`commit`](Self::commit) does. Only the inputs of the generators and tables are uploaded.
+    /// Makes the trace on the device, component by component, and commits to it.
+    ///
+    /// It commits as [`commit`](Self::commit) does. Only the inputs of the generators and tables
+    /// are uploaded.
     ///
     /// # Errors
     /// [`ProverError::Tree`] if the trace is not the next tree, [`ProverError::Generators`],
@@ -304,8 +306,9 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
         Ok(Submitted { prover, q })
     }
 
-    /// [`submit`](Self::submit), calling `watch` as each stage begins, when the device has done
-    /// what was before it.
+    /// [`submit`](Self::submit), calling `watch` as each stage begins.
+    ///
+    /// The device has completed the earlier stages by then.
     ///
     /// # Errors
     /// As [`submit`](Self::submit).
@@ -395,8 +398,9 @@ impl<Q: StarkOps> Prover<Q> {
         (Stage::Opening, Self::open),
     ];
 
-    /// Makes the interaction columns of a component in the place of their coefficients, its claimed
-    /// sum and its mean.
+    /// Makes the interaction columns of a component, its claimed sum and its mean.
+    ///
+    /// The columns are written in the place of their coefficients.
     fn make_look_ups(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
         let (air, inputs) = (&self.components[index].air, &self.inputs[index]);
         let columns = self.shape.components[index].columns.get(INTERACTION).cloned().unwrap_or(0..0);

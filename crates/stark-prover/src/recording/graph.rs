@@ -8,12 +8,12 @@ use crate::{
     Generated, ProofSession, Prover, ProverError, StarkOps, Submitted, plan::shape::TRACE, protocol::part::Part,
 };
 
-/// The work of a proof from its trace on, recorded at the second proof and replayed from then on as
-/// one submission.
+/// The work of a proof from its trace on, as one submission.
 ///
-/// It belongs to the memory of one prover: with another prover, or when a relation needed more
-/// memory, it is made anew, and so it is when other words are absorbed, or the trace is made in
-/// another way. Proofs do not depend on whether they were replayed.
+/// It is recorded at the second proof and replayed from then on. It belongs to the memory of one
+/// prover: with another prover, or when a relation needed more memory, it is made anew, and so it
+/// is when other words are absorbed, or the trace is made in another way. Proofs do not depend on
+/// whether they were replayed.
 ///
 /// While it exists, it keeps the memory of that prover, the source data of the trace, and the
 /// workspace of single ops. If the budget has no room for them, the work is submitted op by op.
@@ -65,8 +65,10 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
         self.submit_trace(prover, q, key, None, make)
     }
 
-    /// As [`submit`](Self::submit), of the trace that `components` make on the device: the making
-    /// is part of the one submission, and only the source data of the trace is uploaded before it.
+    /// Submits a proof of the trace that `components` make on the device.
+    ///
+    /// It is [`submit`](Self::submit) with trace generation in the one submission. Only the source
+    /// data of the trace is uploaded before.
     ///
     /// # Errors
     /// As [`Prover::load_generated`] and [`submit`](Self::submit).

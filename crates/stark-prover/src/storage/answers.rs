@@ -20,8 +20,9 @@ pub(crate) struct Places {
     ///
     /// They are stored block by block; each query lies in one block.
     pub(crate) opened: Vec<Range<usize>>,
-    /// Where some levels are not kept, the values of every column around the queries, four columns
-    /// together; block by block too.
+    /// The values of every column around the queries, for truncated trees.
+    ///
+    /// They are stored in groups of four columns, block by block.
     pub(crate) opened_groups: Vec<Range<usize>>,
     /// The samples, in the order of the proof.
     pub(crate) sampled: Range<usize>,

@@ -1,5 +1,7 @@
-//! Where the coefficients of all columns are: on the device, or on the host, from where they come
-//! in pieces, or each with one rank.
+//! Placement of the coefficients of all columns.
+//!
+//! They are on the device; on the host, from which they are copied in pieces; or distributed, each
+//! column with one rank.
 
 use core::ops::Range;
 
@@ -85,8 +87,9 @@ impl<Q: Queue> Coefficients<Q> {
         }
     }
 
-    /// Room for a piece, in the place of the one that was brought before the last; nothing for
-    /// words that stay on the device.
+    /// Returns room for the next piece, or `None` for words that stay on the device.
+    ///
+    /// The room is the one of the last piece but one.
     pub(crate) fn next(&mut self, words: &Range<usize>) -> Result<Option<Mut<'_, Q, M31>>, BackendError> {
         let Some(pieces) = self.pieces.as_mut().filter(|_| words.start < self.first) else { return Ok(None) };
         self.last ^= 1;

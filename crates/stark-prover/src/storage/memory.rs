@@ -47,7 +47,9 @@ pub(crate) struct LookUps<Q: Queue> {
     pub(crate) sums: Vec<Q::Buf<QM31>>,
 }
 
-/// Additional memory of a prover that computes values block by block, or hashes trees part by part.
+/// Additional memory of a prover that works block by block or part by part.
+///
+/// It computes values block by block, or hashes trees part by part.
 pub(crate) struct BlockMemory<Q: Queue> {
     /// The columns that are read at neighbouring rows, where constraints are evaluated.
     pub(crate) planes: Q::Buf<M31>,
@@ -57,8 +59,9 @@ pub(crate) struct BlockMemory<Q: Queue> {
     pub(crate) sums: Q::Buf<M31>,
     /// The tree of a part of a layer, or of a block of committed values.
     pub(crate) nodes: Q::Buf<Digest>,
-    /// With column-partitioned ranks: values of this rank's columns on a block of each rank, which
-    /// are sent there.
+    /// Values of column-partitioned ranks that are sent to other ranks.
+    ///
+    /// They are the values of this rank's columns on a block of each rank.
     pub(crate) sent: Q::Buf<M31>,
     /// With column-partitioned ranks: the samples, grouped by rank.
     pub(crate) sampled: Q::Buf<QM31>,
@@ -69,19 +72,22 @@ pub(crate) struct Memory<Q: Queue> {
     /// Another one since any of it was replaced.
     pub(crate) identity: Arc<()>,
     pub(crate) coefficients: Coefficients<Q>,
-    /// Committed values: of all positions, or of a block of them, or of several, with gathered
-    /// neighbours behind each.
+    /// Committed values: of all positions, of one block, or of several.
+    ///
+    /// Gathered neighbours follow each block.
     pub(crate) values: Q::Buf<M31>,
     pub(crate) blocks: Option<BlockMemory<Q>>,
-    /// The nodes that are kept of each commitment tree, or of the parts of each that this rank
-    /// hashes, one after the other.
+    /// The stored nodes of each commitment tree.
+    ///
+    /// If this rank hashes parts of a tree, the nodes of the parts follow each other.
     pub(crate) trees: Vec<Q::Buf<Digest>>,
     /// The nodes above the parts of each tree; nothing without other ranks.
     pub(crate) tops: Vec<Q::Buf<Digest>>,
     pub(crate) look_ups: Option<LookUps<Q>>,
     pub(crate) channel: Q::Buf<ChannelState>,
-    /// Challenges of relations, by slot: the slots that components read, then further slots of the
-    /// relations.
+    /// Challenges of relations, by slot.
+    ///
+    /// The slots that components read come first, then further slots of the relations.
     pub(crate) challenges: Q::Buf<QM31>,
     /// Elements absorbed with interaction columns from the host.
     ///
@@ -176,8 +182,9 @@ impl<Q: Queue> Memory<Q> {
         nodes.slice(root(nodes.len()))
     }
 
-    /// Makes room for challenges up to slot `end`, of a relation of `size` slots, which may be
-    /// wider than what components read.
+    /// Makes room for challenges up to slot `end`.
+    ///
+    /// The relation has `size` slots, which may be more than components read.
     pub(crate) fn fit_relation(&mut self, q: &Q, end: usize, size: usize) -> Result<(), BackendError> {
         let read = self.challenges.len();
         if end > read {

@@ -33,8 +33,9 @@ pub struct MemoryPlan {
 /// Bytes of a prover's memory by what they are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryParts {
-    /// Coefficients of all columns, or of the rank's columns; of those whose coefficients are on
-    /// the host, room for two pieces.
+    /// Coefficients of all columns, or of the rank's columns.
+    ///
+    /// If coefficients are on the host, this is room for two pieces of them.
     pub coefficients: u64,
     /// Committed values of all columns.
     ///

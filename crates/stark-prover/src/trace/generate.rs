@@ -33,7 +33,9 @@ impl<Q: StarkOps> Prover<Q> {
         self.write_counters(q, components, &counted)
     }
 
-    /// Makes the trace of every component, which were checked, from inputs that are on the device.
+    /// Makes the trace of every component from inputs that are on the device.
+    ///
+    /// The components were checked before.
     pub(crate) fn generate_from(
         &mut self,
         q: &Q,
@@ -193,8 +195,9 @@ impl<Q: StarkOps> Prover<Q> {
         }
     }
 
-    /// Refuses another number of columns than the component's, and tables and keys that are not
-    /// there.
+    /// Refuses columns that the component cannot gather.
+    ///
+    /// Their number must be the component's, and the tables and keys that they name must exist.
     fn check_gathered(&self, component: usize, tables: usize, columns: &[Gather]) -> Result<(), ProverError> {
         let refused = |what, expected, got| Err(ProverError::Generator { component, what, expected, got });
         let (expected, got) = (self.columns(component).0, columns.len());
