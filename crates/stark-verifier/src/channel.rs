@@ -52,8 +52,9 @@ impl Channel {
         self.draw_pair()[0]
     }
 
-    /// Draws `count` challenges; they differ from those that [`draw_felt`](Self::draw_felt) draws
-    /// one by one.
+    /// Draws `count` challenges.
+    ///
+    /// They differ from challenges that [`draw_felt`](Self::draw_felt) draws one by one.
     pub fn draw_felts(&mut self, count: usize) -> Vec<QM31> {
         let mut felts = Vec::new();
         while felts.len() < count {
@@ -63,8 +64,10 @@ impl Channel {
         felts
     }
 
-    /// Draws the challenges of a relation, in the order of its slots: `z`, which even a relation
-    /// between no values has, then the powers of `alpha`.
+    /// Draws the challenges of a relation, in the order of its slots.
+    ///
+    /// The first is `z`, which even a relation between no values has; then come the powers of
+    /// `alpha`.
     pub fn draw_relation(&mut self, relation: Relation) -> Vec<QM31> {
         let [z, alpha] = self.draw_pair();
         let powers = core::iter::successors(Some(alpha), |power| Some(*power * alpha));
@@ -93,8 +96,9 @@ impl Channel {
         *self = Self { digest: hasher.finish(), draws: 0 };
     }
 
-    /// Two challenges: eight words, drawn again until all are below `2 P`, so that each element is
-    /// as likely.
+    /// Draws two challenges from eight words.
+    ///
+    /// The words are drawn again until all are below `2 P`, so that each element is equally likely.
     fn draw_pair(&mut self) -> [QM31; 2] {
         loop {
             let words = self.draw_u32s();

@@ -41,8 +41,9 @@ impl<A: Air> Constraints for A {
 }
 
 impl<'a> Component<'a> {
-    /// The component with the constraints of `air`, whose slot `k` is preprocessed column
-    /// `preprocessed[k]` of the statement.
+    /// The component with the constraints of `air`.
+    ///
+    /// Slot `k` of the AIR is preprocessed column `preprocessed[k]` of the statement.
     #[must_use]
     pub fn new<A: Air>(air: &'a A, preprocessed: &[usize]) -> Self {
         Self { air, preprocessed: preprocessed.to_vec() }

@@ -43,8 +43,10 @@ pub struct PcsConfig {
     pub pow_bits: u32,
     /// Parameters of FRI.
     pub fri_config: FriConfig,
-    /// Log size of the domain that every column is lifted to; without it, each tree has the height
-    /// of its largest column, which must be the same for all but the preprocessed columns.
+    /// Log size of the domain that every column is lifted to.
+    ///
+    /// Without it, each tree has the height of its largest column. The heights must be equal,
+    /// except the preprocessed tree's.
     pub lifting_log_size: Option<u32>,
 }
 

@@ -1,5 +1,6 @@
-//! DEEP quotients: values at the queries and outside the domain, combined so that the result is of
-//! low degree only if the columns are and have those values.
+//! DEEP quotients of values at the queries and outside the domain.
+//!
+//! Their combination is of low degree only if the columns are of low degree and have those values.
 
 use alloc::{vec, vec::Vec};
 
@@ -89,8 +90,9 @@ impl Quotients {
         Ok(())
     }
 
-    /// The combination at stored position `position`, where `value` gives the value of each column
-    /// of all trees.
+    /// The combination at stored position `position`.
+    ///
+    /// `value` returns the value of each column of all trees.
     pub(crate) fn at(&self, position: u32, value: impl Fn(usize) -> M31) -> Result<QM31, VerificationError> {
         let at = circle_point(position, self.log_size);
         let mut sum = QM31::ZERO;

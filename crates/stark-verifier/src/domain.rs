@@ -5,14 +5,17 @@ use core_types::{
     field::M31,
 };
 
-/// The point at `position` of the canonic domain of `2^log_size` points, for log sizes of 1 to 30.
+/// The point at `position` of the canonic domain of `2^log_size` points.
+///
+/// `log_size` is 1 to 30.
 pub(crate) fn circle_point(position: u32, log_size: u32) -> CirclePoint<M31> {
     let point = half_coset_point(position >> 1, log_size - 1);
     if position & 1 == 0 { point } else { point.conjugate() }
 }
 
-/// The point at `position` of the half coset of `2^log_size` points, for log sizes up to 29; its
-/// x-coordinates are the line domain of that size.
+/// The point at `position` of the half coset of `2^log_size` points.
+///
+/// `log_size` is at most 29. The x-coordinates of the half coset are the line domain of that size.
 pub(crate) fn half_coset_point(position: u32, log_size: u32) -> CirclePoint<M31> {
     let unit = 1u32 << (29 - log_size);
     CirclePointIndex::new(unit + unit * 4 * bit_reversed(position, log_size)).to_point()

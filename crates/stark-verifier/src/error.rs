@@ -47,11 +47,13 @@ pub enum VerificationError {
         /// The number that the caller gave.
         got: usize,
     },
-    /// The point that was drawn lies where nothing can be checked, which happens once in 2^90
-    /// proofs.
+    /// The out-of-domain point that was drawn cannot be used for checks.
+    ///
+    /// This happens once in 2^90 proofs.
     Point,
-    /// The composition polynomial does not have the value that the constraints have at the
-    /// out-of-domain point.
+    /// The composition polynomial differs from the constraints.
+    ///
+    /// They are compared at the out-of-domain point.
     Constraints,
     /// The nonce does not show the work.
     ProofOfWork,

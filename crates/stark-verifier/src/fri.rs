@@ -1,5 +1,6 @@
-//! The proof that quotients are of low degree: layers that fold values together, down to a
-//! polynomial that is sent whole.
+//! The proof that quotients are of low degree.
+//!
+//! Layers fold values together, down to a polynomial that is sent whole.
 
 use alloc::vec::Vec;
 
@@ -39,8 +40,9 @@ pub(crate) struct Fri<'p> {
 }
 
 impl<'p> Fri<'p> {
-    /// Reads the roots and the last layer into the transcript, and draws the challenge of each
-    /// layer.
+    /// Reads the roots and the last layer into the transcript.
+    ///
+    /// It draws the challenge of each layer.
     pub(crate) fn commit(
         shape: &Shape,
         log_last_bound: u32,

@@ -1,10 +1,9 @@
-//! A verifier of circle-STARK proofs over Mersenne-31, for proofs in the form of stwo 2.3 over
-//! Blake2s.
+//! A verifier of circle-STARK proofs over Mersenne-31.
 //!
-//! It shares no code with any prover beyond the field, the circle and the AIRs themselves, needs no
-//! standard library, and treats every word of a proof as hostile: lengths are compared with the
-//! statement before they are used, words that are not canonical are refused when they are read, and
-//! each failed check has a separate error.
+//! Proofs have the form of stwo 2.3 over Blake2s. It shares no code with any prover beyond the
+//! field, the circle and the AIRs themselves, needs no standard library, and treats every word of a
+//! proof as hostile: lengths are compared with the statement before they are used, words that are
+//! not canonical are refused when they are read, and each failed check has a separate error.
 //!
 //! The claim is defined by the verifier's caller, never by the proof: the components, the columns
 //! that belong to them, and the parameters of the commitment.

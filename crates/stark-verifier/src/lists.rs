@@ -1,7 +1,8 @@
-//! Lists of a proof by tree, layer and column, read within the sizes that a valid proof can have.
+//! Lists of a proof by tree, layer and column.
 //!
-//! A list of no values takes one or two bytes of a file and tens of bytes of memory, so both the
-//! number of lists and the number of bytes are limited.
+//! They are read within the sizes that a valid proof can have. A list of no values takes one or two
+//! bytes of a file and tens of bytes of memory, so both the number of lists and the number of bytes
+//! are limited.
 
 use alloc::vec::Vec;
 use core::{fmt, marker::PhantomData};

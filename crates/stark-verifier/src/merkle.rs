@@ -4,8 +4,9 @@ use alloc::vec::Vec;
 
 use crate::{Digest, MerkleError};
 
-/// Checks that `leaves`, distinct and in ascending order of their positions below `2^height`, are
-/// in the tree with this root.
+/// Checks that `leaves` are in the tree with this root.
+///
+/// Their positions are distinct, in ascending order and below `2^height`.
 pub(crate) fn verify(
     root: Digest,
     height: u32,

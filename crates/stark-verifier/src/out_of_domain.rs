@@ -50,8 +50,10 @@ impl<'v> PointRow<'v> {
     }
 }
 
-/// The shape of the values was compared with the census of the same AIR, so nothing is missing
-/// unless the AIR reads something else the second time. Then it reads zeros.
+/// Reads the values in the order of the AIR, and zeros once there are none left.
+///
+/// The shape of the values was compared with the census of the same AIR. So zeros are read only if
+/// the AIR reads something else the second time.
 impl Row for PointRow<'_> {
     type F = QM31;
     type E = QM31;

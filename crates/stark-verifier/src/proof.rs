@@ -27,8 +27,9 @@ pub struct Proof {
     /// Root of each tree.
     #[serde(deserialize_with = "by_tree")]
     pub commitments: Vec<Digest>,
-    /// For each tree and column, the values at the out-of-domain point and its neighbours that the
-    /// column is read at.
+    /// The values at the out-of-domain point and its neighbours, by tree and column.
+    ///
+    /// The neighbours of a column are the ones that the column is read at.
     #[serde(deserialize_with = "by_column")]
     pub sampled_values: Vec<Vec<Vec<QM31>>>,
     /// For each tree, what shows that the queried values are in it.
@@ -43,8 +44,9 @@ pub struct Proof {
     pub fri_proof: FriProof,
 }
 
-/// What shows that leaves are in a tree: the digests that they do not give themselves, level by
-/// level upwards.
+/// An authentication of leaves in a tree.
+///
+/// It has the digests that the leaves do not imply, level by level upwards.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decommitment {

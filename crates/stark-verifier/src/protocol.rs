@@ -31,8 +31,9 @@ impl Protocol {
         }
     }
 
-    /// The height of a tree whose largest column has log size `largest`, `None` where that is above
-    /// the lifting size.
+    /// The height of a tree whose largest column has log size `largest`.
+    ///
+    /// `None` if `largest` is above the lifting size.
     pub(crate) fn height(self, config: &PcsConfig, largest: u32) -> Option<u32> {
         match self {
             Self::V2_3 => {

@@ -121,8 +121,9 @@ impl Shape {
     }
 }
 
-/// The tree of the composition polynomial, whose parts are taken for as high as the domain of the
-/// queries.
+/// The tree of the composition polynomial.
+///
+/// Its parts are assumed to be as high as the domain of the queries.
 fn composition(log_size: u32) -> TreeShape {
     let column = || ColumnShape { log_size, offsets: vec![0] };
     TreeShape { columns: (0..COMPOSITION_COLUMNS).map(|_| column()).collect(), height: None }
@@ -168,7 +169,9 @@ fn add(
     Ok(ComponentShape { columns, challenges: census.challenges as usize })
 }
 
-/// Folds of each layer from `2^log_degree` to the last layer: whole steps, then the remainder.
+/// Folds of each layer from `2^log_degree` to the last layer.
+///
+/// They are whole steps, then the remainder.
 fn folds(config: &PcsConfig, log_degree: u32) -> Option<Vec<u32>> {
     let step = config.fri_config.fold_step;
     let mut left = log_degree.checked_sub(step)?.checked_sub(config.fri_config.log_last_layer_degree_bound)?;
@@ -193,8 +196,10 @@ pub enum StatementError {
     },
     /// There is no component.
     NoComponent,
-    /// A component has a degree bound that is not twice its number of rows. stwo 2.3 samples the
-    /// composition polynomial and the columns at points that belong together only then.
+    /// A component has a degree bound that is not twice its number of rows.
+    ///
+    /// Only with that bound does stwo 2.3 sample the composition polynomial and the columns at
+    /// points that belong together.
     Degree {
         /// The component.
         component: usize,

@@ -56,8 +56,9 @@ pub struct VerifierSession<'p> {
 }
 
 impl<'a> Verifier<'a> {
-    /// The verifier of a statement: of the constraints of `components`, in this order, on traces
-    /// proven with `config`.
+    /// The verifier of the constraints of `components`, in this order.
+    ///
+    /// They hold on traces proven with `config`.
     ///
     /// # Errors
     /// Why there are no such proofs.
@@ -89,8 +90,9 @@ impl<'a> Verifier<'a> {
         session.finish(&alloc::vec![Inputs::default(); self.components.len()])
     }
 
-    /// Begins to check a proof: compares its parameters, the lengths of its lists and the roots
-    /// that are known.
+    /// Begins to check a proof.
+    ///
+    /// It compares the proof's parameters, the lengths of its lists and the roots that are known.
     ///
     /// # Errors
     /// The first check that fails.
@@ -180,8 +182,9 @@ impl VerifierSession<'_> {
         &mut self.channel
     }
 
-    /// Checks everything that follows the last tree of the trace, with the inputs of each
-    /// component.
+    /// Checks everything that follows the last tree of the trace.
+    ///
+    /// `inputs` are the inputs of each component.
     ///
     /// # Errors
     /// The first check that fails.
@@ -261,8 +264,9 @@ fn composition(sampled: &[Vec<QM31>], split: QM31) -> QM31 {
     part(left) + split * part(right)
 }
 
-/// Distinct leaves with their digests, in ascending order: the values of all columns, the smallest
-/// columns first.
+/// Distinct leaves with their digests, in ascending order.
+///
+/// A leaf hashes the values of all columns, the smallest columns first.
 fn leaves(
     shape: &TreeShape,
     columns: &[Vec<M31>],
