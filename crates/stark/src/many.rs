@@ -47,8 +47,9 @@ pub struct ManyProofs<'s, S, L, T> {
 }
 
 impl<'s, S: Statement, L, T: Iterator<Item = (L, Vec<TraceColumns>)>> ManyProofs<'s, S, L, Fuse<T>> {
-    /// Proofs of `statement` with these parameters and each of `traces`, the columns of each
-    /// component in stored order, with its label.
+    /// Proofs of `statement` with these parameters for each of `traces`.
+    ///
+    /// A trace has the columns of each component in stored order, and a label.
     pub fn new(
         protocol: Protocol,
         config: PcsConfig,

@@ -337,8 +337,9 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         self.prove_trace(q, Trace::Columns(trace))
     }
 
-    /// [`prove`](Self::prove), calling `watch` as each stage begins, when the device has done what
-    /// was before it.
+    /// [`prove`](Self::prove), calling `watch` as each stage begins.
+    ///
+    /// The device has completed the earlier stages by then.
     ///
     /// # Errors
     /// As [`prove`](Self::prove).
@@ -363,8 +364,9 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         self.prove_trace(q, Trace::Generated(&generators.generated()))
     }
 
-    /// [`prove_from`](Self::prove_from), calling `watch` as each stage begins, when the device has
-    /// done what was before it.
+    /// [`prove_from`](Self::prove_from), calling `watch` as each stage begins.
+    ///
+    /// The device has completed the earlier stages by then.
     ///
     /// # Errors
     /// As [`prove_from`](Self::prove_from).
@@ -421,8 +423,9 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
 }
 
 impl<Q: StarkOps + Record, S: Statement> StatementProver<'_, Q, S> {
-    /// [`prove`](Self::prove) with all work after the upload as one submission, which `graph`
-    /// keeps: recorded at the second proof, where the device can record.
+    /// [`prove`](Self::prove) with all work after the upload as one submission.
+    ///
+    /// `graph` stores the submission. It is recorded at the second proof, if the device can record.
     ///
     /// # Errors
     /// As [`prove`](Self::prove).
@@ -439,8 +442,10 @@ impl<Q: StarkOps + Record, S: Statement> StatementProver<'_, Q, S> {
         checked(statement, made)
     }
 
-    /// [`prove_from`](Self::prove_from) with all work after the upload as one submission, the
-    /// making of the trace too, as [`prove_replayed`](Self::prove_replayed) does.
+    /// [`prove_from`](Self::prove_from) with all work after the upload as one submission.
+    ///
+    /// Trace generation is part of the submission. It is recorded as
+    /// [`prove_replayed`](Self::prove_replayed) does.
     ///
     /// # Errors
     /// As [`prove_from`](Self::prove_from).

@@ -2,8 +2,10 @@
 
 use core_types::air::Relation;
 
-/// The first slot that a relation should have, and the one that it has, if it does not follow the
-/// relation before it: the prover puts challenges into slots by name, the verifier in order.
+/// The expected and the actual first slot of a relation that is misplaced.
+///
+/// A relation is misplaced if its slots do not follow the relation before it. The prover puts
+/// challenges into slots by name, the verifier in order.
 pub(crate) fn misplaced(relations: &[Relation]) -> Option<(u32, u32)> {
     let mut next = 0;
     for relation in relations {

@@ -16,7 +16,9 @@ pub enum VerifyError {
     /// There are no proofs of the statement.
     #[error("the statement cannot be proved")]
     Statement(#[from] StatementError),
-    /// The slots of a relation of the statement do not follow the slots of the relation before it.
+    /// The slots of a relation of the statement are misplaced.
+    ///
+    /// They do not follow the slots of the relation before it.
     #[error("expected a relation whose slots begin at {expected}, got {got}")]
     Relations {
         /// The slot after the slots of the relations before it.
@@ -24,8 +26,9 @@ pub enum VerifyError {
         /// Its first slot.
         got: u32,
     },
-    /// There is not one claimed sum for each component, or there are sums of a statement without
-    /// look-ups.
+    /// The number of claimed sums is wrong.
+    ///
+    /// A statement with look-ups has one for each component, another statement none.
     #[error("expected {expected} claimed sums, got {got}")]
     Claimed {
         /// Components with look-ups.

@@ -6,8 +6,9 @@ use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, Statemen
 
 use super::FileError;
 
-/// A statement about AIRs that ship, as it stands in a file: everything that a verifier needs to
-/// know of it.
+/// A statement about AIRs that ship, in the form in which a file stores it.
+///
+/// It has everything that a verifier needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]

@@ -17,17 +17,20 @@ use stark_verifier::{Digest, PcsConfig, Protocol};
 use self::written::Written;
 use crate::{Statement, StatementProof, verify};
 
-/// The most leaves of a tree of preprocessed columns that a reader makes, as a log: with its
-/// columns 1.4 GiB of memory.
+/// Log of the most leaves of a tree of preprocessed columns that a reader makes.
+///
+/// Such a tree and its columns take 1.4 GiB of memory.
 const MOST_LOG_LEAVES: u32 = 24;
 
-/// The least bits of conjectured security that [`ProofFile::verify`] accepts: what
-/// `trefoil stark prove` makes by default.
+/// The least bits of conjectured security that [`ProofFile::verify`] accepts.
+///
+/// Proofs of `trefoil stark prove` have this number by default.
 pub const MIN_SECURITY_BITS: u32 = 96;
 
-/// A file of a proof, in any format of serde: a format's name and version, the statement, the
-/// claimed sums, and the proof as stwo's serde writes it. Fields that it does not know are refused,
-/// those within the proof too.
+/// A file of a proof, in any format of serde.
+///
+/// It has a format's name and version, the statement, the claimed sums, and the proof as stwo's
+/// serde writes it. Unknown fields are refused, also within the proof.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct ProofFile {
@@ -38,9 +41,10 @@ pub struct ProofFile {
 }
 
 impl ProofFile {
-    /// Checks that the proof shows the statement, with the parameters that it was made with, which
-    /// have to be worth [`MIN_SECURITY_BITS`]. The preprocessed columns are computed on `q`, after
-    /// all else was found right.
+    /// Verifies the proof of the statement with the proof's parameters.
+    ///
+    /// The parameters must provide [`MIN_SECURITY_BITS`]. The preprocessed columns are computed on
+    /// `q`, after all other checks.
     ///
     /// # Errors
     /// [`FileError::Security`], and as [`verify_with_security`](Self::verify_with_security).
@@ -48,8 +52,9 @@ impl ProofFile {
         self.verify_with_security(q, MIN_SECURITY_BITS)
     }
 
-    /// As [`verify`](Self::verify), with another least number of bits of conjectured security
-    /// ([`PcsConfig::security_bits`]).
+    /// Verifies as [`verify`](Self::verify) does, with `min_bits` as the least security.
+    ///
+    /// Bits of conjectured security are [`PcsConfig::security_bits`].
     ///
     /// # Errors
     /// The first check that fails. [`FileError::Security`] and [`FileError::Leaves`] come first,
@@ -62,8 +67,9 @@ impl ProofFile {
         self.statement.with(Verifying { q, proof: &self.proof })?
     }
 
-    /// Whether the preprocessed columns of a statement are few enough that [`verify`](Self::verify)
-    /// computes them.
+    /// Checks that the preprocessed columns of a statement are few enough to compute.
+    ///
+    /// [`verify`](Self::verify) computes them.
     ///
     /// # Errors
     /// [`FileError::Leaves`] if their tree has more than `2^24` leaves.
