@@ -109,14 +109,14 @@ impl FrameworkAir {
         if first == second { Ok(first) } else { Err(FrameworkError::Baked) }
     }
 
-    /// Records an AIR that has its look-up elements within it, as it is while its proof is made,
-    /// and returns these.
+    /// Records an AIR that contains its look-up elements, and returns the elements.
     ///
-    /// Challenges cannot be distinguished from other constants of the secure field, so all of these
-    /// are challenges: each gets a separate slot, in the order in which the AIR first uses them,
-    /// and its value is the element of that number. The recording is then the same for all proofs,
-    /// and only the elements differ. Constants of the base field, such as public values, are part
-    /// of it; where they differ, so do recordings.
+    /// The AIR is in the state that it has while its proof is made. Challenges cannot be
+    /// distinguished from other constants of the secure field, so all of these are challenges: each
+    /// gets a separate slot, in the order in which the AIR first uses them, and its value is the
+    /// element of that number. The recording is then the same for all proofs, and only the elements
+    /// differ. Constants of the base field, such as public values, are part of it; where they
+    /// differ, so do recordings.
     ///
     /// ```
     /// use stwo::core::channel::Blake2sChannel;
@@ -163,8 +163,9 @@ impl FrameworkAir {
         Ok((air, elements))
     }
 
-    /// The names of the preprocessed columns that it reads, by slot: in the order in which it first
-    /// reads them.
+    /// The names of the preprocessed columns that it reads, by slot.
+    ///
+    /// Slots are in the order in which it first reads the columns.
     #[must_use]
     pub fn preprocessed(&self) -> &[String] {
         &self.recording.preprocessed
@@ -185,8 +186,9 @@ impl FrameworkAir {
     }
 }
 
-/// Refuses relations that share a slot, since one challenge in the place of two would let either be
-/// used for the other.
+/// Refuses relations that share a slot.
+///
+/// One challenge in the place of two would let either be used for the other.
 fn check_slots(relations: &[Relation]) -> Result<(), FrameworkError> {
     for (index, relation) in relations.iter().enumerate() {
         let (first, end) = (relation.first(), relation.first().saturating_add(relation.slots()));

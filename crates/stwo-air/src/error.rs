@@ -49,8 +49,9 @@ pub enum FrameworkError {
         /// The first batch that is missing.
         missing: usize,
     },
-    /// Look-ups are finalized without a fraction, or twice, or get a fraction when they are
-    /// finalized.
+    /// Look-ups are not finalized exactly once after their fractions.
+    ///
+    /// They are finalized without a fraction or twice, or get a fraction after they were finalized.
     #[error("lookups must be finalized once, after at least one fraction, with no fraction added later")]
     Finalized,
     /// Look-ups are never finalized.
@@ -59,9 +60,10 @@ pub enum FrameworkError {
         /// Fractions of a row.
         fractions: usize,
     },
-    /// A look-up whose denominator reads columns, and no challenge: made with `dummy` elements,
-    /// say, or with elements that were not drawn from the [`Challenges`](crate::Challenges) handed
-    /// to it.
+    /// A look-up has a denominator that reads columns and no challenge.
+    ///
+    /// It was made with `dummy` elements, for example, or with elements that were not drawn from
+    /// the [`Challenges`](crate::Challenges) passed to it.
     #[error("fraction {fraction} reads no drawn challenge; draw its lookup elements from `Challenges`")]
     NoChallenge {
         /// The fraction, counted from zero.

@@ -53,14 +53,16 @@ pub(crate) struct Recording {
 }
 
 impl Tape {
-    /// A tape that puts every constant of the secure field in a slot, the first that is met in the
-    /// first one.
+    /// A tape that puts every constant of the secure field in a slot.
+    ///
+    /// The first constant that occurs gets the first slot.
     pub(crate) fn with_elements() -> Self {
         Self(RefCell::new(Inner { elements: Some(Vec::new()), ..Inner::default() }))
     }
 
-    /// Whether constants are put in slots as they are met, so that challenges are not known from
-    /// other constants.
+    /// Returns whether constants are put in slots as they occur.
+    ///
+    /// Challenges cannot be distinguished from other constants then.
     pub(crate) fn has_elements(&self) -> bool {
         self.0.borrow().elements.is_some()
     }
@@ -93,8 +95,9 @@ impl Tape {
         self.0.borrow_mut().push(step, 1)
     }
 
-    /// Reads the next column of `tree`, and returns the number of the first of the values, one for
-    /// each offset.
+    /// Reads the next column of `tree`, one value for each offset.
+    ///
+    /// Returns the number of the first value.
     pub(crate) fn column(&self, tree: Tree, offsets: Vec<i32>) -> u32 {
         let values = offsets.len();
         self.0.borrow_mut().push(Step::Column(tree, offsets), values)
@@ -156,8 +159,9 @@ impl Tape {
         column && !challenge
     }
 
-    /// What was recorded and the values in slots that were found, or the first thing that was
-    /// wrong.
+    /// The recording and the values in slots that were found.
+    ///
+    /// It fails with the first error that was recorded.
     pub(crate) fn finish(self) -> Result<(Recording, Vec<QM31>), FrameworkError> {
         let Inner { steps, preprocessed, elements, error, .. } = self.0.into_inner();
         error.map_or_else(|| Ok((Recording { steps, preprocessed }, elements.unwrap_or_default())), Err)

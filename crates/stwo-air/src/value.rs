@@ -1,5 +1,6 @@
-//! The values that a recorded AIR computes with: what stwo asks of the base field and of the secure
-//! field, in one type.
+//! The values that a recorded AIR computes with.
+//!
+//! One type has the operations that stwo requires of the base field and of the secure field.
 
 use alloc::rc::Rc;
 use core::ops::{Add, AddAssign, Mul, MulAssign, Neg, Sub};
@@ -15,7 +16,9 @@ use crate::{
     tape::Tape,
 };
 
-/// A constant of the base field, something computed from constants, or a value of a recording.
+/// A value of an AIR that is recorded.
+///
+/// It is a constant of the base field, an expression of constants, or a value of the recording.
 #[derive(Clone, Debug)]
 pub(crate) enum Value<'t> {
     Word(M31),
