@@ -16,8 +16,9 @@ use stark_airs::WideFibonacci;
 
 use super::{Contender, Contest, Goal, Show};
 
-/// Constraints at points per second: what takes stwo's vector backend 85 ms on a machine with
-/// AVX-512 in 60 ms.
+/// Constraints at points per second.
+///
+/// At this rate, work that takes stwo's vector backend 85 ms on a machine with AVX-512 takes 60 ms.
 const GOAL_RATE: f64 = 98.0 * (1 << 19) as f64 / 60e-3;
 
 const LOG_ROWS: u32 = 18;
@@ -28,8 +29,9 @@ fn fibonacci(log_rows: u32, columns: u32) -> WideFibonacci {
     WideFibonacci::new(log_rows, columns).expect("an AIR of this size")
 }
 
-/// A recorded AIR with its launch record and the places of its columns, one after another in a
-/// buffer.
+/// A recorded AIR with its launch record and the places of its columns.
+///
+/// The columns follow each other in one buffer.
 pub(super) struct Recording {
     pub(super) air: Recorded,
     pub(super) params: AirParams,

@@ -31,14 +31,16 @@ impl Contender {
         Self { name: name.into(), elsewhere: false, time: Box::new(time) }
     }
 
-    /// An implementation that cannot run here, with the time that it took on the machine where it
-    /// was measured.
+    /// An implementation that cannot run here, with a recorded time.
+    ///
+    /// The time was measured on another machine.
     pub fn recorded(name: impl Into<String>, time: Duration) -> Self {
         Self { elsewhere: true, ..Self::timed(name, move || time) }
     }
 
-    /// An implementation in another process, which does the contest's work once and tells how long
-    /// it took.
+    /// An implementation in another process.
+    ///
+    /// It does the contest's work once and returns its duration.
     pub fn timed(name: impl Into<String>, time: impl FnMut() -> Duration + 'static) -> Self {
         Self { name: name.into(), elsewhere: false, time: Box::new(time) }
     }

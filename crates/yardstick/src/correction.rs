@@ -75,8 +75,9 @@ fn plain(count: usize) -> Contender {
     })
 }
 
-/// The bound of what reads once: sixteen words of each 64 bytes, so that nothing but reading takes
-/// time.
+/// The bound of implementations that read the input once.
+///
+/// It reads sixteen words of each 64 bytes, so that nothing but reading takes time.
 fn read(count: usize) -> Contender {
     let x = input(count);
     Contender::new("reading", move || {

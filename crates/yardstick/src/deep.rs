@@ -24,8 +24,9 @@ const COLUMNS: u32 = 108;
 /// Log of the positions.
 const LOG_SIZE: u32 = 18;
 
-/// Columns times positions per second: 28 ms for all; stwo's vector backend took 40 ms on one core
-/// of an EPYC (Zen 4).
+/// Columns times positions per second.
+///
+/// All take 28 ms at this rate. stwo's vector backend took 40 ms on one core of an EPYC (Zen 4).
 const GOAL_RATE: f64 = 108.0 * 262_144.0 / 28e-3;
 
 /// Every contest of the op sets, by name; each is built only when its turn comes.

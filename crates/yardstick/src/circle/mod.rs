@@ -19,7 +19,9 @@ use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
 
 use crate::{Contender, Contest, Goal, Show};
 
-/// Element-layers per second of stwo's vector backend on a machine with AVX-512 (0.13 ns each).
+/// Element-layers per second of stwo's vector backend.
+///
+/// It takes 0.13 ns for each on a machine with AVX-512.
 const GOAL_RATE: f64 = 1.0 / 0.13e-9;
 
 /// Log sizes of the columns.
@@ -120,8 +122,9 @@ fn ours(name: &str, simd: SimdLevel, direction: Direction, log_size: u32) -> Con
     })
 }
 
-/// The same layers as plain loops over the column, one layer after the other, vectorised by the
-/// compiler.
+/// The same layers as plain loops over the column, vectorised by the compiler.
+///
+/// One layer runs after the other.
 fn autovectorised(direction: Direction, log_size: u32) -> Contender {
     let q = runtime::cpu().expect("threads start");
     let mut column = input(log_size);

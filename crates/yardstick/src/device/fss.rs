@@ -29,7 +29,9 @@ pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     comparisons.into_iter().chain(all_points).chain([cmp_gen(64, wide)]).chain(payloads).collect()
 }
 
-/// How many points each key is evaluated at, and the window of 2^`within` points that holds them.
+/// The number of points at which each key is evaluated, and their window.
+///
+/// The window of 2^`within` points contains them.
 #[derive(Clone, Copy)]
 struct Points {
     points: u32,
@@ -43,8 +45,9 @@ impl Points {
         (0..u64::from(self.points)).map(|j| j * step).collect()
     }
 
-    /// The width of the window for trees of `bits` bits that end `leaf` levels early: all points
-    /// for one.
+    /// The width of the window for trees of `bits` bits that end `leaf` levels early.
+    ///
+    /// For a single point, the window has all points.
     fn window(self, bits: u32, leaf: u32) -> u32 {
         if self.points == 1 { bits } else { self.within.max(leaf) }
     }
@@ -109,8 +112,9 @@ impl CmpKeys {
     }
 }
 
-/// Bytes that the evaluation of a key reads: a root, its corrections, two leaves and a masked
-/// input.
+/// Bytes that the evaluation of a key reads.
+///
+/// They are a root, its corrections, two leaves and a masked input.
 fn cmp_bytes(bits: u32, count: u32) -> f64 {
     f64::from(count) * (16.0 * f64::from(1 + cmp_levels(bits) + 2) + 8.0)
 }

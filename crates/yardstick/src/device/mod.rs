@@ -44,8 +44,9 @@ pub enum Extent {
     Small,
 }
 
-/// The id of the line that copies with the device's own copy: the limit for every line that moves
-/// bytes.
+/// The id of the line that copies with the device's own copy.
+///
+/// Its rate is the limit for every line that moves bytes.
 pub const COPY: &str = "copy";
 
 /// How much one run does.
@@ -69,8 +70,9 @@ pub struct DeviceLine {
     pub work: f64,
     /// Least bytes that one run reads and writes; 0 where arithmetic is the limit.
     pub bytes: f64,
-    /// Bytes of all its buffers: runs of a line whose buffers fit a cache of the device find them
-    /// there.
+    /// Bytes of all its buffers.
+    ///
+    /// If they fit a cache of the device, runs of the line find them there.
     pub resident: f64,
     prepare: Prepare,
 }
@@ -90,8 +92,9 @@ impl DeviceLine {
         Self { id: id.into(), unit, work, bytes, resident, prepare: Box::new(prepare) }
     }
 
-    /// Uploads the inputs, runs once to warm up, and then, in each round, runs as often as fits the
-    /// batch time before it waits.
+    /// Uploads the inputs, runs once to warm up, and measures rounds.
+    ///
+    /// In each round, it starts the number of runs that fits the batch time before it waits.
     ///
     /// # Errors
     /// Any error of the backend or of a plan.

@@ -72,7 +72,9 @@ fn rollout(batch: usize, steps: usize, input: usize, hidden: usize) -> DeviceLin
     })
 }
 
-/// Steps of training through time: three products with each weight, forward and for both gradients.
+/// Steps of training through time.
+///
+/// Each weight has three products: forward and for both gradients.
 fn train(batch: usize, steps: usize, input: usize, hidden: usize) -> DeviceLine {
     let flops = 2.0 * (MEMBERS * steps * batch) as f64 * ((2 * input + 3 * hidden) * 3 * hidden) as f64;
     let weights = 4 * MEMBERS * (input + hidden + 1) * 3 * hidden;
