@@ -15,7 +15,7 @@ pub enum Residency {
     /// As [`Full`](Self::Full), with large commitment trees of at most 32 columns truncated.
     ///
     /// Their two bottom levels are not stored; they are rehashed when a query is opened. A
-    /// processor uses this by default: no proof takes longer, and look-ups take a fifth less
+    /// processor tries this first: no proof takes longer, and look-ups take a fifth less
     /// memory.
     Truncated,
     /// Every domain is cut into this number of blocks of positions, a power of two.

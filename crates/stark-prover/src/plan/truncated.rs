@@ -1,4 +1,6 @@
-//! Merkle trees stored without their bottom levels; those are rehashed when a query is opened.
+//! Merkle trees stored without their bottom levels.
+//!
+//! The bottom levels are rehashed when a query is opened.
 //!
 //! The leaves are hashed subtree by subtree, and each subtree keeps its levels from some height on.
 //! The part of an authentication path below that height is hashed on the host, from the values of

@@ -28,7 +28,9 @@ use crate::{
 /// The number of challenge slots: the limit that a recorded AIR can address.
 const MOST_SLOTS: usize = 1 << 16;
 
-/// A proof in progress, for statements that absorb data or draw challenges between commitments.
+/// A proof in progress.
+///
+/// It serves statements that absorb data or draw challenges between commitments.
 ///
 /// A fresh transcript holds the parameters. The caller then commits to one tree after the other,
 /// the preprocessed columns first. In between, it absorbs data and draws challenges exactly as the
