@@ -1,5 +1,6 @@
-//! Speed lines of the `fss` op set: one thread, one public point for each key, every key of a batch
-//! different.
+//! Speed lines of the `fss` op set.
+//!
+//! They run on one thread, with one public point for each key. Every key of a batch is different.
 
 use std::num::NonZeroUsize;
 
@@ -242,8 +243,9 @@ fn dcf_eval(bits: u32, len: u32) -> Contender {
     })
 }
 
-/// All that one party does for a batch except dealing, masking and talking to the peer; its own
-/// message stands in for the peer's.
+/// The work of one party for a batch, except dealing, masking and communication.
+///
+/// Its own message stands in for the peer's.
 fn gelu_by(accuracy: Accuracy) -> Contender {
     let (q, dealer_q) = (queue(), queue());
     let gates = gelu(accuracy).and_then(|function| function.gates(SufModes::default())).expect("a known function");

@@ -41,7 +41,9 @@ pub(super) fn copy(bytes: usize) -> Contender {
     Contender::new("copy_from_slice", move || black_box(&mut y).copy_from_slice(black_box(&x)))
 }
 
-/// The bound of a sum: sixteen words of each 64 bytes, so that nothing but reading takes time.
+/// The bound of a sum.
+///
+/// It reads sixteen words of each 64 bytes, so that nothing but reading takes time.
 pub(super) fn read(bytes: usize) -> Contender {
     let x = values::<f32>(bytes / 4, 1.0);
     Contender::new("reading", move || {

@@ -1,8 +1,9 @@
-//! The benchmark lines of Trefoil: ops on the processor next to their peers, and ops on any queue.
+//! The benchmark lines of Trefoil.
 //!
-//! [`contests`] measures ops on one thread, interleaved with peers in one process: other crates,
-//! plain loops, memory copies, stwo and PyTorch. [`device::lines`] measures ops on a queue whose
-//! inputs are resident.
+//! They measure ops on the processor next to their peers, and ops on any queue. [`contests`]
+//! measures ops on one thread, interleaved with peers in one process: other crates, plain loops,
+//! memory copies, stwo and PyTorch. [`device::lines`] measures ops on a queue whose inputs are
+//! resident.
 //!
 //! These lines are a separate crate, so that they are compiled at the level of the ops they
 //! measure, whatever the level of the conformance suite.
@@ -27,8 +28,9 @@ mod traces;
 
 pub use contest::{Contender, Contest, Effort, Goal, Show, Standing, Timing};
 
-/// Constructors of every contest, by name: a contest owns its inputs, so build one, measure it,
-/// then drop it.
+/// Constructors of every contest, by name.
+///
+/// A contest owns its inputs, so build one, measure it, then drop it.
 #[must_use]
 pub fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let mut all = circle::contests();

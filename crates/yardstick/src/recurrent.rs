@@ -1,5 +1,6 @@
-//! Speed lines of the `recurrent` op set, on one thread: five members of 256 states, 32 rows, ten
-//! steps.
+//! Speed lines of the `recurrent` op set, on one thread.
+//!
+//! They have five members of 256 states, 32 rows and ten steps.
 
 use std::hint::black_box;
 
@@ -83,8 +84,10 @@ fn forward_f16() -> Contest {
     contest("nn.gru_f16/128x256", MEMBERS * STEPS * BATCH * 2 * (INPUT + HIDDEN) * 3 * HIDDEN, ours)
 }
 
-/// A whole step of training: forward, the head and its errors, backward through time, the gradients
-/// of all weights, one norm, and gradient descent.
+/// A whole step of training.
+///
+/// It consists of forward, the head and its errors, backward through time, the gradients of all
+/// weights, one norm, and gradient descent.
 fn train() -> Contest {
     const INPUT: usize = 128;
     const STOCHASTIC: usize = 32;

@@ -1,4 +1,6 @@
-//! Device speed of a row added to rows, a transpose, sums over either axis, and rows by index.
+//! Device speed of ops on rows.
+//!
+//! They are a row added to rows, a transpose, sums over either axis, and rows by index.
 
 use nn_ops::{Binary, Indices, Reduction, Tensor, binary, copy, reduce};
 use runtime::AnyQueue;

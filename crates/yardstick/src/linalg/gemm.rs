@@ -89,7 +89,9 @@ fn peer(n: usize) -> Contender {
     Contender::new("gemm", move || plain_gemm(n, &a, &b, &mut c))
 }
 
-/// The same number of f32 operations in registers, with the widest vectors that the processor has.
+/// The same number of f32 operations in registers.
+///
+/// It uses the widest vectors that the processor has.
 fn peak(flops: usize) -> Contender {
     Contender::new("multiply-adds at peak", move || {
         black_box(fma_peak(flops as u64));

@@ -4,13 +4,16 @@ use core::hint::black_box;
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// Independent chains: enough to cover the latency of two multiply-add units, few enough to stay in
+/// Independent chains of multiply-adds.
+///
+/// They are enough to cover the latency of two multiply-add units, and few enough to stay in
 /// registers.
 const CHAINS: usize = 12;
 
-/// Does at least `flops` floating-point operations in independent chains of f32 multiply-adds on
-/// registers, with the widest vectors that the processor has, and returns how many it did. The
-/// clock for "time at peak" on one core.
+/// Does at least `flops` floating-point operations and returns their number.
+///
+/// They are independent chains of f32 multiply-adds on registers, with the widest vectors that the
+/// processor has. The function is the clock for "time at peak" on one core.
 #[must_use]
 pub(crate) fn fma_peak(flops: u64) -> u64 {
     Arch::new().dispatch(Chains { flops })

@@ -2,7 +2,9 @@
 
 use gemm_common::Parallelism;
 
-/// `C = A B` for row-major `n x n` matrices by one direct call of crate `gemm-f32` on one thread.
+/// Computes `C = A B` for row-major `n x n` matrices.
+///
+/// It is one direct call of crate `gemm-f32` on one thread.
 ///
 /// # Panics
 /// If a slice does not hold `n^2` elements.

@@ -10,8 +10,9 @@ use crate::{Contender, Contest};
 /// The processor of the recorded times.
 const PROCESSOR: &str = "Xeon, family 6 model 167";
 
-/// Nanoseconds for a unit of a line, of builds of stwo 2.3.0 with AVX-512 and with AVX2; means of
-/// two medians of 9 runs.
+/// Nanoseconds for a unit of a line, of builds of stwo 2.3.0 with AVX-512 and with AVX2.
+///
+/// They are means of two medians of 9 runs.
 const RATES: [(&str, f64, f64); 21] = [
     ("circle.batch_inverse_m31/20", 0.554, 0.634),
     ("circle.batch_inverse_qm31/20", 6.873, 9.690),
