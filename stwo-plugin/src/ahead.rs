@@ -128,7 +128,9 @@ fn open_layer(arena: &Arena<M31>, folds: u32, log_from: u32, positions: &[u32]) 
 }
 
 impl ReadAhead for Digest {
-    /// Reads the sibling hashes of the paths to the root; the hashes on the paths follow from them.
+    /// Reads the sibling hashes of the paths to the root.
+    ///
+    /// The hashes on the paths follow from them.
     fn open(arena: &Arena<Self>, log_from: u32, positions: &[u32]) -> Vec<(usize, Self)> {
         let Form::Nodes { log_leaves, layer } = arena.form() else { return Vec::new() };
         let log_leaves = *log_leaves;
@@ -152,8 +154,9 @@ fn group(leaf: u32, log_group: u32) -> core::ops::Range<u32> {
     first..first + (1 << log_group)
 }
 
-/// The nodes of the paths from leaves to the root and their siblings; a leaf comes with its
-/// sibling.
+/// The nodes of the paths from leaves to the root and their siblings.
+///
+/// A leaf comes with its sibling.
 fn nodes(arena: &Arena<Digest>, log_leaves: u32, leaves: &[u32]) -> Vec<(usize, Digest)> {
     let q = queue();
     let queries = leaves.len() as u32;

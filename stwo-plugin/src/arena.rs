@@ -22,8 +22,10 @@ pub(crate) enum Form {
     Columns(Vec<ColumnAt>),
     /// Four planes of one column of the secure field.
     Planes(Arc<Folds>),
-    /// All nodes of a Merkle tree over leaves `lifted` from the positions of queries, or groups of
-    /// leaves of a layer of FRI.
+    /// All nodes of a Merkle tree.
+    ///
+    /// Its leaves are `lifted` from the positions of queries, or are groups of leaves of a layer of
+    /// FRI.
     Nodes {
         /// Log of the number of leaves.
         log_leaves: u32,
@@ -39,8 +41,9 @@ pub struct Arena<D: Element> {
     pub(crate) buf: AnyBuf<D>,
     form: Form,
     pub(crate) known: Mutex<Known<D>>,
-    /// The coefficients of the four planes that are here, and the log of the domain that they were
-    /// interpolated on.
+    /// The coefficients of the four planes in `buf`.
+    ///
+    /// They come with the log of the domain that they were interpolated on.
     interpolated: OnceLock<(u32, Arc<Arena<M31>>)>,
     /// Values at points outside the domain.
     pub(crate) samples: Mutex<Samples>,
@@ -69,8 +72,9 @@ impl<D: Element> Arena<D> {
         &self.form
     }
 
-    /// The coefficients of the planes here, made by `make` once for the domain of `2^log_domain`
-    /// points.
+    /// The coefficients of the planes in the arena.
+    ///
+    /// `make` computes them once for the domain of `2^log_domain` points.
     pub(crate) fn interpolated(&self, log_domain: u32, make: impl Fn() -> Arc<Arena<M31>>) -> Arc<Arena<M31>> {
         let (known, arena) = self.interpolated.get_or_init(|| (log_domain, make()));
         if *known == log_domain { arena.clone() } else { make() }
@@ -133,8 +137,9 @@ impl<D: Element> Slice<D> {
         (Self { len, ..self.clone() }, Self { start, len: self.len - len, ..self })
     }
 
-    /// The buffer of an arena, if these are all of its elements in order and nothing else refers to
-    /// it; else the slices.
+    /// The buffer of an arena, or the slices if it is shared or not covered.
+    ///
+    /// The slices must be all of its elements in order, and nothing else may refer to the buffer.
     pub(crate) fn reclaim(mut slices: Vec<Self>) -> Result<AnyBuf<D>, Vec<Self>> {
         let Some(first) = slices.first() else { return Err(slices) };
         let arena = first.arena.clone();

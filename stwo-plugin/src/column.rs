@@ -59,8 +59,9 @@ impl<T: Value> DeviceColumn<T> {
         matches!(self.place, Place::Zeros(_))
     }
 
-    /// Its values where they are on the host, to be copied to where a batch of columns is put
-    /// together.
+    /// Its values if they are on the host only.
+    ///
+    /// They are copied when a batch of columns is put together.
     pub(crate) fn host(&self) -> Option<&[T]> {
         match &self.place {
             Place::Host(values) if self.copied.get().is_none() => Some(values),
@@ -180,7 +181,9 @@ impl<T: Value> Column<T> for DeviceColumn<T> {
     }
 }
 
-/// Reverses the bits of all positions, on the host: it is done to traces, which come from there.
+/// Reverses the bits of all positions, on the host.
+///
+/// It is applied to traces, which come from the host.
 fn bit_reverse_on_host<T: Value>(column: &mut DeviceColumn<T>) {
     bit_reverse(column.host_mut());
 }

@@ -64,8 +64,9 @@ impl Program {
         Self { recorded, challenges, preprocessed }
     }
 
-    /// The columns that the program reads, once each, and for each mask its column's place among
-    /// them.
+    /// The columns that the program reads, once each.
+    ///
+    /// They come with the place of each mask's column among them.
     fn columns<'t, E: FrameworkEval>(
         &self,
         component: &FrameworkComponent<E>,
@@ -90,8 +91,9 @@ impl Program {
     }
 }
 
-/// The inverses of the polynomial that vanishes on the rows, at the first positions of the domain
-/// of `2^log_domain` points.
+/// The inverses of the polynomial that vanishes on the rows.
+///
+/// They are at the first positions of the domain of `2^log_domain` points.
 fn vanishing_inverses(log_rows: u32, log_size: u32, log_domain: u32) -> Vec<M31> {
     let domain = done(CanonicDomain::new(log_domain));
     let at = |copy: usize| {

@@ -30,8 +30,9 @@ pub fn open() -> Result<&'static AnyQueue, OpenError> {
     Ok(QUEUE.get_or_init(|| queue))
 }
 
-/// Chooses the queue that [`TrefoilBackend`](crate::TrefoilBackend) runs on, in place of the one
-/// that the environment asks for.
+/// Chooses the queue that [`TrefoilBackend`](crate::TrefoilBackend) runs on.
+///
+/// It replaces the queue that the environment selects.
 ///
 /// # Errors
 /// The queue comes back if the process has one already.
@@ -54,8 +55,9 @@ pub(crate) fn reads_wait() -> bool {
     queue().caps().kind != BackendKind::Cpu
 }
 
-/// What an operation made. stwo's traits have no place for errors, so a failed device ends the
-/// proof with a panic.
+/// Unwraps the result of an operation.
+///
+/// stwo's traits have no place for errors, so a failed device ends the proof with a panic.
 #[track_caller]
 pub(crate) fn done<T, E: Display>(result: Result<T, E>) -> T {
     match result {

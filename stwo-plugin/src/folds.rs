@@ -1,5 +1,6 @@
-//! How often layers of FRI were folded, which determines the number of their values that are opened
-//! together.
+//! Numbers of folds of the layers of FRI.
+//!
+//! They determine the number of values of a layer that are opened together.
 
 use std::sync::{
     Arc,
@@ -10,7 +11,9 @@ use std::sync::{
 #[derive(Debug, Default)]
 pub(crate) struct Folds {
     folds: AtomicU32,
-    /// The layer that this one came from by a fold on the circle, if another fold follows that one.
+    /// The layer that was folded to this one on the circle.
+    ///
+    /// It is present if another fold follows that fold.
     before: Option<Arc<Folds>>,
 }
 

@@ -14,8 +14,9 @@ use crate::{
     folds::Folds,
 };
 
-/// The four planes of a column of the secure field, one after the other: where they are, or copied
-/// together.
+/// The four planes of a column of the secure field, one after the other.
+///
+/// They are in their place if they follow each other, else copied.
 pub(crate) fn planes(column: &SecureColumnByCoords<TrefoilBackend>) -> Slice<M31> {
     joined(column.columns.each_ref().map(DeviceColumn::slice))
 }
@@ -38,7 +39,9 @@ fn joined(columns: [Slice<M31>; 4]) -> Slice<M31> {
     Slice::all(Arena::new(buf, Form::Planes(Arc::default())))
 }
 
-/// The buffer of planes, to be changed: the planes' own if nothing else refers to it, else a copy.
+/// The buffer of planes, to be changed.
+///
+/// It is the planes' own buffer if nothing else refers to it, else a copy.
 pub(crate) fn into_buf(planes: Slice<M31>) -> AnyBuf<M31> {
     Slice::reclaim(vec![planes]).unwrap_or_else(|planes| {
         let view = planes[0].view();

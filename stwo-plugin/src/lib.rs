@@ -1,5 +1,6 @@
-//! Trefoil's backends for stwo's own, unmodified prover: on the processor, on a GPU, or on the
-//! simulated one.
+//! Trefoil's backends for stwo's own, unmodified prover.
+//!
+//! They run on the processor, on a GPU, or on the simulated one.
 //!
 //! [`TrefoilBackend`] stands where a program has stwo's `SimdBackend`. Proofs are the same bytes.
 //!

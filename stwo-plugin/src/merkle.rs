@@ -51,8 +51,9 @@ fn nodes(log_leaves: u32) -> AnyBuf<Digest> {
     done(queue().alloc((2 << log_leaves) - 1))
 }
 
-/// The planes of a layer whose values are these columns: four planes, or sixteen columns of every
-/// fourth value of a plane; and the log of how many values a leaf has.
+/// The planes of a layer with these columns, and the log of the values in a leaf.
+///
+/// The columns are four planes, or sixteen columns of every fourth value of a plane.
 fn layer(columns: &[Slice<M31>]) -> Option<(Slice<M31>, u32)> {
     let first = columns.first()?;
     let (per_leaf, len) = match columns.len() {

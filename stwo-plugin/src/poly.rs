@@ -67,8 +67,9 @@ impl Run {
     }
 }
 
-/// Sorts columns by the logs of size and domain, stably, and returns the order and the runs of
-/// equal logs.
+/// Sorts columns by the logs of size and domain, stably.
+///
+/// Returns the order and the runs of equal logs.
 fn by_domain(logs: &[[u32; 2]]) -> (Vec<usize>, Vec<Run>) {
     let mut order: Vec<usize> = (0..logs.len()).collect();
     order.sort_by_key(|&column| logs[column]);
@@ -142,8 +143,9 @@ struct Placed {
     slice: Slice<M31>,
 }
 
-/// Evaluates polynomials on domains `2^log_blowup` times as large as they are, and returns where
-/// the values of each are.
+/// Evaluates polynomials on domains `2^log_blowup` times as large as they are.
+///
+/// Returns the place of the values of each polynomial.
 pub(crate) fn evaluate_all(polynomials: &[&Coefficients], log_blowup: u32, twiddles: &Twiddles) -> Vec<Slice<M31>> {
     if polynomials.is_empty() {
         return Vec::new();

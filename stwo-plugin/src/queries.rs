@@ -10,8 +10,9 @@ use std::{
 
 use stwo::core::{channel::Blake2sChannel, queries::draw_queries};
 
-/// Queries that a proof is taken to have at first. stwo does not say how many there are until they
-/// were read.
+/// Queries that a proof is assumed to have at first.
+///
+/// stwo does not state their number until they are read.
 const FEWEST: usize = 64;
 
 /// The most queries that are foreseen.
@@ -23,8 +24,9 @@ static PROOFS: AtomicU64 = AtomicU64::new(0);
 thread_local! {
     /// The number of the proof whose positions are foreseen.
     static PROOF: Cell<u64> = const { Cell::new(0) };
-    /// The transcript before positions are drawn, from when the work is done until something else
-    /// is committed to.
+    /// The transcript before positions are drawn.
+    ///
+    /// It is set from the proof of work until the next commitment.
     static TRANSCRIPT: RefCell<Option<Blake2sChannel>> = const { RefCell::new(None) };
     /// Log of the number of positions that are drawn from: values of the first layer of FRI.
     static LOG_POSITIONS: Cell<u32> = const { Cell::new(0) };

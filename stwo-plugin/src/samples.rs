@@ -22,7 +22,9 @@ use crate::{
     known::{Point, Samples},
 };
 
-/// Columns that are sampled at once at first: the coordinates of two columns of the secure field.
+/// Columns that are sampled at once at first.
+///
+/// They are the coordinates of two columns of the secure field.
 const FEWEST: usize = 8;
 
 /// Points whose values are kept: more than one proof samples a tree at.

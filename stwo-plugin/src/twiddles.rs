@@ -41,8 +41,9 @@ impl Twiddles {
         }
     }
 
-    /// The log of the canonic domain that `domain` is, or is the first part of, as these factors
-    /// say.
+    /// The log of the canonic domain that contains `domain`.
+    ///
+    /// `domain` is the canonic domain, or its first part as recorded in these factors.
     #[track_caller]
     pub(crate) fn log_domain(&self, domain: CircleDomain) -> u32 {
         let log_size = domain.log_size();
@@ -69,8 +70,9 @@ fn begins_canonic(domain: CircleDomain, log_domain: u32) -> bool {
     domain.half_coset.initial_index == Coset::half_odds(log_domain - 1).initial_index
 }
 
-/// Returns whether a domain is canonic. stwo's own function rejects the canonic domain of two
-/// points.
+/// Returns whether a domain is canonic.
+///
+/// stwo's own function rejects the canonic domain of two points.
 pub(crate) fn is_canonic(domain: CircleDomain) -> bool {
     domain.half_coset.initial_index == Coset::half_odds(domain.half_coset.log_size).initial_index
 }

@@ -14,7 +14,9 @@ use stwo::core::{
 
 use crate::ahead::ReadAhead;
 
-/// A value that columns are of: an element of the base field or of the secure field, or a hash.
+/// A value of a column.
+///
+/// It is an element of the base field or of the secure field, or a hash.
 pub trait Value: Copy + Debug + Default + PartialEq + Send + Sync + 'static {
     /// Its form on a device.
     type Device: ReadAhead + Debug;
