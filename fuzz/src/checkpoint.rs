@@ -1,5 +1,7 @@
-//! Training checkpoints: an accepted file is written and read again unchanged, and a training
-//! resumed from it is saved and resumed to the same bits, before and after a step.
+//! Training checkpoints: writing, reading and resuming preserve all bits.
+//!
+//! An accepted file is written and read again unchanged. A training resumed from it is saved and
+//! resumed to the same bits, before and after a step.
 
 use backend_api::{Buffer as _, Queue as _};
 use cpu_backend::CpuQueue;
@@ -29,8 +31,9 @@ pub fn check_input(bytes: &[u8]) {
     }
 }
 
-/// Reads a checkpoint as a reader with a digest does, which would reject almost every input before
-/// its content is read.
+/// Reads a checkpoint without checking its digest.
+///
+/// A check would reject almost every input before its content is read.
 fn without_digest(bytes: &[u8]) -> Result<Checkpoint, WeightsError> {
     let file = SavedTensors::read(bytes)?;
     let tensors = file.names().into_iter().map(|name| Ok((name.to_owned(), file.tensor(name)?)));

@@ -1,5 +1,6 @@
-//! ELF files of driver libraries: an accepted file holds every byte that its headers name, and is
-//! rejected one byte shorter.
+//! ELF files of driver libraries.
+//!
+//! An accepted file has every byte that its headers name, and is rejected one byte shorter.
 
 // The reader alone: its crate opens each library it accepts.
 #[path = "../../crates/cuda-loader/src/elf.rs"]

@@ -1,5 +1,6 @@
-//! Kernels: the executor ends on any kernel, and those its checkers accept do not depend on the
-//! order of warps.
+//! Kernels: the executor ends on any kernel.
+//!
+//! Kernels that its checkers accept do not depend on the order of warps.
 
 #[path = "../../crates/cuda-sim/tests/exec/scrambled.rs"]
 mod scrambled;

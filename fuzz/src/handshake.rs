@@ -1,8 +1,7 @@
-//! TLS handshakes: whatever a stranger sends, the other side rejects or waits, and only the pinned
-//! peer gets through.
+//! TLS handshakes: only the pinned peer gets through.
 //!
-//! The first byte of an input chooses the side under test, the peer and how the rest becomes the
-//! peer's bytes; see [`Peer`].
+//! Whatever a stranger sends, the other side rejects or waits. The first byte of an input chooses
+//! the side under test, the peer and how the rest becomes the peer's bytes; see [`Peer`].
 
 use std::{
     cell::RefCell,

@@ -1,5 +1,6 @@
-//! Kernel manifests: an accepted manifest names its PTX, a target, and the parameters of each
-//! kernel.
+//! Kernel manifests: an accepted manifest is complete.
+//!
+//! It names its PTX, a target, and the parameters of each kernel.
 
 // The reader alone: its crate would bring the whole CUDA backend into this build.
 #[path = "../../crates/cuda-backend/src/kernels/manifest.rs"]

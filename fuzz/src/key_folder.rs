@@ -1,9 +1,9 @@
-//! Key folders: a folder that is not the dealer's is rejected in one line, and an accepted folder
-//! gives its keys once and serves with its certificate.
+//! Key folders: only the dealer's folder is accepted.
 //!
-//! The first byte of an input chooses a file of a folder fresh from the dealer, and whether the
-//! rest replaces that file or is XORed with it. The second form of a key file is followed by a
-//! manifest that states its new length and digest.
+//! Any other folder is rejected in one line. An accepted folder gives its keys once and serves with
+//! its certificate. The first byte of an input chooses a file of a folder fresh from the dealer,
+//! and whether the rest replaces that file or is XORed with it. The second form of a key file is
+//! followed by a manifest that states its new length and digest.
 
 use std::{
     fs,

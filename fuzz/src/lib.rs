@@ -24,8 +24,10 @@ pub mod session;
 pub mod stark_file;
 pub mod stark_proof;
 
-/// The program of one target: libFuzzer calls `check_input` of its module under `cfg(fuzzing)`,
-/// which `cargo fuzz` sets. Without it the program only compiles.
+/// The program of one target.
+///
+/// libFuzzer calls `check_input` of its module under `cfg(fuzzing)`, which `cargo fuzz` sets.
+/// Without it the program only compiles.
 #[macro_export]
 macro_rules! target {
     ($reader:ident) => {

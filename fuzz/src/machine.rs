@@ -1,5 +1,6 @@
-//! Descriptions of simulated machines (`TREFOIL_SIM`): an accepted one is written and read again
-//! unchanged, and is simulated.
+//! Descriptions of simulated machines (`TREFOIL_SIM`).
+//!
+//! An accepted description is written and read again unchanged, and is simulated.
 
 use std::{fmt::Write as _, sync::LazyLock};
 
@@ -8,7 +9,9 @@ use cuda_sim::{
     exec::{Checks, Schedule},
 };
 
-/// Makes the loader meet a driver without faults, since it asks once in the life of the process.
+/// Loads the driver of a simulated machine without faults.
+///
+/// The loader looks for a driver only once in the life of the process.
 static INSTALLED: LazyLock<()> = LazyLock::new(|| drop(simulate("").expect("the default machine")));
 
 /// Checks one input.

@@ -1,8 +1,7 @@
-//! Messages of a session: whatever a peer sends at any point, the other party ends with shares or a
-//! typed error.
+//! Messages of a session: the honest party ends with shares or a typed error.
 //!
-//! The first byte of an input chooses the party and how the rest becomes the peer's bytes; see
-//! [`Honest::changed`].
+//! This holds whatever a peer sends at any point. The first byte of an input chooses the party and
+//! how the rest becomes the peer's bytes; see [`Honest::changed`].
 
 use std::{
     io::{self, Read, Write},
@@ -102,8 +101,9 @@ fn values(bytes: &[u8]) -> Vec<bool> {
 }
 
 impl Honest {
-    /// The honest bytes, XORed with `input` after its first two bytes, which are the number of
-    /// bytes to cut off the end.
+    /// The honest bytes, XORed with `input` after its first two bytes.
+    ///
+    /// These two bytes are the number of bytes to cut off the end.
     fn changed(&self, input: &[u8]) -> (Vec<u8>, Fault) {
         let (cut, mask) = input.split_at(input.len().min(2));
         let cut = cut.iter().rev().fold(0, |cut, &byte| cut << 8 | usize::from(byte));
@@ -131,8 +131,10 @@ impl Honest {
     }
 }
 
-/// Every kind of message: masked words, masked bits, several rounds of a descriptor, a matrix
-/// product, a super-batch, and values revealed to either party.
+/// Runs a session with every kind of message.
+///
+/// They are masked words, masked bits, several rounds of a descriptor, a matrix product, a
+/// super-batch, and values revealed to either party.
 fn run<S: Read + Write>(q: &CpuQueue, stream: S, party: Party) -> Result<Vec<u64>, PfssError> {
     let mut session = Session::new(StreamChannel::over(party, stream, &PROTOCOL, MAX_MESSAGE_BYTES)?);
     let outcome = steps(q, &mut session, Keys::deal(q, party));
@@ -204,7 +206,9 @@ impl Keys {
     }
 }
 
-/// A descriptor that takes several rounds: a line on 4 bits, clipped, and a conjunction of shares.
+/// A descriptor that takes several rounds.
+///
+/// It is a line on 4 bits, clipped, and a conjunction of shares.
 fn clipped_line() -> Gate {
     let piece = |start, c1| Piece { start, polys: vec![vec![3, c1]], bools: vec![BoolExpr::Var(0) & BoolExpr::Var(1)] };
     let spec = SufSpec {

@@ -1,5 +1,6 @@
-//! STARK proof files: reading and verifying never panics, an accepted file is read again unchanged,
-//! and only the committed proofs verify with the default parameters.
+//! STARK proof files: only the committed proofs verify with the default parameters.
+//!
+//! Reading and verifying never panics. An accepted file is read again unchanged.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,6 @@
-//! STARK proofs: verifying never panics under any parameters, and only the committed proof
-//! verifies.
+//! STARK proofs: only the committed proof verifies.
+//!
+//! Verifying never panics under any parameters.
 
 use core_types::air::{Air, BaseValue, Row};
 use stark_verifier::{Component, Inputs, PcsConfig, Preprocessed, Proof, Protocol, VerificationError, Verifier};
