@@ -1,5 +1,7 @@
-//! The production constraints of Cairo, by crate `cairo-air`: recorded through `stwo-air`, proven
-//! by Trefoil, and verified by stwo with the original components.
+//! The production constraints of Cairo, by crate `cairo-air`.
+//!
+//! They are recorded through `stwo-air`, proven by Trefoil, and verified by stwo with the original
+//! components.
 //!
 //! Witnesses are generated from the constraints. They are no runs of a program: each component is
 //! proven alone, and its claimed sum is what its look-ups come to. Preprocessed columns other than

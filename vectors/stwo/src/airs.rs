@@ -42,8 +42,9 @@ impl FrameworkEval for WideFibonacci {
     }
 }
 
-/// Columns read at rows around the one at hand: five rows, two rows either way, one row that is not
-/// the one at hand.
+/// Columns read at rows around the current row.
+///
+/// They are read at five rows, at two rows either way, and at one row that is not the current row.
 pub struct Neighbours {
     pub log_rows: u32,
 }

@@ -49,8 +49,9 @@ pub trait Collect {
     fn collect<E: FrameworkEval + Sync + 'static>(&mut self, component: FrameworkComponent<E>);
 }
 
-/// Hands over the components of a statement with these claimed sums, none where there are no
-/// look-ups.
+/// Passes the components of a statement with these claimed sums to `to`.
+///
+/// `sums` is empty if there are no look-ups.
 pub fn components(statement: &Statement, elements: &Elements, sums: &[SecureField], to: &mut impl Collect) {
     let ids: Vec<_> = statement.preprocessed().iter().map(|(id, _)| preprocessed(id)).collect();
     let places = &mut TraceLocationAllocator::new_with_preprocessed_columns(&ids);

@@ -2,8 +2,10 @@
 
 use stwo::core::{fri::FriConfig, pcs::PcsConfig};
 
-/// Blowup, fold step, last layer's degree bound (all but the fold step as logs), queries, bits of
-/// work.
+/// Builds a configuration from numbers.
+///
+/// They are blowup, fold step, last layer's degree bound (all but the fold step as logs), queries
+/// and bits of work.
 pub fn config([blowup, fold_step, last, queries, pow_bits]: [u32; 5], lifting: Option<u32>) -> PcsConfig {
     PcsConfig {
         pow_bits,

@@ -1,5 +1,6 @@
-//! Wide Fibonacci as its prover is timed: with stwo's default parameters, and coefficients kept, as
-//! is fastest.
+//! Wide Fibonacci as its prover is timed.
+//!
+//! It uses stwo's default parameters and keeps coefficients, which is fastest.
 
 use stwo::core::{
     channel::Blake2sChannel,

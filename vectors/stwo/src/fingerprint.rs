@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::statement::Statement;
 
-/// One line of the grid: a proof that is not kept, by its digest, with parameters in the form of
-/// `C`.
+/// One line of the grid: a proof by its digest.
+///
+/// The proof itself is not kept. The parameters are in the form of `C`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fingerprint<C> {
     /// The statement.

@@ -1,5 +1,6 @@
-//! The interaction columns of a statement's look-ups, from the look-ups as the components state
-//! them.
+//! The interaction columns of a statement's look-ups.
+//!
+//! They are computed from the look-ups as the components state them.
 
 use std::{mem, ops::Mul};
 

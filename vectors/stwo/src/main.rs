@@ -1,5 +1,6 @@
-//! Writes proofs by stwo's prover and the list of what they prove to a folder, `data/stark` of the
-//! repository unless told.
+//! Writes proofs by stwo's prover, and the list of their statements, to a folder.
+//!
+//! The default is `data/stark` of the repository.
 
 use std::{env, error::Error, fs, path::PathBuf};
 

@@ -1,5 +1,6 @@
-//! A chain of Poseidon2 permutations as its prover is timed: with stwo's default parameters, and
-//! coefficients kept, as is fastest.
+//! A chain of Poseidon2 permutations as its prover is timed.
+//!
+//! It uses stwo's default parameters and keeps coefficients, which is fastest.
 
 use stwo::core::{
     channel::{Blake2sChannel, Channel},
@@ -85,8 +86,9 @@ impl Permutations {
         prove(&[&component], channel, scheme).expect("the trace satisfies the constraints")
     }
 
-    /// The interaction columns, which pair the inputs and outputs of a permutation, and the claimed
-    /// sum.
+    /// The interaction columns and the claimed sum.
+    ///
+    /// The columns pair the inputs and outputs of a permutation.
     fn look_ups(&self, states: &Sixteen) -> (Trace, SecureField) {
         let _span = tracing::info_span!("Interaction columns").entered();
         let taken: [_; 16] = std::array::from_fn(|k| &self.trace[k].values.data);

@@ -76,11 +76,11 @@ pub fn prove_statement(
     (prove(&provers, channel, scheme).expect("the trace satisfies the constraints"), sums)
 }
 
-/// Returns the first proof that stwo's verifier accepts, or that it rejects, as `wanted` selects.
+/// Returns the first proof that stwo's verifier accepts, or that it rejects.
 ///
-/// It comes with the seed of its trace. The verifier rejects some proofs of stwo's prover, or
-/// panics: if the tree of preprocessed columns is lower than the others, queries may meet in it out
-/// of order, which neither prover nor verifier expects.
+/// `wanted` selects acceptance. It comes with the seed of its trace. The verifier rejects some
+/// proofs of stwo's prover, or panics: if the tree of preprocessed columns is lower than the
+/// others, queries may meet in it out of order, which neither prover nor verifier expects.
 pub fn first(
     statement: &Statement,
     config: PcsConfig,

@@ -109,8 +109,9 @@ impl FrameworkEval for Poseidon2 {
     }
 }
 
-/// The permutation with Plonky3's constants, with its matrices in place and by additions, as in
-/// stwo's own example.
+/// The permutation with Plonky3's constants.
+///
+/// Its matrices work in place and by additions, as in stwo's own example.
 pub fn poseidon2<F>(mut state: [F; 16], sbox: &mut impl FnMut(F) -> F) -> [F; 16]
 where
     F: Clone + Add<Output = F> + Sub<Output = F> + AddAssign<BaseField> + Mul<BaseField, Output = F>,
@@ -146,8 +147,9 @@ where
     external(state);
 }
 
-/// The external matrix: the circulant of 2, 3, 1, 1 twice for the block itself and once for each
-/// other block.
+/// Multiplies `state` by the external matrix.
+///
+/// It is the circulant of 2, 3, 1, 1 twice for the block itself and once for each other block.
 #[inline(always)]
 fn external<F: Clone + Add<Output = F>>(state: &mut [F; 16]) {
     for block in state.as_chunks_mut::<4>().0 {

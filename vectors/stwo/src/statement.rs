@@ -12,8 +12,9 @@ pub enum Statement {
     Neighbours { log_rows: u32 },
     /// Cubes, with a preprocessed summand.
     Cubes { log_rows: u32 },
-    /// Two components that share a preprocessed column if they are of one height, and maybe a
-    /// column that none uses.
+    /// Two components, and an optional column that no component reads.
+    ///
+    /// The components share a preprocessed column if they are of one height.
     Selected { log_rows: [u32; 2], unused: Option<u32> },
     /// Both fractions of a row in one column, or in two.
     StateMachine { log_rows: u32, in_pairs: bool },

@@ -166,8 +166,9 @@ pub fn rows(statement: &Statement, seed: u64) -> Rows {
     Rows { preprocessed, trace }
 }
 
-/// The values of a circuit's wires, including the rows after the last gate, which add their own
-/// wire to itself.
+/// The values of a circuit's wires.
+///
+/// They include the rows after the last gate, which add their own wire to itself.
 pub fn wires(gates: u32, inputs: [u32; 2]) -> Vec<BaseField> {
     let mut values = inputs.map(BaseField::from).to_vec();
     for (adds, [a, b]) in (0..gates).map(gate) {
@@ -178,8 +179,9 @@ pub fn wires(gates: u32, inputs: [u32; 2]) -> Vec<BaseField> {
     values
 }
 
-/// The rows of a chain of permutations: what each takes, and the square and the output of each
-/// S-box. And the state it leads to.
+/// The rows of a chain of permutations, and the final state.
+///
+/// A row has the state that a permutation takes, and the square and the output of each S-box.
 pub fn permutations(log_rows: u32, first: [u32; 16]) -> (Vec<Vec<BaseField>>, [u32; 16]) {
     let mut state = first.map(BaseField::from);
     let mut columns = vec![Vec::new(); 16 + 2 * 142];

@@ -22,7 +22,9 @@ use stwo_vectors::{
 struct List(Vec<(Statement, PcsConfig)>);
 
 impl List {
-    /// Adds a statement whose quotients have `2^log_degree` coefficients, with the next parameters.
+    /// Adds a statement whose quotients have `2^log_degree` coefficients.
+    ///
+    /// It gets the next parameters.
     fn add(&mut self, statement: Statement, log_degree: u32, most_blowup: u32) {
         self.add_lifted(statement, log_degree, most_blowup, false);
     }

@@ -1,5 +1,7 @@
-//! Times ops of stwo's SIMD backend and whole proofs: the peers that `trefoil bench` names where
-//! they were recorded (`crates/yardstick/src/peers/stwo.rs`).
+//! Times ops of stwo's SIMD backend and whole proofs.
+//!
+//! They are the peers that `trefoil bench` names with recorded times
+//! (`crates/yardstick/src/peers/stwo.rs`).
 //!
 //! `rates ROUNDS` prints medians by the names of this project's speed lines, in nanoseconds for a
 //! unit of work of the line. Build it with `-C target-cpu=native`, or `haswell` for AVX2, and run

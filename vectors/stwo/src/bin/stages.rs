@@ -1,5 +1,6 @@
-//! Times stwo's SIMD prover, stage by stage, on wide Fibonacci or on Poseidon2: the peer of this
-//! project's prover.
+//! Times stwo's SIMD prover, stage by stage, on wide Fibonacci or on Poseidon2.
+//!
+//! It is the peer of this project's prover.
 //!
 //! `stages fibonacci LOG_ROWS COLUMNS ROUNDS` or `stages poseidon2 LOG_ROWS ROUNDS`, with stwo's
 //! default parameters and coefficients kept, as is fastest. Build it with `-C target-cpu=native`.
