@@ -1,5 +1,6 @@
-//! The bundle for a GPU machine without Rust and network, and its rehearsal on the simulated
-//! device.
+//! The bundle for a GPU machine without Rust and network.
+//!
+//! It is rehearsed on the simulated device.
 
 use std::{fs, path::Path};
 
@@ -14,8 +15,9 @@ const FOLDER: &str = "target/gpu-bundle";
 /// The bundle has to fit where it is carried to.
 const MAX_BYTES: u64 = 60 << 20;
 
-/// Puts the program and the scripts of `ci/bundle` into one folder for a GPU machine without Rust
-/// and network.
+/// Puts the program and the scripts of `ci/bundle` into one folder.
+///
+/// The folder is for a GPU machine without Rust and network.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     let built = Program::Release.build(sh);
     if !built.failed.is_empty() {
@@ -31,8 +33,9 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     Ok(built)
 }
 
-/// A bundle of `program`, which is built, on the simulated device: its script runs through all
-/// stages and leaves their reports.
+/// Runs a bundle of `program`, which is built, on the simulated device.
+///
+/// Its script runs through all stages and leaves their reports.
 pub(crate) fn try_out(sh: &Shell, program: Program) -> Result<Tally> {
     let scratch = sh.create_temp_dir()?;
     let (folder, out) = (scratch.path().join("bundle"), scratch.path().join("out"));

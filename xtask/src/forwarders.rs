@@ -1,5 +1,6 @@
-//! Writes the forwarders of crate `cuda-loader` from its list of typed functions and from the
-//! imports of `cust_raw`.
+//! Writes the forwarders of crate `cuda-loader`.
+//!
+//! It reads the crate's list of typed functions and the imports of `cust_raw`.
 
 use std::{collections::BTreeMap, fmt::Write, fs, path::Path};
 

@@ -14,15 +14,17 @@ use crate::{
 /// Seconds per target when none are given.
 pub(crate) const DEFAULT_SECONDS: u32 = 10;
 
-/// Seconds per target from which optimized targets, which take three times as long to build, reach
-/// more inputs.
+/// Seconds per target from which optimized targets reach more inputs.
+///
+/// Optimized targets take three times as long to build.
 const OPTIMIZED_FROM: u32 = 60;
 
 /// Overrides the optimization level of the crates of the workspace.
 const OPT_LEVEL: &str = "CARGO_PROFILE_RELEASE_OPT_LEVEL";
 
-/// What else differs from the release build: arithmetic that overflows is a fault, and a panic
-/// names its place without debug information.
+/// Further differences from the release build.
+///
+/// Arithmetic that overflows is a fault, and a panic names its place without debug information.
 const PROFILE: [(&str, &str); 2] =
     [("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "true"), ("CARGO_PROFILE_RELEASE_STRIP", "debuginfo")];
 

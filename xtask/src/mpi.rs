@@ -17,8 +17,9 @@ pub(crate) fn is_there(sh: &Shell) -> bool {
     runs(cmd!(sh, "mpirun --version")) && runs(cmd!(sh, "mpicc --version"))
 }
 
-/// What every build of the workspace's tests is given: with MPI where it is there, so that nothing
-/// is compiled both ways.
+/// Cargo arguments of every build of the workspace's tests.
+///
+/// They enable MPI if it is there, so that nothing is compiled both ways.
 pub(crate) fn features(sh: &Shell) -> &'static [&'static str] {
     if is_there(sh) { &["--features", "trefoil-cli/mpi"] } else { &[] }
 }

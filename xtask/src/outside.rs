@@ -1,5 +1,7 @@
-//! Crates in an empty folder that depend on libraries by path to their packages: isolated from the
-//! repository, with neither its configuration of cargo nor a CUDA toolkit.
+//! Crates outside the repository that depend on the packages of libraries.
+//!
+//! They are in an empty folder, and depend on the packages by path. Neither the repository's
+//! configuration of cargo nor a CUDA toolkit affects them.
 
 use std::{fmt::Write, fs, path::Path};
 
@@ -9,22 +11,28 @@ use xshell::{Shell, cmd};
 
 use crate::{step::check, tally::Tally};
 
-/// What stands in the crates besides their manifests: `hello` depends on one library, `every` on
-/// all.
+/// The files in the crates other than their manifests.
+///
+/// `hello` depends on one library, `every` on all.
 const SOURCES: &str = "ci/outside";
 
 /// The library that a program needs.
 const FACADE: &str = "trefoil";
 
-/// Where they are compiled: their packages are new with every run, what those depend on is not.
+/// The folder in which they are compiled.
+///
+/// Their packages are new with every run, the dependencies of the packages are not.
 const TARGET: &str = "target/outside";
 
-/// The backends behind a feature of `runtime`, which need what `cuda-loader` has for the linker.
+/// The backends behind a feature of `runtime`.
+///
+/// They need the files that `cuda-loader` has for the linker.
 const CUDA: [&str; 3] = ["cuda-backend", "cuda-loader", "cuda-sim"];
 
-/// Packages every library and builds the crates on the packages, without CUDA and with it; runs
-/// their tests and the README's examples, for which one library has to be enough. Checks the
-/// program without CUDA.
+/// Packages every library and builds the crates on the packages.
+///
+/// It builds them without CUDA and with it, and runs their tests and the README's examples, for
+/// which one library has to be enough. It checks the program without CUDA.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     let root = sh.current_dir();
     let libraries = libraries(&root)?;
@@ -125,8 +133,9 @@ fn manifest(name: &str, libraries: &[&Package], packages: &Path) -> Result<Strin
     Ok(text)
 }
 
-/// A package in another package's place on the registry is its own: a packaged manifest names
-/// dependencies by version.
+/// The manifest of a workspace that takes each package from its folder.
+///
+/// It replaces packages of the registry, since a packaged manifest names dependencies by version.
 fn workspace(libraries: &[Package], packages: &Path) -> Result<String> {
     let mut text = String::from(
         "[workspace]\nresolver = \"3\"\nmembers = [\"hello\", \"every\"]\n\n[profile.dev]\ndebug = false\n\n[patch.crates-io]\n",

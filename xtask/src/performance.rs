@@ -1,5 +1,6 @@
-//! The page `docs/performance.md`, from the results in `docs/performance` and the words of its
-//! `page.toml`.
+//! The page `docs/performance.md`.
+//!
+//! It is made from the results in `docs/performance` and the words of its `page.toml`.
 
 use std::{collections::BTreeMap, fs, path::Path};
 

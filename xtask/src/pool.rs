@@ -9,7 +9,9 @@ use std::{
 
 use anyhow::{Context, Result};
 
-/// Runs `jobs` in order, one per core at a time, and sums their results in the order they end.
+/// Runs `jobs` in order, one per core at a time, and sums their results.
+///
+/// Results are added in the order in which jobs end.
 pub(crate) fn on_every_core<T: Send, R: Default + AddAssign + Send>(
     jobs: impl IntoIterator<Item = T>,
     run: impl Fn(T) -> Result<R> + Sync,
@@ -21,8 +23,9 @@ pub(crate) fn on_every_core<T: Send, R: Default + AddAssign + Send>(
     while_fed(feed, run).map(|((), sum)| sum)
 }
 
-/// Runs the jobs that `feed` pushes: one at a time until `feed` returns, then one on each core. The
-/// greatest weight runs first.
+/// Runs the jobs that `feed` pushes, the greatest weight first.
+///
+/// One job runs at a time until `feed` returns, then one on each core.
 pub(crate) fn while_fed<W: Ord + Send, T: Send, R: Default + AddAssign + Send, F>(
     feed: impl FnOnce(&Queue<T, W>) -> Result<F>,
     run: impl Fn(T) -> Result<R> + Sync,

@@ -1,5 +1,7 @@
-//! Progress display: the step that the task waits for, shown while nothing else is printed, as one
-//! line that changes on a terminal, or a line every ten seconds elsewhere.
+//! Progress display of the step that the task waits for.
+//!
+//! It is shown while nothing else is printed: as one line that changes on a terminal, or a line
+//! every ten seconds elsewhere.
 
 use std::{
     sync::{LazyLock, Mutex, MutexGuard, PoisonError},

@@ -24,8 +24,10 @@ impl Tally {
         }
     }
 
-    /// Reads a line of the test runner: a failed test by its name, or the counts of passed and
-    /// ignored tests that close a test program. Ignored tests count as skipped.
+    /// Reads a line of the test runner.
+    ///
+    /// It is a failed test by its name, or the counts of passed and ignored tests that close a test
+    /// program. Ignored tests count as skipped.
     ///
     /// `test field::inverse ... FAILED`
     ///

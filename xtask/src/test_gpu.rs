@@ -61,8 +61,9 @@ pub(crate) fn run(sh: &Shell, program: Program, sanitize: bool, allow_none: bool
 mod tests {
     use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
-    /// Whether `ci/gpu-setup` passes, and its output, where `bash`, `timeout` and these programs
-    /// alone are on the path.
+    /// Runs `ci/gpu-setup` with only `bash`, `timeout` and `programs` on the path.
+    ///
+    /// Returns whether it passes, and its output.
     fn setup(programs: &[(&str, &str)]) -> (bool, String) {
         let folder = tempfile::tempdir().unwrap();
         let find = |name: &str| Path::new("/usr/bin").join(name);

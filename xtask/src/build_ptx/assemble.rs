@@ -1,5 +1,6 @@
-//! Assembling every module for every architecture, and holding what each kernel takes to its
-//! budget.
+//! Assembly of every module for every architecture.
+//!
+//! The resources of each kernel are compared with its budget.
 
 use std::{ops::AddAssign, path::Path};
 
@@ -70,7 +71,9 @@ pub(super) fn run(root: &Path, kernels: &[Kernel], check: bool) -> Result<Tally>
     Ok(tally)
 }
 
-/// Assembles every module for an architecture, and reads the machine code with `disassembler`.
+/// Assembles every module for an architecture.
+///
+/// It reads the machine code with `disassembler`.
 fn assemble(
     root: &Path,
     ptxas: &Path,

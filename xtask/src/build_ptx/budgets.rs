@@ -44,9 +44,10 @@ impl Budgets {
         self.registers.get(kernel).copied()
     }
 
-    /// Gives each kernel that has no budget the registers that it takes, rounded up to eight, each
-    /// on a line in its place by name. Budgets that there are stay as they are: to raise one is a
-    /// decision. Returns whether there was anything to add.
+    /// Adds a budget for each kernel without one, and returns whether it added any.
+    ///
+    /// The budget is the registers of the kernel, rounded up to eight, on a line in its place by
+    /// name. Existing budgets stay as they are: to raise one is a decision.
     pub(super) fn add_missing<'a>(&mut self, usages: impl Iterator<Item = &'a Usage>) -> bool {
         let mut missing = BTreeMap::<&str, u32>::new();
         for Usage { kernel, registers, .. } in usages.filter(|usage| !self.registers.contains_key(&usage.kernel)) {

@@ -1,5 +1,6 @@
-//! The canary kernels, which show the effect of the flags: built with all of them and with one left
-//! out.
+//! The canary kernels, which show the effect of the flags.
+//!
+//! They are built with all flags and with one left out.
 
 use std::path::Path;
 
@@ -37,8 +38,9 @@ const SHARED: (&str, u32) = ("canary_shared", 256);
 /// The kernels with a barrier.
 const WITH_BARRIER: [&str; 2] = ["canary_barrier", "canary_shared"];
 
-/// Builds the texts in `kernels-ptx/ptx/canary`, and the manifest of the one that a device can run,
-/// or with `check` compares them.
+/// Builds the texts in `kernels-ptx/ptx/canary`, or with `check` compares them.
+///
+/// It does the same for the manifest of the text that a device can run.
 pub(super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     for (name, without) in TEXTS {

@@ -23,8 +23,10 @@ pub(super) struct Compiler {
 pub(super) const NONE_FOUND: &str = "no compiler for nvptx64: set TREFOIL_PTX_CARGO and TREFOIL_PTX_RUSTC, or install rustup's nightly \
      with rust-src, or run ci/install-kernel-compiler";
 
-/// The flags without which today's compilers break barriers and shuffles, or lose the address space
-/// of shared memory; `kernels-ptx/README.md` documents the effect of each.
+/// The flags that work around defects of today's compilers.
+///
+/// Without them, barriers and shuffles break, or the address space of shared memory is lost.
+/// `kernels-ptx/README.md` documents the effect of each.
 pub(super) const FLAGS: [&str; 3] = [
     "-Zmir-enable-passes=-JumpThreading",
     "-Cllvm-args=-simplifycfg-max-small-block-size=0",
@@ -32,8 +34,10 @@ pub(super) const FLAGS: [&str; 3] = [
 ];
 
 impl Compiler {
-    /// The compilers of this machine, in order of preference: the one the environment names, alone;
-    /// rustup's nightly; the distribution's.
+    /// The compilers of this machine, in order of preference.
+    ///
+    /// They are the compiler that the environment names, alone; rustup's nightly; the
+    /// distribution's.
     pub(super) fn candidates() -> Result<Vec<Self>> {
         let named = |variable| env::var_os(variable).map(PathBuf::from);
         match (named("TREFOIL_PTX_CARGO"), named("TREFOIL_PTX_RUSTC")) {
@@ -69,8 +73,10 @@ impl Compiler {
         Ok(Self { cargo, rustc, version })
     }
 
-    /// The PTX of the module that a cargo feature stands for, as the compiler prints it under
-    /// `flags`. `settings` are variables that override the profile.
+    /// Compiles the module of a cargo feature to PTX.
+    ///
+    /// The result is the text that the compiler prints under `flags`. `settings` are variables that
+    /// override the profile.
     pub(super) fn build(
         &self,
         root: &Path,

@@ -21,8 +21,10 @@ pub(super) struct Finished {
     pub(super) manifest: Manifest,
 }
 
-/// Takes the records of kernels out, gives each of the `modules` its kernels, inserts the launch
-/// bounds, drops what no kernel reaches and normalises names.
+/// Turns the compiler's PTX into the finished `modules`.
+///
+/// It takes the records of kernels out, gives each module its kernels, inserts the launch bounds,
+/// drops everything that no kernel reaches and normalises names.
 pub(super) fn finish(modules: &[Module], compiler: &str, raw: &str, signatures: &Signatures) -> Result<Vec<Finished>> {
     let mut whole = ptx::parse(raw).context("the compiler's PTX")?;
     let records = take_records(&mut whole)?;

@@ -191,8 +191,9 @@ pub(super) fn table<'a>(kernels: impl Iterator<Item = (&'a str, [u32; 3], u32, u
     Table { kernels: kernels.map(spec).collect() }
 }
 
-/// Bytes of shared memory with a fixed size that the module gives every kernel, and the kernel
-/// itself.
+/// Bytes of shared memory with a fixed size.
+///
+/// They are the memory that the module gives every kernel, and the memory of the kernel itself.
 fn static_shared(tree: &ast::Module, function: &ast::Function) -> u64 {
     let own = function.body.iter().flat_map(|body| &body.variables);
     let shared = tree.globals.iter().chain(own).filter(|variable| variable.space == ast::Space::Shared);

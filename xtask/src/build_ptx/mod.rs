@@ -1,5 +1,6 @@
-//! `cargo xtask build-ptx`: compiles `kernels-ptx`, writes or checks `kernels-ptx/ptx/`, and runs
-//! the lints and budget checks on it.
+//! `cargo xtask build-ptx`: compiles and checks `kernels-ptx`.
+//!
+//! It writes or checks `kernels-ptx/ptx/`, and runs the lints and budget checks on it.
 
 mod assemble;
 mod budgets;
@@ -34,7 +35,9 @@ use crate::{step::skip, tally::Tally};
 
 pub(crate) use self::sass::run as sass;
 
-/// Builds every module and writes the files, or with `check` compares them; then checks the files.
+/// Builds every module and writes the files, or with `check` compares them.
+///
+/// Then it checks the files.
 pub(crate) fn run(sh: &Shell, check: bool) -> Result<Tally> {
     let root = sh.current_dir();
     let mut tally = rebuild(&root, check)?;
@@ -42,8 +45,9 @@ pub(crate) fn run(sh: &Shell, check: bool) -> Result<Tally> {
     Ok(tally)
 }
 
-/// As [`run`] with `check`, but builds nothing if the sources are those that the files were made
-/// of.
+/// As [`run`] with `check`, but skips the build if the sources are unchanged.
+///
+/// They are unchanged if the files were made from the same sources.
 pub(crate) fn check_what_changed(sh: &Shell) -> Result<Tally> {
     let root = sh.current_dir();
     if !sources::are_as_built(&root)? {
@@ -134,8 +138,9 @@ fn keep(root: &Path, file: &str, built: &str, check: bool) -> Result<Tally> {
     Ok(Tally::of(&format!("{file} equals a fresh build"), equal))
 }
 
-/// Holds the files as they are to their manifests, the lints and the budgets; lists the kernels in
-/// the documents.
+/// Checks the files against their manifests, the lints and the budgets.
+///
+/// It lists the kernels in the documents.
 fn verify(root: &Path, check: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut kernels = Vec::new();
@@ -156,7 +161,9 @@ fn verify(root: &Path, check: bool) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The manifest of a module, and the findings of the lints and of the comparison with the manifest.
+/// The manifest of a module, and the findings on its files.
+///
+/// The findings come from the lints and from the comparison with the manifest.
 fn lint(root: &Path, module: Module) -> Result<(Manifest, Vec<String>)> {
     let read = |extension: &str| {
         let path = module.file(root, extension);

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-/// A PTX module: the kernels of an op set that a device compiles together, when the first of them
-/// is launched, and two files in `ptx/`. What fails to compile, or takes long, fails and takes long
-/// for these alone.
+/// A PTX module: the kernels of an op set that a device compiles together.
+///
+/// A device compiles them when the first of them is launched. The module has two files in `ptx/`. A
+/// failing or slow compilation affects these kernels alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Module {
     name: &'static str,

@@ -22,7 +22,9 @@ pub(super) struct Usage {
     pub(super) kernel: String,
     /// Per thread.
     pub(super) registers: u32,
-    /// Bytes per thread that went to local memory for want of registers, stores and loads together.
+    /// Bytes per thread that were spilled to local memory.
+    ///
+    /// Stores and loads are counted together.
     pub(super) spill_bytes: u32,
     /// Bytes of stack per thread.
     pub(super) stack_bytes: u32,

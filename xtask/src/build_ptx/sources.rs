@@ -1,5 +1,6 @@
-//! The sources of the committed PTX: a digest that shows without a build whether another one would
-//! print the same.
+//! The sources of the committed PTX.
+//!
+//! A digest shows without a build whether another one would print the same text.
 
 use std::{
     fs,
@@ -15,8 +16,10 @@ use walkdir::WalkDir;
 /// The file with the digest.
 pub(super) const FILE: &str = "kernels-ptx/ptx/sources.txt";
 
-/// What decides over the text: the kernels, the formulas they share with the host, and what builds
-/// and rewrites them.
+/// The paths that determine the text.
+///
+/// They are the kernels, the formulas they share with the host, and the code that builds and
+/// rewrites them.
 const SOURCES: [&str; 8] = [
     ".cargo/config.toml",
     "crates/core-types/Cargo.toml",
@@ -59,8 +62,9 @@ pub(super) fn digest(root: &Path) -> Result<String> {
     Ok(digits + "\n")
 }
 
-/// What `core-types` takes over from the manifest of the workspace: the edition, and how it depends
-/// on others.
+/// The settings that `core-types` inherits from the manifest of the workspace.
+///
+/// They are the edition and the dependencies.
 fn inherited(root: &Path) -> Result<String> {
     let read = |path: &str| -> Result<Table> {
         let text = fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))?;
@@ -90,7 +94,9 @@ fn files(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The tokens without `#[doc = ".."]` and `#![doc = ".."]`, which is what doc comments become.
+/// The tokens without `#[doc = ".."]` and `#![doc = ".."]`.
+///
+/// Doc comments become these attributes.
 fn without_docs(tokens: TokenStream) -> TokenStream {
     let is =
         |token: Option<&TokenTree>, mark| matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == mark);

@@ -16,8 +16,9 @@ pub(super) struct Record {
     pub(super) barriers: u32,
 }
 
-/// Dynamic shared memory of a block, in bytes: a number, or `{"up_to": most}` if the launch sets
-/// it.
+/// Dynamic shared memory of a block, in bytes.
+///
+/// It is a number, or `{"up_to": most}` if the launch sets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum DynamicShared {

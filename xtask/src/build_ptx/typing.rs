@@ -18,8 +18,9 @@ mod corpus;
 
 /// Where the verdicts are.
 const FILE: &str = "crates/ptx/tests/data/typing.txt";
-/// The oldest architecture that this assembler makes code for; it makes code for it of texts for
-/// older ones too.
+/// The oldest architecture that this assembler makes code for.
+///
+/// Texts for older architectures are assembled for it too.
 const OLDEST: u32 = 75;
 /// The architecture for whole texts.
 const NEWEST: &str = "sm_90";
@@ -52,8 +53,10 @@ pub(super) fn run(root: &Path) -> Result<Tally> {
     })
 }
 
-/// Batches: lines assembled together, lines refused together, and lines that end a run by
-/// themselves.
+/// Batches of lines that are assembled in one run.
+///
+/// They are the lines assembled together, the lines refused together, and single lines that end a
+/// run by themselves.
 fn batches<'corpus>(group: &'corpus Group<'corpus>) -> Vec<Batch<'corpus>> {
     let together = |line: &&Line<'_>| group.place != Place::Text && line.verdict != Verdict::Fatal;
     let of = |verdict| group.lines.iter().filter(together).filter(move |line| line.verdict == verdict).copied();
@@ -101,8 +104,9 @@ fn architecture(target: &str) -> String {
     }
 }
 
-/// The lines that the assembler reports errors for:
-/// `ptxas 1.ptx, line 14; error : Arguments mismatch`.
+/// The lines that the assembler reports errors for.
+///
+/// A report is `ptxas 1.ptx, line 14; error : Arguments mismatch`.
 fn errors(said: &str) -> HashSet<usize> {
     let number = |line: &str| {
         let (_, rest) = line.split_once(", line ")?;

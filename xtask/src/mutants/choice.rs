@@ -1,5 +1,6 @@
-//! The choice of sites and libraries to try: an order that the seed determines, and a share for
-//! each library.
+//! The choice of sites and libraries to try.
+//!
+//! The seed determines the order of sites. Each library has a share of the sites.
 
 use sha2::{Digest as _, Sha256};
 
@@ -39,8 +40,9 @@ fn key(seed: u64, path: &str, site: &Site) -> [u8; 32] {
     Sha256::digest(place).into()
 }
 
-/// How many mutants each library gets of `count`: as its share of all sites, and at least one if it
-/// has any.
+/// The number of mutants of each library, `count` in all.
+///
+/// It is proportional to the library's share of all sites, and at least one if the library has any.
 pub(super) fn shares(sites: &[usize], count: usize) -> Vec<usize> {
     let all: usize = sites.iter().sum();
     let share = |&own: &usize| (own * count).checked_div(all).unwrap_or(0).max(1).min(own);

@@ -12,8 +12,10 @@ use super::{
 };
 use crate::tidy::source::{File, read};
 
-/// Libraries without mutants: the suite that tests others, its comparison program, fuzz targets,
-/// generated code, and MPI, which few machines have.
+/// Libraries without mutants.
+///
+/// They are the suite that tests others, its comparison program, fuzz targets, generated code, and
+/// MPI, which few machines have.
 const EXCLUDED: [&str; 7] =
     ["conformance", "yardstick", "device-trials", "trefoil-fuzz", "cuda-loader", "trefoil-collective-mpi", "trefoil"];
 
@@ -100,8 +102,9 @@ fn dependents(metadata: &Metadata, name: &str) -> BTreeSet<String> {
     metadata.packages.iter().filter(depends).map(|package| package.name.to_string()).collect()
 }
 
-/// Paths without extension of the modules in other files that `file` declares for other platforms
-/// or features.
+/// Paths without extension of the modules for other platforms or features.
+///
+/// `file` declares these modules, and they are in other files.
 fn foreign_modules(file: &File) -> Vec<String> {
     let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
     let folder = match name {

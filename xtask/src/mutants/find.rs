@@ -20,8 +20,9 @@ use super::site::{Change, Site};
 const HOLD: [&str; 5] =
     ["feature = \"cuda\"", "feature = \"serde\"", "target_arch = \"x86_64\"", "target_os = \"linux\"", "unix"];
 
-/// The sites of a file, in the order of its text, and how many others cannot carry a choice at run
-/// time.
+/// The sites of a file, in the order of its text, and the number of excluded sites.
+///
+/// Excluded sites cannot carry a choice at run time.
 pub(super) fn sites(file: &syn::File) -> (Vec<Site>, usize) {
     let mut finder = Finder::default();
     finder.visit_file(file);

@@ -100,8 +100,9 @@ impl<T> AddAssign for All<T> {
     }
 }
 
-/// Tries the mutants; one check for the share that is killed, one for the list of equivalent
-/// mutants.
+/// Tries the mutants.
+///
+/// There is one check for the share that is killed, and one for the list of equivalent mutants.
 pub(crate) fn run(sh: &Shell, options: &Options) -> Result<Tally> {
     let root = sh.current_dir();
     let Options { seed, count, package, own } = options;
@@ -128,8 +129,9 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Tries all mutants on the tests of their own crates, then, unless `own`, the survivors on the
-/// tests of direct dependents.
+/// Tries all mutants on the tests of their own crates.
+///
+/// Then, unless `own`, it tries the survivors on the tests of direct dependents.
 fn try_all(plan: &mut Plan, tree: &Tree, known: &Known, own: bool) -> Result<Vec<report::Result>> {
     let programs = compile(plan, tree)?;
     println!("{} mutants did not compile and were replaced", plan.dropped);
@@ -158,8 +160,9 @@ fn try_all(plan: &mut Plan, tree: &Tree, known: &Known, own: bool) -> Result<Vec
     Ok(trials.into_iter().map(|(id, verdict)| conclude(plan, known, id, verdict)).collect())
 }
 
-/// Compiles the test programs of all libraries with mutants, with other mutants in place of those
-/// that do not compile.
+/// Compiles the test programs of all libraries with mutants.
+///
+/// Mutants that do not compile are replaced by other mutants.
 fn compile(plan: &mut Plan, tree: &Tree) -> Result<Vec<Program>> {
     for round in 1..=ROUNDS {
         let files = plan.write(tree)?;

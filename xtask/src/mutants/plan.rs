@@ -15,8 +15,10 @@ use super::{
     tree::Tree,
 };
 
-/// Numbers for mutants, as a multiple of the mutants that run: the selector's table has this size
-/// from the beginning, so that a replacement compiles only its own crate.
+/// Numbers for mutants, as a multiple of the mutants that run.
+///
+/// The selector's table has this size from the beginning, so that a replacement compiles only its
+/// own crate.
 const SPARE: u32 = 5;
 
 /// The libraries with chosen mutants.
@@ -158,8 +160,9 @@ impl Around {
     }
 }
 
-/// Mutants at the places of errors; without one, mutants on the same lines; without one, mutants of
-/// the same files.
+/// Mutants at the places of errors.
+///
+/// If there is none, mutants on the same lines; if there is none, mutants of the same files.
 fn rejected(faults: &[Fault], files: &BTreeMap<String, Rewritten>) -> BTreeSet<u32> {
     for around in [Around::Exactly, Around::Lines, Around::File] {
         let mut ids = BTreeSet::new();

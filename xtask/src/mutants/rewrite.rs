@@ -35,8 +35,9 @@ pub(super) fn rewrite(text: &str, chosen: &[Chosen]) -> Rewritten {
 }
 
 impl Rewritten {
-    /// Appends a range of the original with the mutants in it, which are sorted from the outside to
-    /// the inside.
+    /// Appends a range of the original with the mutants in it.
+    ///
+    /// The mutants are sorted from the outside to the inside.
     fn region(&mut self, text: &str, range: Range<usize>, mut chosen: &[&Chosen]) {
         let mut at = range.start;
         while let Some((outer, rest)) = chosen.split_first() {

@@ -28,8 +28,9 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// Where sites of the same expression nest: what wraps the expression comes outside of what
-    /// rewrites it.
+    /// The nesting order of sites of the same expression.
+    ///
+    /// A change that wraps the expression is outside of a change that rewrites it.
     pub(super) fn rank(&self) -> u8 {
         match self.change {
             Change::Negate => 0,

@@ -23,8 +23,9 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Makes the copy below `target`, or updates it: equal files keep their times, so that cargo
-    /// compiles only what changed.
+    /// Makes the copy below `target`, or updates it.
+    ///
+    /// Equal files keep their times, so that cargo compiles only changed files.
     pub(super) fn copy(sh: &Shell, target: &Path, rewritten: &BTreeSet<String>) -> Result<Self> {
         let from = sh.current_dir();
         let tree = Self { root: target.join(TREE), target: target.join(BUILD) };

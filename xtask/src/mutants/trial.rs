@@ -27,8 +27,9 @@ const LONGEST: Duration = Duration::from_secs(1200);
 /// How often a running program is looked at.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Tests that are mutants themselves, or that refuse each call of a driver in turn: each takes
-/// minutes.
+/// Tests that take minutes for each mutant.
+///
+/// They are mutants themselves, or refuse each call of a driver in turn.
 const SKIPPED: [&str; 4] = ["--skip", "mutants::", "--skip", "whatever_call_is_refused"];
 
 /// How a program ended.

@@ -1,4 +1,6 @@
-//! Undefined behaviour in what Miri can interpret: no SIMD, no foreign functions, and little data.
+//! Undefined behaviour in code that Miri can interpret.
+//!
+//! It is code without SIMD and foreign functions, and with little data.
 
 use xshell::{Shell, cmd};
 
@@ -9,15 +11,19 @@ use crate::{
 
 const TITLE: &str = "Miri";
 
-/// Packages whose memory accesses Miri can interpret, filters of their unit tests (all tests if
-/// empty), and skipped tests, which loop over much data.
+/// Packages whose memory accesses Miri can interpret.
+///
+/// Each has filters of its unit tests (all tests if empty) and skipped tests, which loop over much
+/// data.
 const PACKAGES: [(&str, &[&str], &[&str]); 3] = [
     ("backend-api", &[], &["random", "results_that_overlap"]),
     ("cuda-sim", &[], &[]),
     ("cpu-backend", &["blake2s", "blocks"], &[]),
 ];
 
-/// Runs the unit tests of each package under the nightly toolchain's Miri; one check per package.
+/// Runs the unit tests of each package under the nightly toolchain's Miri.
+///
+/// There is one check per package.
 pub(super) fn run(sh: &Shell) -> Tally {
     if cmd!(sh, "rustup run nightly cargo miri --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
         let why = "rustup has no nightly toolchain with miri (rustup +nightly component add miri rust-src)";

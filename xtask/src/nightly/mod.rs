@@ -1,5 +1,6 @@
-//! `cargo xtask nightly`: checks too slow for continuous integration of every change, each part
-//! runnable by hand.
+//! `cargo xtask nightly`: checks too slow for continuous integration.
+//!
+//! Each part can be run by hand.
 
 mod advisories;
 mod miri;
@@ -71,8 +72,9 @@ pub(crate) fn run(sh: &Shell, part: Option<Part>) -> Result<Tally> {
     Ok(sum)
 }
 
-/// A thousand proofs and a thousand training steps without growth, from the programs that the tier
-/// `host` builds.
+/// A thousand proofs and a thousand training steps without growth.
+///
+/// They run from the programs that the tier `host` builds.
 fn soaks(sh: &Shell) -> Result<Tally> {
     let run = ["--workspace", "--test", "main"];
     cargo_test(sh, "soaks", &[&run, mpi::features(sh), &["--", "soak::"]].concat())

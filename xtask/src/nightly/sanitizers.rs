@@ -1,5 +1,6 @@
-//! Tests under the address and the thread sanitizer, with the pinned compiler: `RUSTC_BOOTSTRAP=1`
-//! makes it accept the flags, as for fuzzing.
+//! Tests under the address and the thread sanitizer, with the pinned compiler.
+//!
+//! `RUSTC_BOOTSTRAP=1` makes it accept the flags, as for fuzzing.
 
 use std::{env, fs, os::unix::fs::PermissionsExt as _, path::Path};
 

@@ -1,5 +1,7 @@
-//! Self-contained runs of the `trefoil` program on the processor and the simulated device: the
-//! conformance suite, and the bundle for GPU machines.
+//! Self-contained runs of the `trefoil` program.
+//!
+//! They are the conformance suite on the processor and the simulated device, and the bundle for GPU
+//! machines.
 
 use std::{collections::BTreeSet, time::Instant};
 
@@ -31,7 +33,9 @@ const HALVES: [[&str; 4]; 2] = [["--condition", "plain", "--part", "1/2"], ["--c
 
 const SHUFFLE_1: &str = "order=seeded;seed=1;schedule=lazy;checks=sanitize";
 
-/// Every case under every checker with blocks and warps in another order and streams that run late.
+/// Every case under every checker.
+///
+/// Blocks and warps run in another order, and streams run late.
 const ON_SIM: [Job; 4] = [
     sim("conformance on sim, shuffle 1, late streams, checkers on, first half", SHUFFLE_1, &HALVES[0]),
     sim("conformance on sim, shuffle 1, late streams, checkers on, second half", SHUFFLE_1, &HALVES[1]),
@@ -39,11 +43,13 @@ const ON_SIM: [Job; 4] = [
     sim("conformance on sim, proofs with interpreted programs", "", &["stark.", "--condition", "plain"]).interpreting(),
 ];
 
-/// Jobs of the full tier:
-/// - recorded, and under the other conditions;
-/// - under every checker in one more order, with shuffled streams (jobs without checkers use the
-///   natural order);
-/// - with late streams on the largest supported machine, whose multiprocessors determine the size
+/// Jobs of the full tier.
+///
+/// - Recorded, and under the other conditions.
+/// - Under every checker in one more order, with shuffled streams. Jobs without checkers use the
+///   natural order.
+///
+/// - With late streams on the largest supported machine, whose multiprocessors determine the size
 ///   of launches.
 const MORE: [Job; 6] = [
     sim("conformance on sim, recorded", "", &["--condition", "recorded"]),

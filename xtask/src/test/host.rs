@@ -1,5 +1,6 @@
-//! The workspace's tests: one test program per core at a time, then the examples of the
-//! documentation.
+//! The workspace's tests.
+//!
+//! One test program per core runs at a time, then the examples of the documentation.
 
 use std::{collections::BTreeSet, time::Instant};
 
@@ -31,12 +32,11 @@ pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The test programs and examples of the packages in `folders`, without the tests that only `--all`
-/// runs, and those with MPI only `with_ranks`.
+/// Runs the test programs and examples of the packages in `folders`.
 ///
-/// Everything is built: a build of some packages would unify other features and compile
-/// dependencies again, while unaffected packages are fresh in a folder that built the workspace
-/// before.
+/// Tests that only `--all` runs are left out. Tests with MPI run only `with_ranks`. Everything is
+/// built: a build of some packages would unify other features and compile dependencies again, while
+/// unaffected packages are fresh in a folder that built the workspace before.
 pub(super) fn run_folders(sh: &Shell, folders: &BTreeSet<&str>, with_ranks: bool) -> Result<Tally> {
     const TITLE: &str = "tests of what depends on the change";
     eprintln!("== {TITLE}");
@@ -58,8 +58,10 @@ pub(super) fn run_folders(sh: &Shell, folders: &BTreeSet<&str>, with_ranks: bool
     Ok(tally)
 }
 
-/// Compiles all test programs and runs those that are wanted, the first of them while others
-/// compile: the last crates of a build keep one core busy. `None` if a program does not compile.
+/// Compiles all test programs and runs those that `is_wanted` selects.
+///
+/// The first programs run while others compile, since the last crates of a build keep one core
+/// busy. `None` if a program does not compile.
 fn build_and_run(sh: &Shell, extent: Extent, is_wanted: impl Fn(&Program) -> bool) -> Result<Option<Tally>> {
     const TITLE: &str = "test programs, build";
     let mut built = 0;

@@ -141,8 +141,9 @@ const TIERS: [Tier; 12] = [
     whole("gpu", |sh, _| test_gpu::run(sh, PROGRAM, false, true)),
 ];
 
-/// The sweep over inverses, which takes ten times as long as the others: the nightly tier runs it,
-/// the host tier a part of it.
+/// The sweep over inverses, which takes ten times as long as the others.
+///
+/// The nightly tier runs it, the host tier a part of it.
 const INVERSES: &str = "every_element_but_zero_has_its_inverse";
 
 /// Laws of the field on all its elements, of a release build.

@@ -71,8 +71,9 @@ enum Tests {
     Named(Vec<String>),
 }
 
-/// Compiles all test programs and passes each to `take` as it is done; otherwise shows why they do
-/// not compile and returns `false`.
+/// Compiles all test programs and passes each to `take` as it is done.
+///
+/// If they do not compile, it shows the reason and returns `false`.
 pub(super) fn build(sh: &Shell, mut take: impl FnMut(Program) -> Result<()>) -> Result<bool> {
     let mut child = Command::new("cargo")
         .args(["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"])

@@ -16,7 +16,9 @@ pub(super) fn skipped(sh: &Shell) -> Tally {
     missing_tool(TITLE, "no MPI with its headers is installed (ci/install-mpi)")
 }
 
-/// Runs the tests of `collective-mpi` and `trefoil-cli` that `mpirun` starts, and nothing else.
+/// Runs the tests of `collective-mpi` and `trefoil-cli` that `mpirun` starts.
+///
+/// It runs nothing else.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     if mpi::is_there(sh) { programs::run_alone(sh, TITLE, mpi::is_of_ranks) } else { Ok(skipped(sh)) }
 }

@@ -1,4 +1,6 @@
-//! Golden files, against what writes them: the reference of key bundles in Python, and PyTorch.
+//! Golden files, compared with the programs that write them.
+//!
+//! The programs are the reference of key bundles in Python, and PyTorch.
 
 use anyhow::Result;
 use xshell::{Shell, cmd};

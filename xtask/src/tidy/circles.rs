@@ -1,10 +1,10 @@
-//! No two modules of a crate need each other: the imports between its files form layers, and those
-//! between its folders do.
+//! No two modules of a crate need each other.
 //!
-//! A file needs another if it names something that is defined there, in an import or by a path,
-//! outside its tests. A name that a module hands on is followed to where it is defined, and handing
-//! it on is no need. A need counts between the two siblings that hold the two files, whether they
-//! are files or folders; none counts between a module and those within it.
+//! The imports between its files form layers, and so do the imports between its folders. A file
+//! needs another if it names something that is defined there, in an import or by a path, outside
+//! its tests. A name that a module hands on is followed to where it is defined, and handing it on
+//! is no need. A need counts between the two siblings that hold the two files, whether they are
+//! files or folders; none counts between a module and those within it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -20,8 +20,9 @@ use super::{
 /// Names that a chain of re-exports may have; more would be a circle itself.
 const CHAIN: usize = 8;
 
-/// Modules of a crate that are one piece: they are defined by each other, so that none is below the
-/// others.
+/// Modules of a crate that form one unit.
+///
+/// They are defined by each other, so that none is below the others.
 const TOGETHER: &[(&str, &[&str])] = &[
     // A gate holds its rule, and a rule plans gates and evaluates them with the keys of one: all that is to be said of a gate
     // stands in one file.
@@ -48,7 +49,9 @@ const TOGETHER: &[(&str, &[&str])] = &[
     ("crates/stark-fft", &["domain", "error", "shape", "shard"]),
 ];
 
-/// Crates whose folders are not in layers yet: of these a need counts between the two files alone.
+/// Crates whose folders are not in layers yet.
+///
+/// In these crates a need counts between the two files alone.
 const FILES_ALONE: &[&str] = &[
     // `mem` holds both the pools that a device is made with and the blocks that are taken from a device.
     "crates/cuda-backend",
@@ -68,8 +71,9 @@ struct Module<'f> {
     handed_on: BTreeSet<(usize, String)>,
 }
 
-/// Modules by their paths: the folder of the crate's sources, then the names from the root of the
-/// crate.
+/// Modules by their paths.
+///
+/// A path is the folder of the crate's sources, then the names from the root of the crate.
 type Modules<'f> = BTreeMap<Vec<String>, Module<'f>>;
 
 /// One thing that a file needs.
@@ -204,8 +208,9 @@ fn needs_of<'m>(modules: &'m Modules<'_>, path: &[String], module: &Module<'_>) 
     needs
 }
 
-/// The module that defines what `named` stands for in the module `at`, if it is one of the same
-/// crate.
+/// The module that defines `named` in the module `at`.
+///
+/// `None` if it is not a module of the same crate.
 fn defined_in<'m>(modules: &'m Modules<'_>, at: &[String], named: &str, chain: usize) -> Option<&'m Vec<String>> {
     let mut names = named.split("::").peekable();
     let mut found = match *names.peek()? {

@@ -10,8 +10,10 @@ use super::Finding;
 /// The compiler that everything is built with.
 const TOOLCHAIN: &str = "rust-toolchain.toml";
 
-/// Libraries carry the fields that a registry requires, and every crate states the compiler that
-/// builds it here as its oldest.
+/// Checks the manifests of libraries and crates.
+///
+/// Libraries have the fields that a registry requires, and every crate states as its oldest
+/// compiler the compiler that builds it here.
 pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
     let metadata = MetadataCommand::new()
         .manifest_path(root.join("Cargo.toml"))

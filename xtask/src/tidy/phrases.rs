@@ -16,8 +16,10 @@ const HEAD: &str = "\
 # lowers it here when it falls.
 ";
 
-/// The phrases, in lower case: chains of pronouns, quantities without a noun, verbs of people, and
-/// literal translations.
+/// The phrases, in lower case.
+///
+/// They are chains of pronouns, quantities without a noun, verbs of people, and literal
+/// translations.
 const PHRASES: [&str; 17] = [
     "as many",
     "asked for",
@@ -70,7 +72,9 @@ fn render(counts: &BTreeMap<&str, usize>) -> String {
     text
 }
 
-/// Whether the words of a file are not ours to choose: this list, and generated programs and pages.
+/// Returns whether the words of a file are exempt.
+///
+/// This file and generated programs and pages are exempt.
 fn is_exempt(path: &str) -> bool {
     let is_generated = path.contains("differential/programs/") || path == "docs/performance.md";
     path.ends_with("tidy/phrases.rs") || is_generated
@@ -88,8 +92,9 @@ fn count<'f>(files: impl Iterator<Item = &'f File>) -> BTreeMap<&'static str, us
     counts
 }
 
-/// The words of the comments of Rust source, or of a whole document, in lower case between single
-/// spaces.
+/// The words of the comments of Rust source, or of a whole document.
+///
+/// They are in lower case between single spaces.
 fn prose(text: &str, is_rust: bool) -> String {
     let mut words = String::from(" ");
     let lines =

@@ -1,4 +1,6 @@
-//! Rules on syntax: the homes of `unsafe` and of the environment, the purity of domains, habits.
+//! Rules on syntax.
+//!
+//! They cover the homes of `unsafe` and of the environment, the purity of domains, and habits.
 
 use super::{
     Finding,
@@ -50,10 +52,16 @@ const DOMAINS: &[&str] = &[
     "crates/nn-ops/",
 ];
 
-/// Where `unsafe` may stand: bit-pattern implementations of the shared types, the vectors,
-/// transforms and products of the CPU backend, what calls the CUDA driver or stands in for it, the
-/// C interface, the requests to valgrind, the call of a peer that has no safe one, a function of a
-/// trait of stwo, and tests that watch the memory that the allocator hands out and takes back.
+/// Paths that may contain `unsafe`.
+///
+/// - Bit-pattern implementations of the shared types.
+/// - The vectors, transforms and products of the CPU backend.
+/// - Code that calls the CUDA driver or stands in for it.
+/// - The C interface.
+/// - The requests to valgrind.
+/// - The call of a peer that has no safe interface.
+/// - A function of a trait of stwo.
+/// - Tests that watch the memory that the allocator hands out and takes back.
 const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/core-types/src/", &[UnsafeKind::Impl]),
     ("crates/core-types/src/field/wide.rs", &[UnsafeKind::Block]),
@@ -84,12 +92,14 @@ const ALLOCATOR: &[UnsafeKind] = SIMD;
 const FOREIGN: &[UnsafeKind] = SIMD;
 const KERNELS: &[UnsafeKind] = &[UnsafeKind::Block, UnsafeKind::Fn, UnsafeKind::Extern];
 
-/// Crates that may read the environment: the one that selects backends, and the workspace's own
-/// tasks.
+/// Crates that may read the environment.
+///
+/// They are the crate that selects backends, and the workspace's own tasks.
 const ENVIRONMENT_HOMES: &[&str] = &["crates/runtime/", "xtask/"];
 
-/// What reads or changes the environment; the rest of `std::env` names the program and its
-/// arguments.
+/// Functions that read or change the environment.
+///
+/// The rest of `std::env` names the program and its arguments.
 const ENVIRONMENT: &[&str] = &[
     "std::env::var",
     "std::env::var_os",

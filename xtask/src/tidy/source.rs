@@ -18,13 +18,15 @@ pub(crate) struct File {
     pub(crate) text: String,
     /// The parsed file, for Rust.
     pub(crate) ast: Option<syn::File>,
-    /// Whether the whole file is test code: below `tests/`, `benches/`, `examples/`, or a
-    /// `#[cfg(test)]` module.
+    /// Whether the whole file is test code.
+    ///
+    /// It is below `tests/`, `benches/` or `examples/`, or is a `#[cfg(test)]` module.
     pub(crate) test_only: bool,
 }
 
-/// Reads and parses every `.rs` and `.md` file in a folder of the repository, which is `""` for
-/// all; sorted by path.
+/// Reads and parses every `.rs` and `.md` file in a folder of the repository.
+///
+/// The folder `""` is the whole repository. Files are sorted by path.
 pub(crate) fn read(root: &Path, folder: &str) -> Result<Vec<File>> {
     let mut files = Vec::new();
     let walk = WalkDir::new(root.join(folder)).sort_by_file_name().into_iter();

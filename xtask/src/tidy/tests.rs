@@ -21,7 +21,9 @@ fn check_files(copy: &Path) -> anyhow::Result<Vec<Finding>> {
     Ok(super::check_files(copy, &source::read(copy, "")?))
 }
 
-/// A copy of the files at and below `paths`: each rule reads the files of one crate, or manifests.
+/// A copy of the files at and below `paths`.
+///
+/// Each rule reads the files of one crate, or manifests.
 fn copy_of<P: AsRef<Path>>(paths: &[P]) -> TempDir {
     let copy = tempfile::tempdir().unwrap();
     let files = paths.iter().flat_map(|path| WalkDir::new(repository().join(path))).map(Result::unwrap);

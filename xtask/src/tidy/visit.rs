@@ -94,8 +94,9 @@ struct Visitor<'text> {
     lines: Vec<&'text str>,
     imports: HashMap<String, String>,
     test_depth: usize,
-    /// Whether the file, the trait, or the trait of the implementation around it states what
-    /// `unsafe fn`s require.
+    /// Whether an enclosing item states the requirements of its `unsafe fn`s.
+    ///
+    /// The item is the file, the trait, or the trait of the implementation.
     contract_above: bool,
     /// First lines of the enclosing items, statements and match arms, innermost last.
     starts: Vec<usize>,
@@ -137,8 +138,9 @@ impl Visitor<'_> {
         self.starts.pop();
     }
 
-    /// Runs `visit` inside an item that, if `states`, documents the requirements of its
-    /// `unsafe fn`s.
+    /// Runs `visit` inside an item.
+    ///
+    /// If `states`, the item documents the requirements of its `unsafe fn`s.
     fn under_contract(&mut self, states: bool, visit: impl FnOnce(&mut Self)) {
         let outer = self.contract_above;
         self.contract_above |= states;

@@ -7,8 +7,9 @@ use std::fs;
 /// The kernel's interface fixes it on every architecture that Rust supports.
 const TICKS: f64 = 100.0;
 
-/// CPU seconds of all children that this process waited for, with their own children; `None`
-/// elsewhere than Linux.
+/// CPU seconds of all children that this process waited for.
+///
+/// Children of the children are included. `None` elsewhere than Linux.
 pub(super) fn of_children() -> Option<f64> {
     parse(&fs::read_to_string("/proc/self/stat").ok()?)
 }

@@ -45,8 +45,9 @@ impl Options {
     }
 }
 
-/// Measures what `options` select, then prints the times that the last runs of `test` and `ci`
-/// recorded.
+/// Measures the builds and runs that `options` select.
+///
+/// Then it prints the times that the last runs of `test` and `ci` recorded.
 pub(crate) fn run(sh: &Shell, options: Options) -> Result<Tally> {
     let mut tally = Tally::default();
     if options.release {

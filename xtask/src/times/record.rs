@@ -28,7 +28,9 @@ struct Run {
     times: Times,
 }
 
-/// Notes the cases in a file of events that `trefoil conformance --events` wrote, by op group.
+/// Records the times of cases in a file of events, by op group.
+///
+/// `trefoil conformance --events` wrote the file.
 pub(crate) fn note_events(backend: &str, file: &Path) -> Result<()> {
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     for (group, seconds) in op_groups(&text)? {
@@ -56,8 +58,9 @@ fn op_groups(events: &str) -> Result<BTreeMap<String, f64>> {
     Ok(groups)
 }
 
-/// Runs `task`, keeps its times under `name`, prints the largest of them if `shown`, and compares
-/// them with the budgets.
+/// Runs `task`, stores its times under `name`, and compares them with the budgets.
+///
+/// The largest times are printed if `shown`.
 pub(crate) fn recorded(
     sh: &Shell,
     name: &str,

@@ -90,8 +90,9 @@ impl Unit {
     }
 }
 
-/// Name and kind of the crate that rustc compiles with `args`; `None` if it only answers questions
-/// of cargo.
+/// Name and kind of the crate that rustc compiles with `args`.
+///
+/// `None` if rustc only answers questions of cargo.
 pub(super) fn describe(args: &[String]) -> Option<(String, Kind)> {
     let after = |flag: &str| args.iter().position(|arg| arg == flag).and_then(|at| args.get(at + 1));
     let name = after("--crate-name").filter(|name| *name != "___")?;

@@ -1,6 +1,7 @@
-//! The mode of this program in which cargo runs it in place of rustc (`RUSTC_WRAPPER`): it runs the
-//! real rustc and logs the time. Not a task, so the help does not list it; the variable [`LOG`]
-//! selects it.
+//! The mode of this program in which cargo runs it in place of rustc (`RUSTC_WRAPPER`).
+//!
+//! It runs the real rustc and logs the time. It is not a task, so the help does not list it; the
+//! variable [`LOG`] selects it.
 
 use std::{
     env,

@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::listing::Instruction;
 
-/// The clocks in which multiplications of `instructions` cannot start since a bank still reads for
-/// one.
+/// The clocks in which multiplications of `instructions` cannot start.
+///
+/// They wait because a bank still reads for an earlier multiplication.
 pub(super) fn waits(instructions: &[Instruction]) -> u32 {
     let mut clocks = 0;
     let mut kept = BTreeMap::<usize, u32>::new();

@@ -37,8 +37,10 @@ impl Budgets {
         text
     }
 
-    /// The budgets after the kernels were built by `assembler`: new kernels are added, those that
-    /// are gone removed, and none is raised unless the assembler is another one.
+    /// The budgets after the kernels were built by `assembler`.
+    ///
+    /// New kernels are added and kernels that are gone are removed. No budget is raised unless the
+    /// assembler is another one.
     fn updated(&self, assembler: &str, kernels: &[Kernel]) -> Self {
         let clocks = kernels.iter().map(|kernel| {
             let mut clocks = [kernel.body, kernel.turn];
@@ -50,8 +52,9 @@ impl Budgets {
         Self { assembler: assembler.to_owned(), clocks: clocks.collect() }
     }
 
-    /// One line for each kernel without a budget or beyond it, and for each budget without a
-    /// kernel.
+    /// Violations of the budgets, one line each.
+    ///
+    /// A kernel without a budget or beyond it is a violation, and so is a budget without a kernel.
     fn violations(&self, kernels: &[Kernel]) -> Vec<String> {
         let mut found = Vec::new();
         for Kernel { name, body, turn } in kernels {

@@ -79,8 +79,9 @@ impl Listing {
     }
 }
 
-/// Reads `/*0010*/ FADD R0, R1, R2 ;`, where a table of branch targets may stand after the
-/// operands.
+/// Reads `/*0010*/ FADD R0, R1, R2 ;`.
+///
+/// A table of branch targets may follow the operands.
 fn instruction(line: &str) -> Option<Instruction> {
     let (_, text) = line.strip_prefix("/*")?.split_once("*/")?;
     let text = text.trim().strip_suffix(';')?;

@@ -1,5 +1,6 @@
-//! `cargo xtask sass`: modelled clocks of the kernels' machine code by pipe and loop, and their
-//! budgets.
+//! `cargo xtask sass`: modelled clocks of the kernels' machine code, and their budgets.
+//!
+//! Clocks are modelled by pipe and loop.
 
 mod banks;
 mod budget;

@@ -10,12 +10,16 @@ use xshell::{Shell, cmd};
 pub(super) struct Diff {
     /// The revision, as a commit.
     pub(super) since: String,
-    /// Paths below the root with `/` as the separator: changed, removed, added and untracked files.
+    /// Changed, removed, added and untracked files.
+    ///
+    /// Paths are below the root, with `/` as the separator.
     pub(super) files: BTreeSet<String>,
 }
 
 impl Diff {
-    /// The changes since `revision`; without one since the branch left `main`, so that a clean
+    /// The changes since `revision`.
+    ///
+    /// Without a revision, they are the changes since the branch left `main`, so that a clean
     /// branch tests all its commits.
     pub(super) fn read(sh: &Shell, revision: Option<&str>) -> Result<Self> {
         let since = match revision {
@@ -29,8 +33,9 @@ impl Diff {
     }
 }
 
-/// The merge base of `HEAD` with the upstream of `main` or, if it has none, with `main`; `HEAD` in
-/// a checkout without `main`.
+/// The merge base of `HEAD` with the upstream of `main`, or with `main` if it has none.
+///
+/// It is `HEAD` in a checkout without `main`.
 fn base(sh: &Shell) -> Result<String> {
     let main = ["main@{upstream}", "main"].into_iter().find_map(|name| commit(sh, name).ok());
     let Some(main) = main else { return commit(sh, "HEAD") };

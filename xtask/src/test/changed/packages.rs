@@ -70,8 +70,9 @@ impl Packages {
         self.0.get(name).map(|package| package.folder.as_str())
     }
 
-    /// What `files` reach: along normal dependencies any number of steps, then along one dependency
-    /// of tests.
+    /// The packages that `files` affect.
+    ///
+    /// They follow any number of normal dependencies, then one dependency of tests.
     pub(super) fn reach(&self, files: &BTreeSet<String>) -> Impact {
         let mut reach = Impact::default();
         for file in files {
@@ -129,8 +130,9 @@ mod tests {
         (name, Package { folder: folder.to_owned(), normal: set(normal), dev: set(dev) })
     }
 
-    /// `base` <- `middle` <- `top`; the tests of `watcher` use `middle`, and `user` depends on
-    /// `watcher`.
+    /// Packages `base` <- `middle` <- `top`, and two more.
+    ///
+    /// The tests of `watcher` use `middle`, and `user` depends on `watcher`.
     fn packages() -> Packages {
         Packages(BTreeMap::from([
             package("crates/base", &[], &[]),

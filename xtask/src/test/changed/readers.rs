@@ -61,8 +61,9 @@ mod tests {
     /// Folders outside the packages that a path in the sources of a package may lead to.
     const FOLDERS: [&str; 4] = ["kernels-ptx/", "data/", "docs/", "ci/"];
 
-    /// Paths below the root that a source names in a string; at least two `../` steps lead out of a
-    /// package.
+    /// Paths below the root that a source names in a string.
+    ///
+    /// At least two `../` steps lead out of a package.
     fn outside(text: &str) -> BTreeSet<String> {
         let strings =
             text.match_indices("../../").map(|(at, _)| &text[at..]).map(|rest| rest.trim_start_matches("../"));

@@ -23,9 +23,10 @@ const BACKENDS: [(&str, &[&str]); 2] =
 /// The code shipped to devices: a change below it runs the jobs of `sim`.
 const SHIPPED: &str = "kernels-ptx/ptx/";
 
-/// Domain crates with the op groups whose specifications call them: if one is affected, its groups
-/// run on both backends. A test compares the table with the sources of `conformance`. A domain that
-/// is not listed (`pfss`) calls ops, and no op calls it.
+/// Domain crates with the op groups whose specifications call them.
+///
+/// If a crate is affected, its groups run on both backends. A test compares the table with the
+/// sources of `conformance`. A domain that is not listed (`pfss`) calls ops, and no op calls it.
 const DOMAINS: [(&str, &[&str]); 5] = [
     ("nn-ops", &["factor", "linalg", "optim", "recurrent"]),
     ("trefoil-stark", &["stark"]),
