@@ -16,12 +16,21 @@ use cargo_metadata::{
 
 use super::tree::Tree;
 
-/// A compiled test program.
+/// Tests that take minutes for each mutant are left out of test programs.
+///
+/// They are mutants themselves, or refuse each call of a driver in turn.
+const SKIPPED: [&str; 4] = ["--skip", "mutants::", "--skip", "whatever_call_is_refused"];
+
+/// The conformance suite on the processor, without its large cases.
+const SUITE: [&str; 7] = ["conformance", "--backend", "cpu", "--condition", "plain", "--max-elements", "20000"];
+
+/// A compiled program that passes or fails.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     /// The folder of its package, below `crates`, and its target.
     pub(super) title: String,
     pub(super) executable: PathBuf,
+    pub(super) arguments: &'static [&'static str],
     /// Where cargo would start it.
     pub(super) folder: PathBuf,
 }
@@ -60,11 +69,18 @@ pub(super) fn build(tree: &Tree, packages: &BTreeSet<String>) -> Result<Built> {
     let (mut programs, mut faults, mut error) = (Vec::new(), Vec::new(), None);
     for message in Message::parse_stream(BufReader::new(stdout)) {
         match message.context("cannot read the messages of cargo")? {
-            Message::CompilerArtifact(artifact) if artifact.profile.test => {
+            Message::CompilerArtifact(artifact) => {
+                let is_test = artifact.profile.test;
+                let is_suite = !is_test && artifact.target.is_bin() && artifact.target.name == "trefoil";
+                if !is_test && !is_suite {
+                    continue;
+                }
+                let arguments: &[&str] = if is_suite { &SUITE } else { &SKIPPED };
                 let Some(executable) = artifact.executable else { continue };
                 let folder = artifact.manifest_path.parent().context("a manifest stands in a folder")?;
-                let title = format!("{} {}", folder.file_name().unwrap_or_default(), artifact.target.name);
-                programs.push(Program { title, executable: executable.into(), folder: folder.into() });
+                let target = if is_suite { "conformance on cpu" } else { &artifact.target.name };
+                let title = format!("{} {target}", folder.file_name().unwrap_or_default());
+                programs.push(Program { title, executable: executable.into(), arguments, folder: folder.into() });
             }
             Message::CompilerMessage(message) if message.message.level == DiagnosticLevel::Error => {
                 collect(&message.message, &mut faults);

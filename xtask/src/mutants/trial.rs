@@ -27,11 +27,6 @@ const LONGEST: Duration = Duration::from_secs(1200);
 /// How often a running program is looked at.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Tests that take minutes for each mutant.
-///
-/// They are mutants themselves, or refuse each call of a driver in turn.
-const SKIPPED: [&str; 4] = ["--skip", "mutants::", "--skip", "whatever_call_is_refused"];
-
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
@@ -74,7 +69,7 @@ fn run(program: &Program, variables: &[(&str, &str)], limit: Duration) -> Result
     command
         .args(["-c", &limited])
         .arg(&program.executable)
-        .args(SKIPPED)
+        .args(program.arguments)
         .envs(variables.iter().copied())
         .env("CARGO_MANIFEST_DIR", &program.folder)
         .env("RUST_BACKTRACE", "0")
@@ -116,7 +111,7 @@ mod tests {
         let executable = folder.join("script");
         fs::write(&executable, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&executable, fs::Permissions::from_mode(0o755)).unwrap();
-        Program { title: "a b".into(), executable, folder: folder.into() }
+        Program { title: "a b".into(), executable, arguments: &[], folder: folder.into() }
     }
 
     #[test]
