@@ -429,6 +429,8 @@ mod tests {
 
     #[test]
     fn byte_counts_that_overflow_are_refused() {
+        assert_eq!(parse_bytes("1000"), Some(1000));
+        assert_eq!(parse_bytes("3k"), Some(3 << 10));
         assert_eq!(parse_bytes("16G"), Some(16 << 30));
         assert_eq!(parse_bytes("99999999999999G"), None);
         assert_eq!(parse_bytes("G"), None);
