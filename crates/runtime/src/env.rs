@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn byte_counts_that_overflow_are_refused() {
+    fn byte_counts_have_binary_units_and_do_not_overflow() {
         assert_eq!(parse_bytes("1000"), Some(1000));
         assert_eq!(parse_bytes("3k"), Some(3 << 10));
         assert_eq!(parse_bytes("16G"), Some(16 << 30));
