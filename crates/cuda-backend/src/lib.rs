@@ -31,7 +31,6 @@ mod device;
 mod device_info;
 mod error;
 mod ffi;
-mod graph;
 mod kernels;
 mod launch;
 mod mem;
@@ -41,11 +40,8 @@ mod ops;
 mod peers;
 mod programs;
 mod queue;
-mod record;
-mod recording;
+mod streams;
 mod sync;
-mod timed;
-mod track;
 mod typed;
 
 pub use aes::AesKernel;
@@ -54,7 +50,6 @@ pub use buf::{CudaBuf, CudaMut, CudaRef};
 pub use device::{DeviceCtx, MemoryUsage};
 pub use device_info::{DeviceInfo, MIN_CAPABILITY};
 pub use ffi::{abandoned, exit_at_once};
-pub use graph::CudaGraph;
 pub use kernels::{
     KernelFacts, KernelSource, ManifestError, ModuleError, ModuleFacts, ModuleInfo, ModuleOutcome, ModuleText,
     ProgramFacts, modules,
@@ -66,4 +61,5 @@ pub use open::{Allocator, CudaConfig, DriverInfo, MIN_BUDGET_BYTES, OpenError, d
 pub use peers::{Detour, Link, PeerRank, Route, links, measured_links};
 pub use programs::{ProgramKind, ProgramSource};
 pub use queue::CudaQueue;
-pub use timed::CudaMark;
+pub use streams::graph::CudaGraph;
+pub use streams::timed::CudaMark;

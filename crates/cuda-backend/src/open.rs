@@ -16,7 +16,7 @@ use crate::{
     ffi::{self, Context},
     kernels::Kernels,
     mem::DevicePool,
-    track::Track,
+    streams::track::Track,
 };
 
 /// Minimum budget: one tile of the largest op and its result.

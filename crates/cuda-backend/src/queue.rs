@@ -11,7 +11,7 @@ use crate::{
     AesKernel, AirKernel, CudaBuf, CudaMut, CudaRef, DeviceCtx, ModuleOutcome, ProgramSource,
     launch::Launch,
     mem::{self, Block, Content},
-    track::Track,
+    streams::track::Track,
 };
 
 /// An in-order queue on a GPU. Ops are submitted and run later; reading and finishing wait.

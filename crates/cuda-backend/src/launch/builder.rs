@@ -13,7 +13,7 @@ use crate::{
     CudaGraph, CudaMut, CudaRef,
     kernels::{Kernel, Kind},
     mem::{Access, Block, Region},
-    track::Track,
+    streams::track::Track,
 };
 
 /// The name of a launch in errors.

@@ -7,7 +7,7 @@ use backend_api::BackendError;
 use super::{Access, Block, Region};
 use crate::{
     ffi::{self, Communicator, NcclFault},
-    track::Track,
+    streams::track::Track,
 };
 
 /// One part of an exchange. Regions hold whole words.

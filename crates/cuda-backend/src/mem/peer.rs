@@ -16,7 +16,7 @@ use crate::{
     device::DeviceCtx,
     error::Fault,
     ffi::{self, Context, Events, Stream},
-    track::Track,
+    streams::track::Track,
 };
 
 const OP: &str = "copy between ranks";

@@ -13,7 +13,7 @@ use super::{
     pinned::{Content, InFlight, Piece},
     pool::GRANULE_BYTES,
 };
-use crate::{device::DeviceCtx, error::Fault, ffi, track::Track};
+use crate::{device::DeviceCtx, error::Fault, ffi, streams::track::Track};
 
 /// Bytes that one copy moves.
 ///

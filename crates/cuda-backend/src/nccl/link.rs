@@ -14,8 +14,8 @@ use crate::{
     error::Fault,
     ffi::{Communicator, Event, NcclFault},
     mem::{Leg, exchange},
+    streams::track::Track,
     sync::lock,
-    track::Track,
 };
 
 /// Grace period after a failure of the group.

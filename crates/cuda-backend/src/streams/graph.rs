@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::{
     ffi::{Executable, Stream},
     mem::Piece,
-    recording::Used,
+    streams::recording::Used,
     sync::lock,
 };
 

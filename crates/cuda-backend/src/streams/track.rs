@@ -12,7 +12,7 @@ use crate::{
     ffi::{Relaxed, Stream, Turn},
     kernels::Kernel,
     mem::{Access, Block, Piece},
-    recording::Recording,
+    streams::recording::Recording,
 };
 
 /// A stream, and the recording that it serves, if it serves one.

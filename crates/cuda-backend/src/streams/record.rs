@@ -9,8 +9,8 @@ use crate::{
     error::Fault,
     ffi::{Captured, Relaxed, Stream},
     launch,
-    recording::{Recording, Used},
-    track::Track,
+    streams::recording::{Recording, Used},
+    streams::track::Track,
 };
 
 impl Fork for CudaQueue {
