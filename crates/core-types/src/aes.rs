@@ -13,8 +13,9 @@ use crate::{
     block::block_words,
 };
 
-/// Encryption of one 128-bit block under a fixed key; the integer is the little-endian reading of
-/// the 16 bytes.
+/// Encryption of one 128-bit block under a fixed key.
+///
+/// The integer is the little-endian reading of the 16 bytes.
 pub trait Encrypt {
     /// The ciphertext of `block`.
     fn encrypt(&self, block: u128) -> u128;
@@ -110,10 +111,13 @@ const SBOX: [u8; 256] = {
     }
 };
 
-/// SubBytes and MixColumns of a byte in row 0; other rows are rotations, by 8 bits for each row.
+/// SubBytes and MixColumns of a byte in row 0, as a table of words.
 ///
-/// The word's second lowest byte is SubBytes alone. For devices where every lane keeps its own
-/// copy; on a processor the time of a lookup reveals its index.
+/// Words of other rows are rotations, by 8 bits for each row. The word's second lowest byte is
+/// SubBytes alone.
+///
+/// The table is for devices on which every lane keeps a separate copy; on a processor the time of a
+/// lookup reveals its index.
 pub const AES_TABLE: [u32; 256] = {
     let mut table = [0; 256];
     let mut i = 0;
@@ -155,7 +159,9 @@ fn shift_rows(plane: u16) -> u16 {
         | (plane & 0x8888).rotate_right(12)
 }
 
-/// MixColumns: 2a + 3b + c + d, where a, b, c, d are the bytes of a column from each byte down.
+/// MixColumns: 2a + 3b + c + d for the bytes a, b, c and d of a column.
+///
+/// The bytes are in order from each byte down.
 fn mix_columns(own: [u16; 8]) -> [u16; 8] {
     let next = each(own, |plane| (plane >> 1 & 0x7777) | (plane << 3 & 0x8888));
     let pair = xor(own, next);

@@ -1,5 +1,6 @@
-//! AES-128 on bit planes: 32 blocks at once, without a table, a branch or an address that depends
-//! on them.
+//! AES-128 on bit planes, 32 blocks at once.
+//!
+//! It uses no table, and no branch or address depends on the blocks.
 //!
 //! A *plane* holds one bit of one byte of the state for each of 32 blocks. The 16 bytes of the
 //! state are in 16 *places* that compute side by side, the lanes of half a warp: each holds the
@@ -44,8 +45,9 @@ pub trait Places: Plane {
     #[must_use]
     fn moved(self, from: impl Fn(u32) -> u32) -> Self;
 
-    /// SubBytes in each place, as [`sub_bytes`]; a processor with gates of three inputs needs
-    /// fewer.
+    /// SubBytes in each place, as [`sub_bytes`].
+    ///
+    /// A processor with gates of three inputs needs fewer gates.
     #[inline(always)]
     #[must_use]
     fn sub_bytes(planes: [Self; 8]) -> [Self; 8] {
@@ -68,15 +70,17 @@ const fn place_of(at: u32, shifts: u32) -> u32 {
     (at.wrapping_add(4 * shifts * row) & 12) | row
 }
 
-/// The place of the byte `rows` rows below the byte of place `at` in its column, after `shifts`
-/// ShiftRows.
+/// The place of the byte `rows` rows below the byte of place `at`, after `shifts` ShiftRows.
+///
+/// Both bytes are in the same column.
 #[inline]
 const fn below(at: u32, rows: u32, shifts: u32) -> u32 {
     (at.wrapping_add(4 * shifts * rows) & 12) | (at.wrapping_add(rows) & 3)
 }
 
-/// The owner whose bit stands at `bit` of a plane, where word j holds bytes of the owners 4 j to 4
-/// j + 3.
+/// The owner of bit `bit` of a plane.
+///
+/// Word j holds bytes of the owners 4 j to 4 j + 3.
 #[inline]
 #[must_use]
 pub const fn owner_at(bit: u32) -> u32 {
@@ -111,8 +115,9 @@ pub fn double<P: Plane>([b0, b1, b2, b3, b4, b5, b6, b7]: [P; 8]) -> [P; 8] {
     [b7, b0 ^ b7, b1, b2 ^ b7, b3 ^ b7, b4, b5, b6]
 }
 
-/// MixColumns after `shifts` ShiftRows: 2a + 3b + c + d, where a, b, c, d are the bytes of a column
-/// from here down.
+/// MixColumns after `shifts` ShiftRows: 2a + 3b + c + d for the bytes of a column.
+///
+/// a, b, c and d are the bytes of the column from this place down.
 #[inline]
 fn mix_columns<P: Places>(own: [P; 8], shifts: u32) -> [P; 8] {
     let next = each(own, |plane| plane.moved(|at| below(at, 1, shifts)));
@@ -121,9 +126,10 @@ fn mix_columns<P: Places>(own: [P; 8], shifts: u32) -> [P; 8] {
     xor(xor(double(pair), next), opposite)
 }
 
-/// The encryption of 32 blocks, given the planes of the round keys: `key(k)` gives those added in
-/// round k, from 0 on. In each place these are the bits of byte [`byte_at`]`(at, k)`, each as all
-/// ones or zero.
+/// Encrypts 32 blocks, given the planes of the round keys.
+///
+/// `key(k)` returns the planes added in round k, from 0 on. In each place these are the bits of
+/// byte [`byte_at`]`(at, k)`, each as all ones or zero.
 #[inline]
 pub fn encrypt<P: Places>(blocks: [P; 8], key: impl Fn(u32) -> [P; 8]) -> [P; 8] {
     let mut state = xor(blocks, key(0));
@@ -179,8 +185,10 @@ pub fn transposed(words: [u32; 8]) -> [u32; 8] {
     [w0, w1, w2, w3, w4, w5, w6, w7]
 }
 
-/// Swaps the higher half of each group of 2 `N` bits of `a` with the lower half of the group of
-/// `b`.
+/// Swaps groups of bits between `a` and `b`.
+///
+/// The higher half of each group of 2 `N` bits of `a` is swapped with the lower half of the group
+/// of `b`.
 #[inline]
 const fn swapped<const N: u32>(a: u32, b: u32) -> (u32, u32) {
     let low = match N {

@@ -63,10 +63,11 @@ macro_rules! round {
     };
 }
 
-/// The chaining value after one block more, which ends at byte `bytes` of the message; `last` if
-/// the message ends there.
+/// Compresses one block into the chaining value and returns the next one.
 ///
-/// It is always inlined: on a GPU, a block that is passed by reference would leave the registers.
+/// The block ends at byte `bytes` of the message; `last` marks the end of the message.
+///
+/// The function is always inlined: on a GPU, a block passed by reference would leave the registers.
 #[inline(always)]
 #[must_use]
 pub fn compress(chain: [u32; 8], block: &[u32; BLOCK_WORDS], bytes: u64, last: bool) -> [u32; 8] {
@@ -113,8 +114,9 @@ pub fn compress(chain: [u32; 8], block: &[u32; BLOCK_WORDS], bytes: u64, last: b
     ]
 }
 
-/// The digest of a message of at most one block: `bytes` bytes of `block`, in which the rest is
-/// zero.
+/// The digest of a message of at most one block.
+///
+/// The message is the first `bytes` bytes of `block`; the rest of `block` is zero.
 #[inline(always)]
 #[must_use]
 pub fn one_block(block: &[u32; BLOCK_WORDS], bytes: u32) -> Digest {

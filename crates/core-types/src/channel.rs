@@ -1,8 +1,7 @@
-//! The Blake2s transcript of a proof: absorbs words, draws challenges and checks work, as stwo
-//! 2.3's channel does.
+//! The Blake2s transcript of a proof, as in the channel of stwo 2.3.
 //!
-//! Each function is inlined wherever it stands, since kernels have neither calls nor arrays in
-//! memory.
+//! It absorbs words, draws challenges and checks proof of work. Every function is inlined, since
+//! kernels have neither calls nor arrays in memory.
 
 use crate::{
     blake2s::{BLOCK_WORDS, Digest, START, compress, one_block},
@@ -96,8 +95,9 @@ impl ChannelState {
     }
 }
 
-/// The two challenges of eight words, or `None` if a word is not below `2 P`: then each element
-/// would not be as likely.
+/// The two challenges of eight words, or `None` if a word is `2 P` or more.
+///
+/// With such words, the elements would not be equally likely.
 #[inline(always)]
 #[must_use]
 pub const fn challenges(words: [u32; 8]) -> Option<[QM31; 2]> {

@@ -1,5 +1,6 @@
-//! The circle group `x^2 + y^2 = 1` over Mersenne-31 and its extensions, with stwo's generator and
-//! index names.
+//! The circle group `x^2 + y^2 = 1` over Mersenne-31 and its extensions.
+//!
+//! Generator and index names are stwo's.
 
 use core::ops::{Add, Mul, Neg, Sub};
 
@@ -11,8 +12,9 @@ pub const LOG_ORDER: u32 = 31;
 /// The largest log size of a canonic domain.
 pub const MAX_LOG_DOMAIN: u32 = LOG_ORDER - 1;
 
-/// `position` with its lowest `bits` bits, at most 31, in reverse: evaluations are stored in this
-/// order.
+/// `position` with its lowest `bits` bits in reverse; `bits` is at most 31.
+///
+/// Evaluations are stored in this order.
 #[inline]
 #[must_use]
 pub const fn bit_reversed(position: u32, bits: u32) -> u32 {
@@ -56,8 +58,9 @@ impl<F: Field> CirclePoint<F> {
         Self { x: self.x, y: -self.y }
     }
 
-    /// The point of the circle named by `t`: `((1 - t^2) / (1 + t^2), 2 t / (1 + t^2))`, or `None`
-    /// where `t^2 = -1`.
+    /// The point of the circle with parameter `t`, or `None` if `t^2 = -1`.
+    ///
+    /// The point is `((1 - t^2) / (1 + t^2), 2 t / (1 + t^2))`.
     #[must_use]
     pub fn from_parameter(t: F) -> Option<Self> {
         let square = t.square();
@@ -107,8 +110,9 @@ impl CirclePointIndex {
         Self(k & Self::MASK)
     }
 
-    /// The generator of the subgroup with `2^log_order` points; orders above the group's give the
-    /// group's own generator.
+    /// The generator of the subgroup with `2^log_order` points.
+    ///
+    /// For orders above the group's it is the group's generator.
     #[inline]
     #[must_use]
     pub const fn subgroup_generator(log_order: u32) -> Self {

@@ -1,5 +1,6 @@
-//! Secret shares of the comparison 1\[α <= y\] of a secret α with public points y, as XOR shares of
-//! one bit.
+//! Secret shares of the comparison 1\[α <= y\] of a secret α with public points y.
+//!
+//! They are XOR shares of one bit.
 //!
 //! The control bits of a point-function tree for α are shares of "α lies below this node". Their
 //! XOR over a cover of \[0, y\] is therefore a share of 1\[α <= y\], and along the path of y it
@@ -24,8 +25,9 @@ use crate::{
     tree::{Children, Node, Pair, spread},
 };
 
-/// Keys of widths up to this are a shared truth table of 2^n bits, without a tree; trees end at
-/// blocks of 2^7 leaves.
+/// Greatest width of keys that are a shared truth table of 2^n bits, without a tree.
+///
+/// Trees end at blocks of 2^7 leaves.
 pub const CMP_TABLE_BITS: u32 = 7;
 
 /// Widths up to this are evaluated at all points at once.
@@ -42,7 +44,9 @@ const fn place<const LEAF: u32>(y: u64) -> u32 {
     y as u32 & ((1 << LEAF) - 1)
 }
 
-/// Correction words of a comparison key on `bits`-bit points: bits - 8, and 0 for truth tables.
+/// Number of correction words of a comparison key on `bits`-bit points.
+///
+/// It is bits - 8, and 0 for truth tables.
 #[inline]
 #[must_use]
 pub const fn cmp_levels(bits: u32) -> u32 {
@@ -56,10 +60,10 @@ pub const fn cmp_leaves(bits: u32) -> u32 {
     if bits > CMP_TABLE_BITS { 2 } else { 1 }
 }
 
-/// Blocks of 128 leaves of a comparison key on `bits`-bit points, up to 64: 2^(bits - 7), and 1 for
-/// truth tables.
+/// Number of blocks of 128 leaves of a comparison key on `bits`-bit points.
 ///
-/// Evaluating all n blocks takes 2n - 2 AES blocks.
+/// It is 2^(bits - 7), and 1 for truth tables; `bits` is at most 64. Evaluating all n blocks takes
+/// 2n - 2 AES blocks.
 #[inline]
 #[must_use]
 pub const fn cmp_blocks(bits: u32) -> u64 {
@@ -89,8 +93,9 @@ pub const fn cmp_table_share(table: u128, bits: u32, y: u64) -> u32 {
     (table >> (pos & 127)) as u32 & 1
 }
 
-/// The share of the unit vector of α that one party's truth table holds, bit y for point y: 1\[α <=
-/// y\] changes only at α. For `bits` <= 7.
+/// One party's share of the unit vector of α, from its truth table.
+///
+/// Bit y is for point y: 1\[α <= y\] changes only at α. Requires `bits` <= 7.
 #[inline]
 #[must_use]
 pub const fn cmp_table_unit(table: u128, bits: u32) -> u128 {
@@ -128,8 +133,9 @@ impl CmpWalk {
         }
     }
 
-    /// Counts the cover where the path turns to direction `c`, and returns the input whose hash
-    /// [`descend`](Self::descend) or [`land`](Self::land) takes.
+    /// Counts the cover at a turn to direction `c`, and returns the input to hash.
+    ///
+    /// [`descend`](Self::descend) or [`land`](Self::land) takes the hash.
     #[inline]
     #[must_use]
     pub const fn turn(&mut self, c: u32) -> u128 {
@@ -145,8 +151,9 @@ impl CmpWalk {
         self.node = self.node.corrected(hashed, self.last, correction);
     }
 
-    /// Goes down to the block of leaves on the side last turned to, given its leaf correction: the
-    /// shares of the leaves then take the place of the node's seed.
+    /// Descends to the block of leaves on the side last turned to, given its leaf correction.
+    ///
+    /// The shares of the leaves replace the seed of the node.
     #[inline]
     pub const fn land(&mut self, hashed: u128, leaf: u128) {
         self.node.seed = self.node.leaf_block(hashed, leaf);
@@ -169,9 +176,10 @@ impl CmpWalk {
     }
 }
 
-/// One party's share of 1\[α <= y\] for a key with sections `correction(level)` and `leaf(side)`;
-/// `y` is read modulo 2^`bits`. For truth tables (`bits` <= 7), `leaf(0)` is the table and the root
-/// is not used.
+/// One party's share of 1\[α <= y\], for one point.
+///
+/// The key has sections `correction(level)` and `leaf(side)`; `y` is read modulo 2^`bits`. For
+/// truth tables (`bits` <= 7), `leaf(0)` is the table and the root is not used.
 #[inline]
 pub fn cmp_eval<E: Encrypt>(
     cipher: &E,
@@ -186,12 +194,14 @@ pub fn cmp_eval<E: Encrypt>(
     only
 }
 
-/// One party's shares of 1\[α <= y_j\] for the key of [`cmp_eval`], `of` = (bits, party, width), at
-/// the points y_j = `point(j)` for each j of `points`: calls `share(j, share)` in this order.
+/// One party's shares of 1\[α <= y_j\] at points of a window, for the key of [`cmp_eval`].
 ///
-/// Each y_j, modulo 2^bits, lies at most 2^width below y_0; width is at least 7, or all bits, which
-/// asks nothing of the points. Shares at other points mean nothing. With [`Window::depth`] d, m
-/// points take 2 d + m (bits - 7 - d) AES blocks, and the same number of levels is walked whatever
+/// Calls `share(j, share)` for each j of `points`, in this order, with y_j = `point(j)`. `of` is
+/// (bits, party, width).
+///
+/// Each y_j, modulo 2^bits, lies at most 2^width below y_0. The width is at least 7, or all bits,
+/// which allows any points. Shares at other points are meaningless. With [`Window::depth`] d, m
+/// points take 2 d + m (bits - 7 - d) AES blocks. The number of levels walked does not depend on
 /// the keys and points.
 #[inline]
 #[expect(clippy::too_many_arguments, reason = "the sections of a key, and the points")]
@@ -257,13 +267,14 @@ fn eval_window<const LEAF: u32, E: Encrypt>(
     }
 }
 
-/// The route through a whole tree, from its left end to its right: each node is expanded once in
-/// each direction.
+/// The route through a whole tree, from its left end to its right.
 ///
-/// From a node above the leaf blocks it goes [`down`](Self::down), and the walker keeps the node,
-/// by its [`level`](Self::level). After a block of leaves it goes [`on`](Self::on), to the level of
-/// the kept node from which the next block is reached; if that is still the level of the leaf
-/// blocks, it is the same node.
+/// Each node is expanded once in each direction.
+///
+/// From a node above the leaf blocks the route goes [`down`](Self::down), and the walker keeps the
+/// node, by its [`level`](Self::level). After a block of leaves the route goes [`on`](Self::on), to
+/// the level of the kept node from which the next block is reached; if that is still the level of
+/// the leaf blocks, it is the same node.
 #[derive(Clone, Copy, Debug)]
 pub struct CmpTour {
     levels: u32,
@@ -324,9 +335,10 @@ impl CmpTour {
 /// Nodes that [`cmp_eval_all`] keeps: more than a tree has levels.
 const KEPT: usize = 16;
 
-/// One party's shares of the unit vector of α, for a key as in [`cmp_eval`] with `bits` <=
-/// [`CMP_ALL_BITS`]: calls `block(index, leaves)` from left to right, where bit j of `leaves`
-/// belongs to the point 128 `index` + j.
+/// One party's shares of the unit vector of α, for a key as in [`cmp_eval`].
+///
+/// Requires `bits` <= [`CMP_ALL_BITS`]. Calls `block(index, leaves)` from left to right; bit j of
+/// `leaves` is for the point 128 `index` + j.
 ///
 /// Every node is expanded once, so the number of AES blocks is [`cmp_blocks`] less one, times two.
 #[inline]
@@ -375,8 +387,9 @@ fn eval_all<const LEAF: u32, E: Encrypt>(
     }
 }
 
-/// The leaf corrections of the left and right block under the last node, whose direction is bit
-/// `LEAF` of `alpha`.
+/// The leaf corrections of the left and right block under the last node.
+///
+/// The direction of the last node is bit `LEAF` of `alpha`.
 #[inline]
 fn last_leaves<const LEAF: u32, E: Encrypt>(pair: &Pair, cipher: &E, alpha: u64) -> [u128; 2] {
     let Children { left: [left_0, left_1], right: [right_0, right_1] } = pair.children(cipher);
@@ -401,8 +414,9 @@ const fn corrections_in_blocks<const LEAF: u32>(left_xor: u128, right_xor: u128,
     [left_xor ^ (unit & !side), right_xor ^ (unit & side)]
 }
 
-/// Both parties' truth tables of 1\[α <= y\] for `bits` <= 7, the first of them from the bits of
-/// `root`.
+/// Both parties' truth tables of 1\[α <= y\] for `bits` <= 7.
+///
+/// The first table consists of the bits of `root`.
 #[inline]
 #[must_use]
 pub const fn table_shares(root: Label, bits: u32, alpha: u64) -> [u128; 2] {
@@ -411,9 +425,10 @@ pub const fn table_shares(root: Label, bits: u32, alpha: u64) -> [u128; 2] {
     [first, first ^ cmp_table(alpha, bits)]
 }
 
-/// Makes the sections that both parties of a comparison key share: calls `correction(level, word)`
-/// for each level and returns the two leaf words. For truth tables (`bits` <= 7) the words returned
-/// are the parties' tables instead.
+/// Generates the sections shared by both parties of a comparison key.
+///
+/// Calls `correction(level, word)` for each level and returns the two leaf words. For truth tables
+/// (`bits` <= 7) the returned words are the parties' tables instead.
 ///
 /// `alpha` is read modulo 2^`bits`. Roots must be uniform and independent, for each key anew. A
 /// tree ignores their two lowest bits; a truth table takes its randomness from all bits of the root

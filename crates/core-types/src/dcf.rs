@@ -1,6 +1,7 @@
-//! Secret shares of β·1\[y < α\] for secret α and β and public points y, as additive shares of
-//! words (Boyle et al., "Function Secret Sharing for Mixed-Mode and Fixed-Point Secure
-//! Computation", 2021).
+//! Secret shares of β·1\[y < α\] for secret α and β and public points y.
+//!
+//! They are additive shares of words (Boyle et al., "Function Secret Sharing for Mixed-Mode and
+//! Fixed-Point Secure Computation", 2021).
 //!
 //! Besides the tree of a point function, each level carries one value correction per payload word;
 //! the shares of the values at the nodes on the path of y sum to the result.
@@ -32,8 +33,9 @@ pub type DcfWords = [u64; MAX_PAYLOAD_WORDS];
 /// The low bits of the hash input that convert the last node.
 pub const LAST: u32 = 2;
 
-/// The contribution of a node to one sum: its expanded word plus, if `control` is set, the
-/// correction.
+/// The contribution of a node to one sum.
+///
+/// It is the expanded word plus, if `control` is set, the correction.
 #[inline]
 #[must_use]
 pub const fn corrected_value(control: u32, expanded: u64, correction: u64) -> u64 {
@@ -47,8 +49,9 @@ pub const fn share_of(party: u32, sum: u64, width: Ring) -> u64 {
     width.reduce(negate_if(party, sum))
 }
 
-/// The correction of one payload word at a level, and the sum of the parties' values on the path
-/// after it.
+/// The correction of one payload word at a level, and the sum of values after it.
+///
+/// The sum is of the parties' values on the path.
 ///
 /// `lost` is the word of the second party's node less the word of the first party's, on the side
 /// that α leaves; `kept` is the same on the other side. Points that leave the path here should
@@ -72,8 +75,9 @@ impl<E: Encrypt> DcfCiphers<'_, E> {
         }
     }
 
-    /// The payload words that a node expands to with its input's low bits set to `low`: a
-    /// direction, or [`LAST`].
+    /// The payload words of an expanded node, with the low bits of its input set to `low`.
+    ///
+    /// `low` is a direction, or [`LAST`].
     #[inline]
     fn expand(&self, words: usize, node: Node, low: u32) -> DcfWords {
         let mut all = [0; MAX_PAYLOAD_WORDS];
@@ -123,8 +127,9 @@ impl Path {
         }
     }
 
-    /// Adds the values of the node with the low input bits `low`, and goes to its child unless
-    /// these are [`LAST`].
+    /// Adds the values of the node with the low input bits `low`, and descends to its child.
+    ///
+    /// There is no descent if `low` is [`LAST`].
     #[inline]
     fn step(
         &mut self,
@@ -150,8 +155,10 @@ impl Path {
     }
 }
 
-/// One party's shares of β·1\[y_j < α\], `of` = (bits, party, width), at the points y_j =
-/// `point(j)` for each j of `points`: calls `share(j, word, share)` in this order.
+/// One party's shares of β·1\[y_j < α\] at points of a window.
+///
+/// Calls `share(j, word, share)` for each j of `points`, in this order, with y_j = `point(j)`. `of`
+/// is (bits, party, width).
 ///
 /// `hashed` computes the hash, under cipher 0 for children and cipher j for value block j - 1
 /// ([`DcfCiphers::hash`]). `payload` is the number of words and their ring. The key's sections are

@@ -1,5 +1,4 @@
-//! The features of a training, of what its record comes to: those that hybrid-predict-trainer-rs
-//! computes.
+//! Features of a training, computed from its record as in hybrid-predict-trainer-rs.
 
 use crate::{float::ln, params::correction::Scalar};
 

@@ -5,16 +5,18 @@ use core::fmt;
 use bytemuck::{Pod, Zeroable};
 use zeroize::DefaultIsZeroes;
 
-/// The 128-bit label of a tree node: a little-endian integer whose two lowest bits are zero in a
-/// seed.
+/// The 128-bit label of a tree node.
+///
+/// It is a little-endian integer, with its two lowest bits zero in a seed.
 ///
 /// Labels are secrets of one party, so `Debug` shows nothing.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct Label(u128);
 
-/// The bits that a seed uses; the two others carry the direction and the conversion flag into the
-/// hash.
+/// The bits used by a seed.
+///
+/// The two others carry the direction and the conversion flag into the hash.
 pub(crate) const SEED_BITS: u128 = !3;
 
 impl Label {

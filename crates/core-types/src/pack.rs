@@ -1,10 +1,12 @@
-//! Ring elements of k bits as a dense little-endian bit stream: element i occupies the bits i·k ..
-//! (i+1)·k.
+//! Ring elements of k bits as a dense little-endian bit stream.
+//!
+//! Element i occupies the bits i·k .. (i+1)·k.
 
 use crate::Ring;
 
-/// Words of 64 bits that `count` elements of `width` fill, or `None` if the number of bits does not
-/// fit `u64`.
+/// Number of 64-bit words filled by `count` elements of `width`.
+///
+/// `None` if the number of bits does not fit `u64`.
 #[inline]
 #[must_use]
 pub const fn packed_words(count: u64, width: Ring) -> Option<u64> {
@@ -14,10 +16,10 @@ pub const fn packed_words(count: u64, width: Ring) -> Option<u64> {
     }
 }
 
-/// Word `index` of the stream of `count` elements, gathered from `element(i)`; bits past the last
-/// element are zero.
+/// Word `index` of the stream of `count` elements, gathered from `element(i)`.
 ///
-/// The stream has no more words than elements, so 32 bits hold an index.
+/// Bits past the last element are zero. The stream has no more words than elements, so 32 bits hold
+/// an index.
 #[inline]
 pub fn packed_word(index: u32, count: u32, width: Ring, element: impl Fn(u32) -> u64) -> u64 {
     let k = width.bits();

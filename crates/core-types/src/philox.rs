@@ -1,5 +1,6 @@
-//! Philox4x32-10, a counter-based generator: Salmon et al., Parallel Random Numbers: As Easy as 1,
-//! 2, 3 (SC 2011).
+//! Philox4x32-10, a counter-based generator.
+//!
+//! Source: Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3 (SC 2011).
 
 const M0: u64 = 0xd251_1f53;
 const M1: u64 = 0xcd9e_8d57;
@@ -29,8 +30,9 @@ pub const fn philox4x32(key: [u32; 2], counter: [u32; 4]) -> [u32; 4] {
     [c0, c1, c2, c3]
 }
 
-/// Words `4 block .. 4 block + 4` of the random sequence that belongs to one operation (`site`) in
-/// one `step`.
+/// Words `4 block .. 4 block + 4` of the random sequence of a `site` and a `step`.
+///
+/// A `site` is one operation.
 ///
 /// Every device draws word `i` of a sequence from lane `i % 4` of block `i / 4`, so masks do not
 /// depend on launch shapes.

@@ -36,9 +36,10 @@ pub struct PrgKeys {
 }
 
 impl PrgKeys {
-    /// The keys of the bundle with public nonce `nonce`: the AES-128 encryptions, under the nonce,
-    /// of the blocks 0 (for `child`) and 1, 2, .. (for `value`), little-endian. They are distinct
-    /// because AES is a permutation.
+    /// The keys of the bundle with public nonce `nonce`.
+    ///
+    /// They are the AES-128 encryptions, under the nonce, of the blocks 0 (for `child`) and 1, 2,
+    /// .. (for `value`), little-endian. They are distinct because AES is a permutation.
     #[must_use]
     pub fn from_nonce(nonce: [u8; 16]) -> Self {
         let cipher = AesKey::new(nonce);

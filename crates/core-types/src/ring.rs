@@ -81,8 +81,9 @@ impl Ring {
         self.reduce(x.wrapping_mul(y))
     }
 
-    /// The most significant bit of the representative, 0 or 1: the sign of the two's complement
-    /// reading.
+    /// The most significant bit of the representative, 0 or 1.
+    ///
+    /// It is the sign in two's complement.
     #[inline]
     #[must_use]
     pub const fn msb(self, x: u64) -> u64 {

@@ -1,5 +1,6 @@
-//! Local arithmetic on shares with public factors: how the sums of [`BitTerm`] and [`WordTerm`] are
-//! formed.
+//! Local arithmetic on shares with public factors.
+//!
+//! It forms the sums of [`BitTerm`] and [`WordTerm`].
 
 use crate::params::share::{BitTerm, NO_ROW, ONE_ROW, Threshold, WordParams, WordTerm};
 
@@ -50,17 +51,15 @@ impl WordParams {
 }
 
 impl WordTerm {
-    /// Whether the term counts for an element with the public word `x` and the opened bits
-    /// `opened(row)`.
+    /// Whether the term counts for an element with public word `x` and bits `opened(row)`.
     #[inline]
     pub fn counts(&self, x: u64, opened: impl Fn(u32) -> u64) -> bool {
         self.when.holds(x) && (self.given == NO_ROW || opened(self.given) == u64::from(self.is))
     }
 
-    /// The share s of the term, from the opened bits `opened(row)`, 0 or 1, and this party's words
-    /// `word(row)`.
+    /// The share s of the term, from opened bits and this party's words.
     ///
-    /// No branch depends on a word.
+    /// `opened(row)` is an opened bit, 0 or 1; `word(row)` is a word. No branch depends on a word.
     #[inline]
     pub fn share(&self, party: u32, opened: impl Fn(u32) -> u64, word: impl Fn(u32) -> u64) -> u64 {
         let share = |row: u32| match row {

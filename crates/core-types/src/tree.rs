@@ -1,5 +1,6 @@
-//! One level of a distributed-point-function tree (Boyle, Gilboa, Ishai, "Function Secret Sharing:
-//! Improvements and Extensions", 2016).
+//! One level of a distributed-point-function tree.
+//!
+//! Source: Boyle, Gilboa, Ishai, "Function Secret Sharing: Improvements and Extensions", 2016.
 //!
 //! The path of the secret point α runs from the root to a leaf. On it the two parties' control bits
 //! differ and their seeds are independent; off it, seeds and control bits agree. A correction word
@@ -31,8 +32,9 @@ impl Node {
         Self { seed: label.seed().bits(), control: party & 1 }
     }
 
-    /// The hash input with low bits `low`: a direction (0 left, 1 right), or 2 to convert a last
-    /// node to values.
+    /// The hash input with low bits `low`.
+    ///
+    /// `low` is a direction (0 left, 1 right), or 2 to convert a last node to values.
     #[inline]
     #[must_use]
     pub const fn input(self, low: u32) -> u128 {
@@ -62,16 +64,18 @@ impl Node {
         Self { seed: child & SEED_BITS, control: (child as u32 ^ control) & 1 }
     }
 
-    /// The shares of a block of leaves under the node, given the hash of the block's input and its
-    /// leaf correction.
+    /// The shares of a block of leaves under the node.
+    ///
+    /// `hashed` is the hash of the block's input, and `leaf` its leaf correction.
     #[inline]
     #[must_use]
     pub const fn leaf_block(self, hashed: u128, leaf: u128) -> u128 {
         hashed ^ (leaf & spread(self.control))
     }
 
-    /// This node if `which` is 0, `other` if it is 1, selected field by field so that a kernel
-    /// keeps both in registers.
+    /// This node if `which` is 0, `other` if it is 1.
+    ///
+    /// The selection is field by field, so that a kernel keeps both in registers.
     #[inline]
     #[must_use]
     pub(crate) const fn or(self, other: Self, which: u32) -> Self {
@@ -150,8 +154,9 @@ impl Pair {
         }
     }
 
-    /// Moves to the children in direction `a` of α and returns the level's correction word, without
-    /// a branch on `a`.
+    /// Moves to the children in direction `a` of α and returns the level's correction word.
+    ///
+    /// No branch depends on `a`.
     #[inline]
     pub fn descend<E: Encrypt>(&mut self, cipher: &E, a: u32) -> u128 {
         let a = a & 1;

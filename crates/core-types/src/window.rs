@@ -5,9 +5,10 @@
 //! walks down to both blocks once, and from there walks only the lower levels to each point. The
 //! steps are the same for every first point.
 
-/// Two neighbouring blocks of 2^w points of n bits: the block of a first point, and the one before.
+/// Two neighbouring blocks of 2^w points of n bits.
 ///
-/// A width w = n stands for the whole ring, whose points share only the root.
+/// They are the block of a first point and the one before. A width w = n stands for the whole ring,
+/// whose points share only the root.
 ///
 /// ```
 /// use core_types::Window;
@@ -41,8 +42,9 @@ impl Window {
         self.bits.saturating_sub(self.width)
     }
 
-    /// A point in the block of `first` if `block` is 0, or in the one before if it is 1; read it
-    /// modulo 2^n.
+    /// A point in the block of `first` if `block` is 0, or in the one before if it is 1.
+    ///
+    /// Read the point modulo 2^n.
     #[inline]
     #[must_use]
     pub const fn member(self, first: u64, block: u32) -> u64 {

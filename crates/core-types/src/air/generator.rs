@@ -39,8 +39,10 @@ pub trait NewRow {
     }
 }
 
-/// A column of a trace that is gathered: on each row the word of a table whose number, from zero,
-/// is the key there. Without such a word it is zero.
+/// A trace column gathered from a table.
+///
+/// The key on each row is the number, from zero, of the table word on that row. If the table has no
+/// such word, the value is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gather {
     /// Which of the tables that a trace is gathered from.

@@ -1,5 +1,7 @@
-//! Lookups by sums of fractions (LogUp): values are used and yielded; a value used as often as it
-//! is yielded sums to zero.
+//! Lookups by sums of fractions (LogUp).
+//!
+//! Values are used and yielded. The fractions of a value used as often as it is yielded sum to
+//! zero.
 //!
 //! The constraints match stwo's constraint framework, and are defined only here: a prover computes
 //! the columns and a verifier checks them through the same [`LogUp`].
@@ -46,17 +48,18 @@ impl Relation {
     }
 }
 
-/// The fractions of a row, in the order in which they are added; several share an interaction
-/// column.
+/// The fractions of a row, in the order of addition.
 ///
-/// A column more is a commitment more, a fraction more in a column is a degree more of its
-/// constraint: with two in each, and numerators and values that are columns, the degree is three.
+/// Several fractions share an interaction column. Each further column costs a commitment; each
+/// further fraction in a column raises the degree of its constraint by one. With two fractions in
+/// each column, and columns as numerators and values, the degree is three.
 #[derive(Clone, Copy, Debug)]
 #[must_use = "the last column is constrained by `finish`"]
 pub struct LogUp<E> {
     per_column: u32,
-    /// Fractions in the column that is being filled; its constraint waits until it is known whether
-    /// it is the last.
+    /// Fractions in the column being filled.
+    ///
+    /// The constraint of the column is deferred until it is known whether the column is the last.
     count: u32,
     sum: Option<Fraction<E>>,
     previous: Option<E>,

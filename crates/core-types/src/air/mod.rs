@@ -1,5 +1,7 @@
-//! The one definition of an algebraic intermediate representation (AIR): constraints on the rows of
-//! a trace, written once and evaluated wherever a row is needed.
+//! The single definition of an algebraic intermediate representation (AIR).
+//!
+//! An AIR is a set of constraints on the rows of a trace, written once and evaluated wherever a row
+//! is needed.
 //!
 //! An [`Air`] is generic over the [`Row`] that it reads. A prover evaluates a row of values, on
 //! lanes or on a GPU; a verifier evaluates a row at a point outside the domain; a row of marks

@@ -5,22 +5,26 @@
 
 use crate::circle::bit_reversed;
 
-/// The stored position of row `row` of a trace of `2^log_rows` rows, on the canonic domain of that
-/// size; `row < 2^log_rows` and `log_rows <= 31`.
+/// The stored position of row `row` of a trace of `2^log_rows` rows.
+///
+/// Positions are on the canonic domain of that size. Requires `row < 2^log_rows` and
+/// `log_rows <= 31`.
 #[inline]
 #[must_use]
 pub const fn stored_position(row: u32, log_rows: u32) -> u32 {
     bit_reversed(natural_position(row, 1u32.wrapping_shl(log_rows)), log_rows)
 }
 
-/// The natural position of row `row` of `rows`: even rows are the half coset forwards, odd rows its
-/// conjugates backwards.
+/// The natural position of row `row` of `rows`.
+///
+/// Even rows are the half coset forwards, odd rows its conjugates backwards.
 const fn natural_position(row: u32, rows: u32) -> u32 {
     if row.is_multiple_of(2) { row / 2 } else { rows.wrapping_sub(row.div_ceil(2)) }
 }
 
-/// The row of a trace of `2^log_rows` rows that is stored at `position`: what [`stored_position`]
-/// leads back from; `position < 2^log_rows` and `1 <= log_rows <= 31`.
+/// The row of a trace of `2^log_rows` rows stored at `position`.
+///
+/// The inverse of [`stored_position`]. Requires `position < 2^log_rows` and `1 <= log_rows <= 31`.
 #[inline]
 #[must_use]
 pub const fn stored_row(position: u32, log_rows: u32) -> u32 {
@@ -33,11 +37,11 @@ pub const fn stored_row(position: u32, log_rows: u32) -> u32 {
     }
 }
 
-/// The stored position that lies `offset` rows of a trace of `2^log_rows` rows from `position`,
-/// among the `2^log_size` values of the trace on a domain at least as large;
-/// `log_rows <= log_size <= 31`.
+/// The stored position `offset` trace rows away from `position`.
 ///
-/// The domain is canonic or, if it is larger than the trace, the first positions of a canonic one.
+/// Both positions are among the `2^log_size` values of a trace of `2^log_rows` rows on a domain at
+/// least as large; `log_rows <= log_size <= 31`. The domain is canonic or, if it is larger than the
+/// trace, the first positions of a canonic one.
 #[inline]
 #[must_use]
 pub const fn neighbour(position: u32, log_size: u32, log_rows: u32, offset: i32) -> u32 {
@@ -47,11 +51,10 @@ pub const fn neighbour(position: u32, log_size: u32, log_rows: u32, offset: i32)
     bit_reversed(natural_position(row, rows), log_size)
 }
 
-/// The stored position in a domain of `2^to` points that corresponds to `position` among `2^from`
-/// points.
+/// The stored position among `2^to` points corresponding to `position` among `2^from`.
 ///
-/// One of the two points is reached from the other by doubling: this is where a query of one height
-/// meets a column of another.
+/// One of the two points is reached from the other by doubling. A query of one height meets a
+/// column of another height at this position.
 #[inline]
 #[must_use]
 pub const fn lifted(position: u32, from: u32, to: u32) -> u32 {
@@ -67,8 +70,7 @@ mod tests {
     use crate::circle::{CirclePoint, CirclePointIndex};
     use crate::field::M31;
 
-    /// The point at a stored position of the first `2^log_size` positions of a canonic domain of
-    /// `2^log_domain` points.
+    /// The point at a stored position of a canonic domain of `2^log_domain` points.
     fn stored(position: u32, log_domain: u32) -> CirclePoint<M31> {
         let natural = bit_reversed(position, log_domain);
         let (half, unit) = (1 << (log_domain - 1), 1u32 << (30 - log_domain));

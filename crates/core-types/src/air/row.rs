@@ -13,8 +13,9 @@ impl Tree {
     pub const PREPROCESSED: Self = Self(0);
     /// The trace.
     pub const TRACE: Self = Self(1);
-    /// Columns that depend on challenges drawn after the trace was committed, such as lookup
-    /// columns.
+    /// Interaction columns: they depend on challenges drawn after the trace commitment.
+    ///
+    /// Lookup columns are an example.
     pub const INTERACTION: Self = Self(2);
 }
 
@@ -69,8 +70,10 @@ pub trait Row {
         core::array::from_fn(|k| Self::E::from_coordinates(columns.map(|column| column[k])))
     }
 
-    /// The next interaction column holds the sum of this row's fractions so far: what `previous`
-    /// holds and `fraction`. Evaluators that make the columns take the fraction here.
+    /// Constrains the next interaction column to the sum of this row's fractions so far.
+    ///
+    /// The sum is the value of `previous` plus `fraction`. Evaluators that generate the columns
+    /// take the fraction here.
     #[inline]
     fn partial_sum(&mut self, previous: Option<Self::E>, fraction: Fraction<Self::E>) -> Self::E {
         let [current] = self.mask_ext(Tree::INTERACTION, [0]);
@@ -79,8 +82,10 @@ pub trait Row {
         current
     }
 
-    /// The next interaction column holds the sum over all rows up to this one, less the mean for
-    /// each: so it returns to where it began, and one constraint serves every row.
+    /// Constrains the next interaction column to the running sum over the rows.
+    ///
+    /// The column holds the sum over all rows up to this one, less the mean for each row. It
+    /// returns to its start after the last row, so one constraint serves every row.
     #[inline]
     fn running_sum(&mut self, previous: Option<Self::E>, fraction: Fraction<Self::E>) {
         let [row_before, current] = self.mask_ext(Tree::INTERACTION, [-1, 0]);
@@ -95,9 +100,11 @@ pub trait Air {
     /// Log of the number of rows, at least 1.
     fn log_rows(&self) -> u32;
 
-    /// Log of a bound on the degree of the constraints divided by the vanishing polynomial of the
-    /// rows: one more than [`log_rows`](Self::log_rows) for products of up to three columns, which
-    /// is all that stwo 2.3 can prove.
+    /// Log of a bound on the degree of the constraint quotients.
+    ///
+    /// The quotients are the constraints divided by the vanishing polynomial of the rows. The bound
+    /// is one more than [`log_rows`](Self::log_rows) for products of up to three columns, the most
+    /// that stwo 2.3 can prove.
     #[inline]
     fn log_degree_bound(&self) -> u32 {
         self.log_rows().saturating_add(1)

@@ -1,12 +1,15 @@
-//! What constraints compute with: values of the base field and of the secure field, in whatever
-//! form a row has them.
+//! Values in constraints: elements of the base field and of the secure field.
+//!
+//! Each row type has its own form of them.
 
 use core::ops::{Add, Mul, Neg, Sub};
 
 use crate::field::{M31, QM31};
 
-/// A value in the place of an element of the base field: the element of a row, lanes of several
-/// rows, the secure field outside the domain, a node of a recorded program.
+/// A value of the base field in a constraint.
+///
+/// It is the element of a row, lanes of several rows, an element of the secure field outside the
+/// domain, or a node of a recorded program.
 ///
 /// Values cannot be compared or inverted: constraints are polynomials, and a program that is
 /// recorded has no branches.

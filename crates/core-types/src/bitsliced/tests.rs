@@ -1,4 +1,6 @@
-//! Every byte through the circuit against the table, and blocks through all rounds against another
+//! Tests of AES on bit planes.
+//!
+//! The circuit is tested on every byte against the table, and all rounds on blocks against another
 //! implementation.
 
 use core::{

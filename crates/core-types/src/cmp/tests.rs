@@ -1,4 +1,6 @@
-//! Every α and every point of small rings, in trees with leaf blocks as they ship and in deep ones.
+//! Tests with every α and every point of small rings.
+//!
+//! Trees have leaf blocks of the released size, or are deep.
 
 use super::{CMP_ALL_BITS, CMP_TABLE_BITS, cmp_blocks, cmp_eval_all, cmp_gen, eval_all, eval_window, generate, levels};
 use crate::{AesKey, Label, prg::tests::Mix};
@@ -11,8 +13,9 @@ fn labels(alpha: u64) -> [Label; 2] {
         .map(|party| Label::new(u128::from(2 * alpha + party).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)))
 }
 
-/// Both parties' keys: the sections that they share, and the leaves, which are tables of their own
-/// for few bits.
+/// Both parties' keys: the shared sections and the leaves.
+///
+/// For few bits, the leaves are each party's table.
 struct Keys {
     roots: [Label; 2],
     corrections: [u128; 16],
@@ -117,8 +120,9 @@ fn every_alpha_and_point_of_rings_of_up_to_10_bits_in_deep_trees() {
     (1..=10).for_each(expect_every_unit::<SMALL>);
 }
 
-/// Shares at clusters of every width and place are those at single points, and take the blocks that
-/// they should.
+/// Compares shares at clusters of every width and place with shares at single points.
+///
+/// The number of AES blocks is checked too.
 fn expect_every_window<const LEAF: u32>(bits: u32, alphas: &[u64]) {
     let cipher = Mix::default();
     let mask = (1u64 << bits) - 1;

@@ -31,8 +31,9 @@ impl M31 {
     /// One.
     pub const ONE: Self = Self(1);
 
-    /// The element with canonical word `word`, or `None` for [`P`] and above: one value, one
-    /// encoding.
+    /// The element with canonical word `word`, or `None` for [`P`] and above.
+    ///
+    /// Each value has one encoding.
     #[inline]
     #[must_use]
     pub const fn from_canonical(word: u32) -> Option<Self> {
@@ -68,8 +69,9 @@ impl M31 {
         self.0
     }
 
-    /// `P - word`, at most P: a factor or term that stands for `-self` in sums that are reduced
-    /// later.
+    /// `P - word`, at most P.
+    ///
+    /// It stands for `-self` as a factor or term of sums that are reduced later.
     #[inline]
     pub(super) const fn opposite(self) -> u32 {
         P - self.0

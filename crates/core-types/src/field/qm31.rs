@@ -9,9 +9,10 @@ use bytemuck::{CheckedBitPattern, NoUninit, Zeroable};
 
 use super::{CM31, Field, M31, P, assign_ops, wide::widening_mul_add};
 
-/// An element `a + b u` of GF(P^4), `u^2 = 2 + i`: the secure field that challenges are drawn from.
+/// An element `a + b u` of GF(P^4), `u^2 = 2 + i`: the secure field.
 ///
-/// In memory it is four canonical words: real and imaginary part of `a`, then of `b`.
+/// Challenges are drawn from it. In memory it is four canonical words: real and imaginary part of
+/// `a`, then of `b`.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[repr(C)]
 pub struct QM31 {

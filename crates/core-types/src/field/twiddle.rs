@@ -50,8 +50,9 @@ impl Twiddle {
 }
 
 impl M31 {
-    /// `self * t`, without a 64-bit shift or mask: the doubled factor puts the quotient by 2^31 in
-    /// the high word.
+    /// `self * t`, without a 64-bit shift or mask.
+    ///
+    /// The doubled twiddle puts the quotient by 2^31 in the high word.
     #[inline]
     #[must_use]
     pub const fn times_twiddle(self, t: Twiddle) -> Self {
@@ -68,8 +69,9 @@ impl M31 {
         Self::reduced_once((wide >> 32) as u32 + (wide as u32 >> 1))
     }
 
-    /// `(self + rhs * t, self - rhs * t)`, of one product: a GPU multiplies words at half the rate
-    /// at which it adds.
+    /// `(self + rhs * t, self - rhs * t)`, with one product.
+    ///
+    /// A GPU multiplies words at half its rate of additions.
     #[inline]
     #[must_use]
     pub const fn butterfly(self, rhs: Self, t: Twiddle) -> (Self, Self) {
@@ -77,8 +79,9 @@ impl M31 {
         (self.plus(product), self.minus(product))
     }
 
-    /// `(self + rhs, (self - rhs) * t)`, which undoes twice a [`butterfly`](Self::butterfly) by
-    /// `1 / t`.
+    /// `(self + rhs, (self - rhs) * t)`.
+    ///
+    /// It is twice the inverse of a [`butterfly`](Self::butterfly) by `1 / t`.
     #[inline]
     #[must_use]
     pub const fn inverse_butterfly(self, rhs: Self, t: Twiddle) -> (Self, Self) {

@@ -29,8 +29,9 @@ list_sizes!(M31);
 pub struct Instruction {
     /// The operation, one of [`Opcode`].
     pub opcode: u16,
-    /// The register, or the first of four, that the result goes to; for outputs the number of the
-    /// output.
+    /// The register of the result, or the first of four.
+    ///
+    /// For outputs, it is the number of the output.
     pub target: u16,
     /// The first operand: a register, or the number of a mask, constant or challenge.
     pub left: u16,
@@ -56,9 +57,10 @@ impl Instruction {
     }
 }
 
-/// Operation of a step. `b` stands for a value of the base field, `e` for one of the secure field.
+/// Operation of a step.
 ///
-/// The last two take values as integers below P. They serve trace generation only: constraints are
+/// `b` stands for a value of the base field, `e` for one of the secure field. The last two
+/// operations take values as integers below P. They serve trace generation only: constraints are
 /// polynomials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]

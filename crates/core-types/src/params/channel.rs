@@ -31,8 +31,9 @@ sizes!(ChannelQueriesParams { log_size, queries });
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct ChannelGrindParams {
-    /// Zero bits that the nonce has to give, at most 40: more are not found in a time that anybody
-    /// waits.
+    /// Number of zero bits required of the nonce, at most 40.
+    ///
+    /// More zero bits are not found in a practical time.
     pub bits: u32,
 }
 

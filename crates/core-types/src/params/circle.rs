@@ -33,8 +33,9 @@ pub struct CircleExtendParams {
 
 sizes!(CircleExtendParams { log_coefficients, log_size, columns });
 
-/// A batch of extensions to one block of a domain, of the blocks of equal size that its stored
-/// positions make.
+/// A batch of extensions to one block of a domain.
+///
+/// The stored positions of the domain are cut into blocks of equal size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CircleRestrictParams {
@@ -53,8 +54,9 @@ pub struct CircleRestrictParams {
 sizes!(CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns });
 
 impl CircleRestrictParams {
-    /// Log of the number of parts of `2^log_block` coefficients that a column has; one that is
-    /// smaller counts as a part.
+    /// Log of the number of parts of `2^log_block` coefficients in a column.
+    ///
+    /// A smaller column counts as one part.
     #[inline]
     #[must_use]
     pub const fn log_parts(&self) -> u32 {
@@ -110,11 +112,10 @@ pub struct CircleTwiddleParams {
 
 sizes!(CircleTwiddleParams { log_size });
 
-/// One launch over contiguous tiles of `2^12` words, or pairs of them: the lowest layers of whole
-/// columns.
+/// One launch over contiguous tiles of `2^12` words, or pairs of tiles.
 ///
-/// Columns smaller than a tile are taken as one column of `words` words, whose positions count
-/// modulo `2^log_size`.
+/// It runs the lowest layers of whole columns. Columns smaller than a tile are taken as one column
+/// of `words` words, with positions counted modulo `2^log_size`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CircleTileParams {
@@ -124,8 +125,10 @@ pub struct CircleTileParams {
     pub log_domain: u32,
     /// Log of the words of a column; at least 3.
     pub log_size: u32,
-    /// Log of the words of a source column: `log_size` in place, less where copies read the same
-    /// one, and more where its parts of `2^log_size` words are added up.
+    /// Log of the words of a source column.
+    ///
+    /// It is `log_size` in place. It is less if copies read the same source column, and more if
+    /// parts of `2^log_size` words of the source column are added up.
     pub log_source: u32,
     /// Layers to run, from layer 0 on: at most 12 in tiles, 13 in pairs.
     pub layers: u32,
@@ -144,8 +147,9 @@ impl CircleTileParams {
     pub const LOG_TILE: u32 = 12;
 }
 
-/// One launch over strips: `2^log_rows` rows at distance `2^layer`, `2^log_width` consecutive words
-/// of each.
+/// One launch over strips: `2^log_rows` rows at distance `2^layer`.
+///
+/// A strip has `2^log_width` consecutive words of each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CircleStripParams {
@@ -153,9 +157,10 @@ pub struct CircleStripParams {
     pub log_domain: u32,
     /// Log of the words of a target column.
     pub log_size: u32,
-    /// Log of the words of a source column: `log_size` in place, `log_region` where every copy
-    /// reads the same one, and more than `log_size` where its parts of `2^log_region` words are
-    /// added up.
+    /// Log of the words of a source column.
+    ///
+    /// It is `log_size` in place, and `log_region` if every copy reads the same source column. It
+    /// is more than `log_size` if parts of `2^log_region` words of the source column are added up.
     pub log_source: u32,
     /// Log of the words of one copy of the polynomial in a target column.
     pub log_region: u32,
@@ -209,8 +214,9 @@ pub struct CircleSampleAt {
     pub value: u32,
 }
 
-/// One launch over ranges of `2^log_range` coefficients of columns of one size: each block
-/// evaluates one at a point.
+/// One launch over ranges of `2^log_range` coefficients of columns of one size.
+///
+/// Each block evaluates one range at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct CirclePointRangeParams {

@@ -1,5 +1,6 @@
-//! Parameters of corrections: features of trainings, a ring of states that are remembered, and what
-//! their residuals come to.
+//! Parameters of corrections of predictions.
+//!
+//! They cover features of trainings, a ring of remembered states, and estimates from residuals.
 
 use core::fmt::Debug;
 
@@ -49,8 +50,9 @@ pub enum Scalar {
     PhaseStep,
 }
 
-/// Most states that are looked up at once, and most numbers of them: the lanes of a warp hold one
-/// each.
+/// Greatest number of similar states found for one query.
+///
+/// The lanes of a warp hold one state each, or one number of a state.
 pub const MOST_SIMILAR: u64 = 32;
 
 /// What stands for the place of a state where there is none.
@@ -134,8 +136,10 @@ impl Sizes for EstimateParams {
     }
 }
 
-/// Factors of a correction of p by a and b: `p + c`, where c is `history a + model b`, held within
-/// `limit |p|` of zero.
+/// Factors of a correction of a prediction p by a and b.
+///
+/// The corrected prediction is `p + c`, with `c = history a + model b` clamped to a magnitude of
+/// `limit |p|`.
 #[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
 #[repr(C)]
 pub struct CorrectionParams {
@@ -177,8 +181,7 @@ impl Sizes for CorrectionParams {
     fn each_size(&self, _: &'static str, _: &mut impl FnMut(&'static str, &dyn Debug)) {}
 }
 
-/// The states of a ring that has taken in `stored` of them: those that it still holds, from the
-/// oldest on.
+/// The states held by a ring after `stored` insertions, from the oldest on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ring {
     /// How many there are.

@@ -4,8 +4,9 @@ use bytemuck::{Pod, Zeroable};
 
 use super::sizes::{list_sizes, sizes};
 
-/// A point made from the out-of-domain point: that point plus `index` steps of the generator,
-/// doubled `doublings` times.
+/// A point derived from the out-of-domain point.
+///
+/// It is the out-of-domain point plus `index` steps of the generator, doubled `doublings` times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct PointAt {
@@ -45,7 +46,7 @@ pub struct DeepTerm {
 
 list_sizes!(DeepTerm);
 
-/// Terms at one point with columns of one height: those that follow each other from `first` on.
+/// Consecutive terms, from `first` on, at one point with columns of one height.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct DeepBatch {
@@ -77,8 +78,9 @@ sizes!(DeepNumeratorsParams { log_size });
 pub struct DeepQuotientsParams {
     /// Log of the number of positions.
     pub log_size: u32,
-    /// Log of the number of points of the canonic domain that they are the first positions of,
-    /// 1..=30.
+    /// Log of the number of points of the canonic domain, 1..=30.
+    ///
+    /// The positions are the first ones of this domain.
     pub log_domain: u32,
 }
 

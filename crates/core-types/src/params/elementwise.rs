@@ -129,8 +129,9 @@ impl Sizes for BinaryParams {
     }
 }
 
-/// Sum over the middle axis of a row-major `outer x len x inner` tensor, into a row-major
-/// `outer x inner` one.
+/// Sum over the middle axis of a row-major tensor.
+///
+/// The source is an `outer x len x inner` tensor, the result a row-major `outer x inner` one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct SumParams {
@@ -146,8 +147,9 @@ pub struct SumParams {
 
 sizes!(SumParams { outer, len, inner });
 
-/// Seeded dropout of `y = x keep scale`, where element `i` is kept iff its Philox word is at least
-/// `threshold`.
+/// Seeded dropout of `y = x keep scale`.
+///
+/// Element `i` is kept iff its Philox word is at least `threshold`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct DropoutParams {

@@ -9,19 +9,24 @@ use super::sizes::{Sizes, sizes};
 /// Most rows and columns of a small matrix: one that a single block of a GPU works on.
 pub const MAX_SIDE: u64 = 1024;
 
-/// Most rows and columns of a small matrix that a block of a GPU keeps in shared memory (72 KiB of
-/// f64). It works on larger ones in global memory.
+/// Most rows and columns of a small matrix in the shared memory of a GPU block.
+///
+/// Such a matrix takes 72 KiB of f64. Larger matrices stay in global memory.
 pub const SHARED_SIDE: u64 = 96;
 
-/// Singular values up to this part of the greatest count as zero: what they belong to is rounding
-/// of f32.
+/// Singular values up to this fraction of the greatest one count as zero.
+///
+/// Their singular vectors are rounding of f32.
 pub const LEAST_SIGMA: f64 = 1.0 / (1 << 20) as f64;
 
-/// Sweeps of a Jacobi iteration; a few are enough, and the bound ends it on numbers that are none.
+/// Greatest number of sweeps of a Jacobi iteration.
+///
+/// A few are enough; the bound ends the iteration on NaN.
 pub const MOST_SWEEPS: u32 = 15;
 
-/// Two rows are orthogonal for a Jacobi iteration if their product is at most this part of the
-/// product of their lengths.
+/// Greatest relative product of two rows that are orthogonal for a Jacobi iteration.
+///
+/// The product of the rows is relative to the product of their lengths.
 pub const ORTHOGONAL: f64 = 1e-14;
 
 /// A row-major matrix.
@@ -36,8 +41,9 @@ pub struct MatrixParams {
 
 sizes!(MatrixParams { rows, cols });
 
-/// A matrix of random signs: element `i`, row-major, has the sign bit 31 of Philox word `i` at site
-/// 0, step 0.
+/// A row-major matrix of random signs.
+///
+/// The sign bit of element `i` is bit 31 of Philox word `i` at site 0, step 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct SketchParams {
@@ -143,10 +149,10 @@ pub const fn is_finite(peak: u32) -> bool {
     peak < 0x7f80_0000
 }
 
-/// The least pivot that does not count as zero, in a Cholesky decomposition of `side` columns.
+/// The least nonzero pivot of a Cholesky decomposition of `side` columns.
 ///
-/// `diagonal` is the square of one of the columns. Smaller pivots are only f32 rounding of the
-/// matrix's source.
+/// Smaller pivots count as zero: they are only f32 rounding of the matrix's source. `diagonal` is
+/// the square of one of the columns.
 #[inline]
 #[must_use]
 pub fn least_pivot(side: u64, diagonal: f64) -> f64 {

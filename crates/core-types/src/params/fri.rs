@@ -13,8 +13,9 @@ pub struct FriFoldParams {
     pub log_size: u32,
     /// Log of how many values fold to one, 1 to `log_size`.
     pub folds: u32,
-    /// 1 if the values are on a canonic circle domain and the first fold leads to a line, 0 if they
-    /// are on a line.
+    /// 1 if the values are on a canonic circle domain, 0 if they are on a line.
+    ///
+    /// The first fold from a circle domain leads to a line.
     pub on_circle: u32,
 }
 
@@ -61,8 +62,9 @@ sizes!(FriLastLayerParams { log_size, log_bound });
 pub struct OpenColumnsParams {
     /// Log of the number of positions that queries are of, at most 30.
     pub log_from: u32,
-    /// Log of the number of leaves of the tree, at least the log length of every column, at
-    /// most 30.
+    /// Log of the number of leaves of the tree, at most 30.
+    ///
+    /// It is at least the log length of every column.
     pub log_leaves: u32,
     /// Number of queries.
     pub queries: u32,
@@ -71,7 +73,7 @@ pub struct OpenColumnsParams {
 sizes!(OpenColumnsParams { log_from, log_leaves, queries });
 
 impl OpenColumnsParams {
-    /// The place, in a column of `2^log_len` words, of the word that belongs to a queried position.
+    /// The row of a queried position in a column of `2^log_len` words.
     #[inline]
     #[must_use]
     pub const fn row(self, position: u32, log_len: u32) -> u32 {

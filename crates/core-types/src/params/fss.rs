@@ -35,8 +35,9 @@ pub struct CmpWindowParams {
     pub count: u32,
     /// Offsets, and points per key.
     pub points: u32,
-    /// Width of the [`Window`](crate::Window) that holds the points of a key, 7 to n; n if n is
-    /// below 7. A window of all n bits asks nothing of the points.
+    /// Width of the [`Window`](crate::Window) of the points of a key, 7 to n; n if n is below 7.
+    ///
+    /// A window of all n bits allows any points.
     pub window: u32,
     /// Keeps the record free of padding; zero.
     pub reserved: [u32; 3],

@@ -7,8 +7,10 @@ use super::{elementwise::Activation, sizes::sizes};
 /// The most leading axes a batch of matrices can have.
 pub const BATCH_AXES: usize = 4;
 
-/// Where the elements of a batch of matrices lie in a view: element `(r, c)` of matrix `i` is at
-/// `i[0] batch[0] + .. + r row + c col`. A batch stride of 0 repeats a matrix.
+/// Strides of a batch of matrices in a view.
+///
+/// Element `(r, c)` of matrix `i` is at `i[0] batch[0] + .. + r row + c col`. A batch stride of 0
+/// repeats a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(C)]
 pub struct MatrixStrides {
@@ -21,8 +23,9 @@ pub struct MatrixStrides {
 }
 
 impl MatrixStrides {
-    /// Elements from the start of the view to the end of the last element, or `None` if the count
-    /// wraps; 0 for an empty batch or matrix.
+    /// Elements from the start of the view to the end of the last element.
+    ///
+    /// `None` if the count wraps; 0 for an empty batch or matrix.
     #[inline]
     #[must_use]
     pub const fn span(&self, batch: [u64; BATCH_AXES], rows: u64, cols: u64) -> Option<u64> {
@@ -50,9 +53,10 @@ impl MatrixStrides {
     }
 }
 
-/// `C[i] = act(A[i] B[i] + bias)` for every index `i` of the batch, or `C[i] += A[i] B[i]`; A is m
-/// x k, B is k x n, C is m x n, bias has n elements and is added to every row. A sum over `k = 0`
-/// terms is zero.
+/// A batch of products `C[i] = act(A[i] B[i] + bias)`, or `C[i] += A[i] B[i]`.
+///
+/// A is m x k, B is k x n, C is m x n, for every index `i` of the batch. The bias has n elements
+/// and is added to every row. A sum over `k = 0` terms is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(C)]
 pub struct GemmParams {
@@ -81,8 +85,9 @@ pub struct GemmParams {
 
 sizes!(GemmParams { batch, m, n, k, activation });
 
-/// What part of a product one launch works on, where the parts of k are a grid's second axis and
-/// the matrices of the batch its third.
+/// The part of a product computed by one launch.
+///
+/// The parts of k are the second axis of the grid, and the matrices of the batch its third.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct GemmShare {

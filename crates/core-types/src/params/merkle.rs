@@ -14,15 +14,17 @@ pub struct MerkleLeavesParams {
 
 sizes!(MerkleLeavesParams { log_leaves });
 
-/// A stage of the leaf hash: some columns of a tree, at the height of the largest, absorbed by one
-/// launch.
+/// A stage of the leaf hash: some columns of a tree, absorbed by one launch.
+///
+/// The stage runs at the height of the largest column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct MerkleStageParams {
     /// Log of the rows.
     pub log_rows: u32,
-    /// Log of the chaining values that the columns before left, at most `log_rows`; 0 if this stage
-    /// is the first.
+    /// Log of the number of chaining values from the columns before; at most `log_rows`.
+    ///
+    /// It is 0 if this stage is the first.
     pub log_states: u32,
     /// Columns before this stage, a multiple of sixteen.
     pub first: u32,
@@ -57,8 +59,9 @@ pub struct MerkleTreeParams {
 sizes!(MerkleTreeParams { log_leaves });
 
 impl MerkleTreeParams {
-    /// Place of the first node of `level`, 0 for the leaves, among all nodes: levels follow each
-    /// other, the root is last.
+    /// Index among all nodes of the first node of `level`, 0 for the leaves.
+    ///
+    /// Levels follow each other; the root is last.
     #[inline]
     #[must_use]
     pub const fn level(self, level: u32) -> u64 {
@@ -79,8 +82,9 @@ pub struct MerklePathsParams {
     pub first_level: u32,
     /// Number of queries.
     pub queries: u32,
-    /// 0 if the leaf of a position is found by doubling its point, 1 if by shifting the position to
-    /// the right.
+    /// How the leaf of a position is found: 0 by doubling its point, 1 by a right shift.
+    ///
+    /// The shift is of the position.
     pub folded: u32,
 }
 

@@ -1,5 +1,6 @@
-//! Launch-parameter records: what an op gets besides its buffers, with the same layout on host and
-//! device.
+//! Launch-parameter records, with the same layout on host and device.
+//!
+//! An op gets a record in addition to its buffers.
 
 pub mod air;
 pub mod channel;

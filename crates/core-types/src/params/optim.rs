@@ -1,5 +1,4 @@
-//! Parameters of optimisers, the record on the device that their steps read, and the formulas of
-//! both.
+//! Parameters and formulas of optimisers, and the device record read by their steps.
 
 use core::fmt::Debug;
 
@@ -18,8 +17,9 @@ pub enum Anneal {
     Constant,
     /// It falls to the least in a straight line.
     Linear,
-    /// It falls to the least along half a wave of a cosine (Loshchilov, Hutter, "SGDR", 2017,
-    /// without restarts).
+    /// It falls to the least along half a wave of a cosine.
+    ///
+    /// Source: Loshchilov, Hutter, "SGDR", 2017, without restarts.
     Cosine,
     /// It is multiplied by the factor after every period.
     Steps,
@@ -37,8 +37,9 @@ pub struct ScheduleParams {
     pub factor: f64,
     /// Steps over which the rate rises in a straight line: step t of them has `t / warmup` of it.
     pub warmup: u64,
-    /// Steps from the end of the warm-up to the end of the fall, or from one multiplication to the
-    /// next; not 0.
+    /// Steps from the end of the warm-up to the end of the fall; not 0.
+    ///
+    /// For [`Anneal::Steps`], the steps from one multiplication to the next.
     pub period: u64,
     /// What comes after the warm-up.
     pub anneal: Anneal,
@@ -124,8 +125,9 @@ pub struct AdvanceParams {
 
 sizes!(AdvanceParams {});
 
-/// The record on the device that the steps of an optimiser read: which step is next, and what its
-/// numbers are.
+/// The device record read by the steps of an optimiser.
+///
+/// It holds the number of the next step and its values.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct StepState {
@@ -133,8 +135,9 @@ pub struct StepState {
     pub step: u64,
     /// Steps left out, since gradients were not finite.
     pub skipped: u64,
-    /// Norm of all gradients of the last step, without the loss scale and before it was held to the
-    /// limit; 0 if it was not measured.
+    /// Norm of all gradients of the last step; 0 if it was not measured.
+    ///
+    /// It is without the loss scale and before clipping to the limit.
     pub norm: f64,
     /// Rate of the last step.
     pub rate: f64,
@@ -148,7 +151,9 @@ pub struct StepState {
     pub gradient: f32,
     /// Part of each weight that the last step takes away.
     pub fade: f32,
-    /// Factor of the direction of the last step: the rate, with the correction of the first moment.
+    /// Factor of the direction of the last step.
+    ///
+    /// It is the rate, with the correction of the first moment.
     pub size: f32,
     /// Factor of the root of the second moment in the last step: its correction.
     pub root: f32,
@@ -185,12 +190,12 @@ impl StepState {
 }
 
 impl AdvanceParams {
-    /// The record of the step after `state`, where `squares` is the sum of the squares of all
-    /// gradients, if it was measured.
+    /// The record of the step after `state`.
     ///
-    /// Gradients are divided by the loss scale. If their norm is greater than the limit, they are
-    /// multiplied by `clip / (norm + 10^-6)`, as PyTorch does. If the sum is not finite, the step
-    /// is left out and the loss scale lowered.
+    /// `squares` is the sum of the squares of all gradients, if it was measured. Gradients are
+    /// divided by the loss scale. If their norm is greater than the limit, they are multiplied by
+    /// `clip / (norm + 10^-6)`, as PyTorch does. If the sum is not finite, the step is left out and
+    /// the loss scale lowered.
     #[inline]
     #[must_use]
     pub fn advance(&self, state: StepState, squares: Option<f64>, sqrt: impl Fn(f64) -> f64) -> StepState {
@@ -233,9 +238,10 @@ fn held(scale: f32, before: f32) -> f32 {
     if (1.0 / GREATEST..=GREATEST).contains(&scale) { scale } else { before }
 }
 
-/// A step of stochastic gradient descent: with `g` the gradient times its factor plus `coupled w`,
-/// `v = momentum v + g` and `w = w - (fade w + size d)`, where d is v, or `g + momentum v` of
-/// Nesterov's form.
+/// A step of stochastic gradient descent.
+///
+/// With `g` the gradient times its factor plus `coupled w`: `v = momentum v + g` and
+/// `w = w - (fade w + size d)`. d is v, or `g + momentum v` in Nesterov's form.
 #[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
 #[repr(C)]
 pub struct SgdParams {
@@ -253,9 +259,10 @@ pub struct SgdParams {
 
 sizes!(SgdParams { decayed });
 
-/// A step of Adam: with `g` the gradient times its factor plus `coupled w`,
-/// `m = m + (1 - beta1) (g - m)`, `v = v + (1 - beta2) (g^2 - v)`,
-/// `w = w - (fade w + size m / (root sqrt(v) + eps))`.
+/// A step of Adam.
+///
+/// With `g` the gradient times its factor plus `coupled w`: `m = m + (1 - beta1) (g - m)`,
+/// `v = v + (1 - beta2) (g^2 - v)`, `w = w - (fade w + size m / (root sqrt(v) + eps))`.
 ///
 /// Kingma, Ba, "Adam", 2015, algorithm 1; with `fade`, Loshchilov, Hutter, "Decoupled Weight Decay
 /// Regularization", 2019, algorithm 2. [`StepState`] has the corrections of moments that began as
@@ -278,8 +285,9 @@ pub struct AdamParams {
 sizes!(AdamParams { decayed });
 
 impl SgdParams {
-    /// The running sum and the weight after a step. `decays` is 1 for an element that decays and 0
-    /// for another.
+    /// The running sum and the weight after a step.
+    ///
+    /// `decays` is 1 for an element that decays and 0 for another.
     #[inline(always)]
     #[must_use]
     pub fn step(&self, state: &StepState, decays: f32, g: f32, [v, w]: [f32; 2]) -> [f32; 2] {
@@ -291,8 +299,9 @@ impl SgdParams {
 }
 
 impl AdamParams {
-    /// The moments and the weight after a step. `decays` is 1 for an element that decays and 0 for
-    /// another.
+    /// The moments and the weight after a step.
+    ///
+    /// `decays` is 1 for an element that decays and 0 for another.
     #[inline(always)]
     #[must_use]
     pub fn step(
@@ -381,8 +390,9 @@ mod tests {
         reserved: 0,
     };
 
-    /// Loss scale, run length, steps taken and steps left out, after gradients that were finite or
-    /// not.
+    /// A table of loss scale, run length, steps taken and steps left out.
+    ///
+    /// Each entry follows gradients that were finite or not.
     #[test]
     fn the_loss_scale_follows_its_table() {
         let table: [(bool, f32, u32, u64, u64); 12] = [

@@ -7,8 +7,10 @@ use bytemuck::NoUninit;
 use super::sizes::{Sizes, sizes};
 use crate::philox;
 
-/// Where a gated recurrent unit resets its state: before the product with U (Cho et al., arXiv
-/// 1406.1078v3) or after it, as cuDNN and PyTorch do.
+/// Where a gated recurrent unit resets its state.
+///
+/// It is before the product with U (Cho et al., arXiv 1406.1078v3), or after it, as in cuDNN and
+/// PyTorch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
 #[repr(u32)]
 pub enum GruVariant {
@@ -85,8 +87,10 @@ impl GruParams {
         [members, steps, self.batch, self.input]
     }
 
-    /// The row of the inputs, of `input` features, that row `row` of member `member` sees at step
-    /// `step`; the caller has checked that the inputs can be counted.
+    /// The row of the inputs for row `row` of member `member` at step `step`.
+    ///
+    /// A row has `input` features. The caller has checked that the number of inputs does not
+    /// overflow.
     #[inline]
     #[must_use]
     pub const fn input_row(&self, member: u64, step: u64, row: u64) -> u64 {
@@ -140,21 +144,24 @@ pub enum Stochastic {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
 #[repr(u32)]
 pub enum LossHead {
-    /// The exponential of the scalar product with the head's weights, which is held within
-    /// `-10..=10` first; NaN stays.
+    /// The exponential of the scalar product with the head's weights.
+    ///
+    /// The product is first clamped to `-10..=10`; NaN stays.
     #[default]
     ExpClamped,
     /// The scalar product.
     Linear,
 }
 
-/// A rollout: an ensemble of gated recurrent units that predict losses, and what of a step the
-/// features of the next one are made of.
+/// A rollout of an ensemble of gated recurrent units, predicting losses.
+///
+/// The feedback defines the results of a step from which the features of the next step are made.
 #[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
 #[repr(C)]
 pub struct RolloutParams {
-    /// The ensemble; its inputs have a feature at least, and form a sequence only if nothing is fed
-    /// back.
+    /// The ensemble, with at least one input feature.
+    ///
+    /// Its inputs form a sequence only if nothing is fed back.
     pub gru: GruParams,
     /// Elements of the second part of the combined state.
     pub stochastic: u64,
@@ -164,7 +171,9 @@ pub struct RolloutParams {
     pub head: LossHead,
     /// The feedback.
     pub feedback: Feedback,
-    /// Added to the variance of a state that is normalised before it is read; greater than 0 then.
+    /// Added to the variance of a state that is normalised before it is read.
+    ///
+    /// It is greater than 0 if states are normalised.
     pub eps: f32,
     /// Which elements of the states are dropped before they are read.
     pub mask: StateMask,
@@ -211,8 +220,9 @@ impl StateMask {
 }
 
 impl RolloutParams {
-    /// The index of the first state of a row after step `step`, in an array of all members, steps
-    /// and rows.
+    /// The index of the first state of a row after step `step`.
+    ///
+    /// The array holds all members, steps and rows.
     #[inline]
     #[must_use]
     pub const fn state_index(&self, member: u64, step: u64, row: u64) -> u64 {
@@ -272,8 +282,9 @@ pub struct RssmLossParams {
 sizes!(RssmLossParams { members, rows, hidden, stochastic, part, head, error, own_targets });
 
 impl RssmLossParams {
-    /// The slope of the loss that is read from the product `dot` of the head, and what takes the
-    /// place of the product within it; NaN stays.
+    /// The slope and the value of the clamp at the product `dot` of the head; NaN stays.
+    ///
+    /// The loss is read from the clamped product.
     #[inline]
     #[must_use]
     pub fn held(&self, dot: f32) -> (f32, f32) {

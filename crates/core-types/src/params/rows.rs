@@ -6,8 +6,9 @@ use bytemuck::{Pod, Zeroable};
 
 use super::sizes::{Sizes, sizes};
 
-/// A row-major `outer x len x inner` tensor and its middle axis, along which an op runs: element
-/// `(o, c, i)` is at `(o len + c) inner + i`.
+/// A row-major `outer x len x inner` tensor, for an op along its middle axis.
+///
+/// Element `(o, c, i)` is at `(o len + c) inner + i`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct AxisParams {
@@ -38,7 +39,9 @@ pub struct SoftmaxParams {
     pub axis: AxisParams,
     /// Outer index o uses mask `o % mask_period`; at least 1.
     pub mask_period: u64,
-    /// For a causal mask: element `(o, c, i)` is excluded if `c > o % mask_period + causal_offset`.
+    /// The offset of a causal mask.
+    ///
+    /// Element `(o, c, i)` is excluded if `c > o % mask_period + causal_offset`.
     pub causal_offset: i64,
 }
 
@@ -91,10 +94,11 @@ pub struct NormParams {
 
 sizes!(NormParams { rows, len });
 
-/// A power of two and its inverse, by which the backward pass of a normalisation scales `x - mean`:
-/// with it, products of elements far from 1 neither overflow nor vanish, and nothing else changes.
+/// A power of two and its inverse, for scaling `x - mean` in a backward pass.
 ///
-/// It is close to `rstd`, but small enough that `mean` times it is finite.
+/// With it, products of elements far from 1 neither overflow nor vanish in the backward pass of a
+/// normalisation, and nothing else changes. The power is close to `rstd`, but small enough that
+/// `mean` times it is finite.
 #[inline]
 #[must_use]
 pub const fn norm_scale(mean: f32, rstd: f32) -> (f32, f32) {
@@ -115,8 +119,10 @@ const fn exponent(x: f32) -> i32 {
     (x.to_bits() >> 23 & 0xff) as i32 - 127
 }
 
-/// Rows in a block: parameter gradients are summed in order within blocks, then over blocks, also
-/// in order, so the sum depends only on the shape.
+/// Number of rows in a block of the sum of parameter gradients.
+///
+/// Gradients are summed in order within blocks, then in order over blocks, so the sum depends only
+/// on the shape.
 pub const NORM_BLOCK_ROWS: usize = 64;
 
 #[cfg(test)]

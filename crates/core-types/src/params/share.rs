@@ -138,15 +138,17 @@ impl WordTerm {
         Self { value: row, ..Self::NONE }
     }
 
-    /// The secret bit `b` that is opened as `w = b ^ c` in row `opened`, where `[c]` is row `mask`:
-    /// `w + (1 - 2w) [c]`.
+    /// The secret bit `b`, opened as `w = b ^ c` in row `opened`: `w + (1 - 2w) [c]`.
+    ///
+    /// Row `mask` holds `[c]`.
     #[must_use]
     pub const fn bit(opened: u32, mask: u32) -> Self {
         Self::selected(opened, ONE_ROW, mask)
     }
 
-    /// `b v` for the secret bit `b` that is opened as `w = b ^ c` in row `opened`, where `[v]` is
-    /// row `value` and `[c v]` is row `product`: `w [v] + (1 - 2w) [c v]`.
+    /// `b v` for the secret bit `b`, opened as `w = b ^ c` in row `opened`.
+    ///
+    /// It is `w [v] + (1 - 2w) [c v]`. Row `value` holds `[v]`, and row `product` holds `[c v]`.
     #[must_use]
     pub const fn selected(opened: u32, value: u32, product: u32) -> Self {
         Self { value, product, opened, ..Self::NONE }

@@ -2,10 +2,13 @@
 
 use core::fmt::Debug;
 
-/// Parameters that show their sizes and kinds, and no key, seed, point, factor or constant: those
-/// may be secrets.
+/// Parameters with public sizes and kinds.
+///
+/// Keys, seeds, points, factors and constants are not shown: they may be secrets.
 pub trait Sizes {
-    /// Passes every size and its name to `see`; a bare number takes `name`, the name of its field.
+    /// Passes every size and its name to `see`.
+    ///
+    /// A bare number takes `name`, the name of its field.
     fn each_size(&self, name: &'static str, see: &mut impl FnMut(&'static str, &dyn Debug));
 }
 

@@ -66,8 +66,9 @@ pub struct MapParams {
     pub f: Function,
     /// Lower bound of a clamp; other functions ignore it.
     pub low: f32,
-    /// Upper bound of a clamp, or where Huber's function becomes straight; other functions ignore
-    /// it.
+    /// Upper bound of a clamp, or the start of the straight part of Huber's function.
+    ///
+    /// Other functions ignore it.
     pub high: f32,
 }
 
@@ -77,8 +78,9 @@ impl Sizes for MapParams {
     }
 }
 
-/// A copy between two tensors of one `shape`, whose elements may lie in any order; axes past `rank`
-/// have length 1. A stride of 0 repeats the source along its axis.
+/// A copy between two tensors of one `shape`, with elements in any order.
+///
+/// Axes past `rank` have length 1. A stride of 0 repeats the source along its axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(C)]
 pub struct CopyParams {
@@ -100,8 +102,9 @@ impl Sizes for CopyParams {
     }
 }
 
-/// What becomes of values beyond the range of a 16-bit type: those that rounding makes infinite,
-/// infinities among them.
+/// Treatment of values beyond the range of a 16-bit type.
+///
+/// These are the values that rounding makes infinite, including infinities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(u32)]
 pub enum Beyond {
@@ -147,7 +150,9 @@ impl Reduction {
     }
 }
 
-/// A reduction of the middle axis of row-major `outer x len x inner` elements to `outer x inner`.
+/// A reduction of the middle axis of row-major elements.
+///
+/// It reduces `outer x len x inner` elements to `outer x inner`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(C)]
 pub struct ReduceParams {
