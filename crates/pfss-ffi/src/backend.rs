@@ -16,8 +16,10 @@ pub struct Backend {
     name: CString,
 }
 
-/// Opens the backend `name`: `cpu`, `sim`, `gpu`, `auto`, or null for whatever the environment asks
-/// for. Nothing stands in for a backend that cannot be opened.
+/// Opens the backend `name`: `cpu`, `sim`, `gpu` or `auto`.
+///
+/// Null selects the backend named in the environment. There is no fallback for a backend that
+/// cannot be opened.
 ///
 /// # Safety
 /// As said [at the top](crate#safety); `name` ends with a zero byte.

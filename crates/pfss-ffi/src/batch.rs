@@ -15,8 +15,9 @@ use crate::{
     status::{Failure, Status, guard},
 };
 
-/// Many gates evaluated together by one party: one pass over the device, and one message a round
-/// for all of them.
+/// Many gates evaluated together by one party.
+///
+/// They take one pass over the device, and one message a round for all of them.
 pub struct BatchHandle {
     batch: SuperBatch<'static, AnyQueue>,
     /// The jobs since the last clear, and whether their output words come under masks.
@@ -257,12 +258,13 @@ pub unsafe extern "C" fn trefoil_pfss_batch_open(
     })
 }
 
-/// Takes in a job: `gate`, with `keys` that were dealt for it, on the public masked inputs `hatx`,
-/// one for each element. Writes the job's number. Both parties submit the same jobs in the same
-/// order.
+/// Adds a job to the batch and writes the job's number.
 ///
-/// This spends the keys. If the job is refused, they are as before, for the same masked inputs:
-/// what they masked is open, so no other keys will do.
+/// The job is `gate`, with `keys` dealt for it, on the public masked inputs `hatx`, one for each
+/// element. Both parties submit the same jobs in the same order.
+///
+/// This spends the keys. If the job is refused, the keys are unchanged and still usable for the
+/// same masked inputs. These inputs are open, so no other keys fit them.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -304,8 +306,10 @@ pub unsafe extern "C" fn trefoil_pfss_batch_flush(batch: *mut BatchHandle) -> St
     guard(|| Ok(unsafe { handle("batch", batch) }?.batch.flush()?))
 }
 
-/// Begins a round, unless one is open, and says how many bytes have to be sent and received in it,
-/// for all jobs together; 0 when all is computed.
+/// Begins a round, unless one is open, and writes its number of bytes.
+///
+/// This number of bytes has to be sent and received in the round, for all jobs together; it is 0
+/// when all is computed.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -368,9 +372,10 @@ pub unsafe extern "C" fn trefoil_pfss_batch_digest(batch: *mut BatchHandle, dige
     })
 }
 
-/// Additive shares of the masked output words `y + r_out` of a job, as `trefoil_pfss_haty_share`,
-/// modulo `2^n` of the output: for a gate with masked outputs, and meant to be opened. Jobs from
-/// before a clear are refused.
+/// Additive shares of the masked output words `y + r_out` of a job.
+///
+/// They are laid out as in `trefoil_pfss_haty_share`, modulo `2^n` of the output. The gate has
+/// masked outputs, and the shares are meant to be opened. Jobs from before a clear are refused.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -389,9 +394,10 @@ pub unsafe extern "C" fn trefoil_pfss_batch_haty_share(
     })
 }
 
-/// Additive shares of the output words `y` of a job, as `trefoil_pfss_y_share`: for a gate without
-/// masked outputs. Do not open them unless both parties may know `y`. Jobs from before a clear are
-/// refused.
+/// Additive shares of the output words `y` of a job.
+///
+/// They are laid out as in `trefoil_pfss_y_share`. The gate has no masked outputs. Do not open the
+/// shares unless both parties may know `y`. Jobs from before a clear are refused.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).

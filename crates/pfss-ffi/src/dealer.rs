@@ -46,8 +46,10 @@ pub unsafe extern "C" fn trefoil_pfss_dealer_free(dealer: *mut DealerHandle) {
     unsafe { free(dealer) };
 }
 
-/// Deals keys for `count` elements: a bundle for party 0 and one for party 1, each for its own
-/// party only. For a gate with masked outputs, use `trefoil_pfss_deal_wired`.
+/// Deals keys for `count` elements: a bundle for party 0 and one for party 1.
+///
+/// Each bundle is for its own party only. For a gate with masked outputs, use
+/// `trefoil_pfss_deal_wired`.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).

@@ -45,9 +45,11 @@ impl Drop for Evaluation {
     }
 }
 
-/// Starts an evaluation of a descriptor on the public masked inputs `hatx`, one for each element of
-/// the keys. This spends the keys, whether it succeeds or not, and the process refuses to evaluate
-/// another copy of them. Keys of gates by name are evaluated in batches.
+/// Starts an evaluation of a descriptor on the public masked inputs `hatx`.
+///
+/// There is one input for each element of the keys. This spends the keys, whether it succeeds or
+/// not, and the process refuses to evaluate another copy of them. Keys of gates by name are
+/// evaluated in batches.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -96,8 +98,9 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_pending(evaluation: *mut Evalua
     })
 }
 
-/// This party's masked bits, to be sent to the other party: rows of `ceil(count / 32)` words,
-/// element `e` in bit `e % 32` of word `e / 32`.
+/// This party's masked bits, to be sent to the other party.
+///
+/// They are rows of `ceil(count / 32)` words, with element `e` in bit `e % 32` of word `e / 32`.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -136,9 +139,11 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_resume(
     })
 }
 
-/// Additive shares of the masked output words `y + r_out` modulo `2^n`, `[count][words]`: word `i`
-/// of element `e` at `e * words + i`. For keys of a gate with masked outputs. They are meant to be
-/// opened: the sum of both parties' shares is the `hatx` of the next gate.
+/// Additive shares of the masked output words `y + r_out` modulo `2^n`.
+///
+/// They are `[count][words]`: word `i` of element `e` is at `e * words + i`. The keys are of a gate
+/// with masked outputs. The shares are meant to be opened: the sum of both parties' shares is the
+/// `hatx` of the next gate.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -154,9 +159,10 @@ pub unsafe extern "C" fn trefoil_pfss_haty_share(evaluation: *mut Evaluation, ha
     })
 }
 
-/// Additive shares of the output words `y` themselves modulo `2^n`, in the order of
-/// `trefoil_pfss_haty_share`. For keys of a gate without masked outputs. Do not open them unless
-/// both parties may know `y`.
+/// Additive shares of the output words `y` themselves modulo `2^n`.
+///
+/// They are in the order of `trefoil_pfss_haty_share`. The keys are of a gate without masked
+/// outputs. Do not open the shares unless both parties may know `y`.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -172,8 +178,10 @@ pub unsafe extern "C" fn trefoil_pfss_y_share(evaluation: *mut Evaluation, y: *m
     })
 }
 
-/// Additive shares of the output bits as 0 or 1 modulo `2^n`, `[count][bools]`, for keys with
-/// additive bits. They are never masked; do not open them unless both parties may know the bits.
+/// Additive shares of the output bits as 0 or 1 modulo `2^n`, `[count][bools]`.
+///
+/// The keys have additive bits. The bits are never masked; do not open them unless both parties may
+/// know the bits.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -187,9 +195,10 @@ pub unsafe extern "C" fn trefoil_pfss_bool_share(evaluation: *mut Evaluation, bo
     })
 }
 
-/// XOR shares of the output bits, `[bools][ceil(count / 32)]` words, element `e` in bit `e % 32` of
-/// word `e / 32`, for keys with XOR-shared bits. They are never masked; do not open them unless
-/// both parties may know the bits.
+/// XOR shares of the output bits, `[bools][ceil(count / 32)]` words.
+///
+/// Element `e` is in bit `e % 32` of word `e / 32`. The keys have XOR-shared bits. The bits are
+/// never masked; do not open them unless both parties may know the bits.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).

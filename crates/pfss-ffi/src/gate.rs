@@ -10,7 +10,9 @@ use crate::{
     status::{Failure, Status, guard},
 };
 
-/// A gate with its public parameters, or a descriptor with its modes, for which keys can be dealt.
+/// A gate with its public parameters, or a descriptor with its modes.
+///
+/// Keys can be dealt for it.
 pub struct GateHandle {
     pub(crate) operation: Arc<Operation>,
 }
@@ -44,9 +46,11 @@ impl From<OperationError> for Failure {
     }
 }
 
-/// Makes the gate `name`: `relu` (with a proven range or without), `abs`, `truncate_reduce`,
-/// `gap_ars` (which needs a range), `lrs`, `ars`, `relu_ars` or `lut`. Parameters that the gate
-/// does not have are refused.
+/// Makes the gate `name` with its parameters.
+///
+/// The names are `relu` (with a proven range or without), `abs`, `truncate_reduce`, `gap_ars`
+/// (which needs a range), `lrs`, `ars`, `relu_ars` and `lut`. Parameters that the gate does not
+/// have are refused.
 ///
 /// # Safety
 /// As said [at the top](crate#safety); `name` ends with a zero byte, and `table` of the parameters
@@ -108,9 +112,10 @@ pub unsafe extern "C" fn trefoil_pfss_gate_read(program: *const u8, len: usize, 
     })
 }
 
-/// Makes the gate compute `y + r_out` for each output word `y`, under masks `r_out` that only the
-/// dealer knows: its output shares are then `haty` shares, meant to be opened. Output bits stay as
-/// they are.
+/// Makes the gate compute `y + r_out` for each output word `y`.
+///
+/// Only the dealer holds the masks `r_out`. The output shares are then `haty` shares, meant to be
+/// opened. Output bits are unchanged.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).

@@ -113,11 +113,13 @@ pub struct KeysInfo {
     pub bools: usize,
     /// 1 for additive shares of the bits, 0 for XOR shares.
     pub additive: u32,
-    /// 1 if output words come under masks `r_out`, meant to be opened; 0 for shares of the words
-    /// themselves.
+    /// 1 if output words are masked by `r_out`, 0 if not.
+    ///
+    /// Masked words are meant to be opened. Without masks, the shares are of the words themselves.
     pub masked_outputs: u32,
-    /// 1 if the keys mask no inputs: their inputs come already opened from an earlier gate, or are
-    /// already masked.
+    /// 1 if the keys mask no inputs.
+    ///
+    /// Their inputs come already opened from an earlier gate, or are already masked.
     pub open_inputs: u32,
     /// How often bits have to be opened, after the masked inputs.
     pub rounds: u32,
@@ -218,9 +220,10 @@ pub unsafe extern "C" fn trefoil_pfss_keys_inspect(keys: *mut Keys, info: *mut K
     })
 }
 
-/// Masks this party's input shares: `masked[e]` is its share of `x + r`, to send to the other
-/// party. The sum of both parties' words, modulo `2^n`, is the public `hatx`. `count` must be that
-/// of the keys.
+/// Masks this party's input shares.
+///
+/// `masked[e]` is its share of `x + r`, to send to the other party. The sum of both parties' words,
+/// modulo `2^n`, is the public `hatx`. `count` must equal the number of elements of the keys.
 ///
 /// Keys mask once, since two inputs under one mask would reveal their difference: a second call is
 /// refused, and so is any copy of the keys that this process reads from their bytes.

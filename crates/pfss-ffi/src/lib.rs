@@ -1,5 +1,6 @@
-//! The C interface of `pfss`: deals keys for gates and evaluates them as one of two parties, from C
-//! or C++.
+//! The C interface of `pfss`.
+//!
+//! It deals keys for gates and evaluates them as one of two parties, from C or C++.
 //!
 //! It follows the layouts of SUF's composite evaluation: a single descriptor, or many gates in a
 //! super-batch. The header is `include/trefoil_pfss.h`; `examples/composite.cpp` and

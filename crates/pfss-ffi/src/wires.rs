@@ -8,16 +8,19 @@ use crate::{
     status::{Failure, Status, guard},
 };
 
-/// The masks `r_out` of a gate's output words, known only to the dealer: what it needs to deal keys
-/// for the gates that take the opened words as their inputs. As secret as the dealer.
+/// The masks `r_out` of a gate's output words.
+///
+/// The dealer needs them to deal keys for the gates that take the opened words as their inputs.
+/// They are held only by the dealer, and are as secret as the dealer.
 pub struct Wires {
     wires: Vec<Wire>,
 }
 
-/// Deals keys of a gate inside a circuit: if `inputs` is null, for inputs under fresh masks;
-/// otherwise for the opened output word `word` of the gate that `inputs` came from,
-/// `haty = y + r_out`, which is then the `hatx`. The second kind of keys masks no inputs. Several
-/// gates may take the same word.
+/// Deals keys of a gate inside a circuit.
+///
+/// If `inputs` is null, the keys are for inputs under fresh masks. Otherwise they are for the
+/// opened output word `word` of the gate that `inputs` came from, `haty = y + r_out`, which is then
+/// the `hatx`. The second kind of keys masks no inputs. Several gates may take the same word.
 ///
 /// If the gate has masked outputs, writes the wires of its own output words to `outputs`; for other
 /// gates `outputs` may be null and is not written.
