@@ -7,8 +7,9 @@ use core::fmt;
 pub enum Architecture {
     /// Two dense layers of 64 and 10 units with ReLU between them, on 8x8 images.
     Digits,
-    /// A transformer block of 4 heads and width 16 with GeLU and layer norms, on the same images as
-    /// sequences of 8 rows.
+    /// A transformer block of 4 heads and width 16 with GeLU and layer norms.
+    ///
+    /// It reads the same images as sequences of 8 rows.
     Transformer,
 }
 

@@ -1,5 +1,6 @@
-//! The steps of a model that need keys and the other party, each with its keys, its value and its
-//! run on shares.
+//! The steps of a model that need keys and the other party.
+//!
+//! Each step defines its keys, its value in the clear and its run on shares.
 
 use backend_api::ops::fss::FssOps;
 use pfss::{

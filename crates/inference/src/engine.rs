@@ -7,8 +7,9 @@ use crate::{Call, InferenceError};
 /// Local steps are the same words everywhere, since they are linear. An engine defines the form of
 /// public constants and weights, and the steps that involve the other party.
 pub trait Engine {
-    /// This engine's words of the public constant `word`: the constant itself, or zero for the
-    /// party that does not add it.
+    /// This engine's word of the public constant `word`.
+    ///
+    /// It is the constant itself, or zero for the party that does not add it.
     fn constant(&self, word: u64) -> u64;
 
     /// This engine's words of a parameter with `len` elements.

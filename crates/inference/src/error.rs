@@ -69,8 +69,9 @@ pub enum InferenceError {
         /// The existing path.
         path: PathBuf,
     },
-    /// The folder's keys were used before, or are in use: a second use would reveal differences of
-    /// secrets.
+    /// The folder's keys are already used, or in use.
+    ///
+    /// A second use would reveal differences of secrets.
     #[error("key folder {} was used before; its masks are spent, deal again", path.display())]
     Used {
         /// The folder.

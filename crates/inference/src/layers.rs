@@ -12,7 +12,7 @@ use crate::{
     tensor::{FRACTION_BITS, ONE, RING_BITS},
 };
 
-/// A model under construction: an engine, and the public limit on the magnitude of its weights.
+/// A model under construction: an engine and the public limit on weight magnitudes.
 pub(crate) struct Layers<'a, E> {
     pub(crate) engine: &'a mut E,
     /// Greatest magnitude of a weight or bias, as an integer.
@@ -30,8 +30,7 @@ impl<E: Engine> Layers<'_, E> {
         self.dense_at(name, x, [inputs, outputs], 1)
     }
 
-    /// [`dense`](Self::dense) on sequences of `positions` rows, where each position has its own
-    /// biases.
+    /// [`dense`](Self::dense) on sequences of `positions` rows, with biases for each position.
     pub(crate) fn dense_at(
         &mut self,
         name: &str,

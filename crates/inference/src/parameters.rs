@@ -1,4 +1,6 @@
-//! The server's weights in fixed point, read from tensors and checked against the architecture.
+//! The server's weights in fixed point.
+//!
+//! They are read from tensors and checked against the architecture.
 
 use std::collections::BTreeMap;
 

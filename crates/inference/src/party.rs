@@ -51,8 +51,10 @@ impl Role<'_> {
         }
     }
 
-    /// Checks the inputs without keys: [`KeyFolder::consume`](crate::folder::KeyFolder::consume)
-    /// does so before it marks a folder as used.
+    /// Checks the inputs without keys.
+    ///
+    /// [`KeyFolder::consume`](crate::folder::KeyFolder::consume) calls this before it marks a
+    /// folder as used.
     ///
     /// # Errors
     /// [`InferenceError::Images`] or [`InferenceError::Pixel`] for images,

@@ -2,7 +2,9 @@
 
 use crate::{Call, Engine, InferenceError, Model, Parameters};
 
-/// The logits of images, `[count][classes]` with twice [`FRACTION_BITS`](crate::FRACTION_BITS).
+/// The logits of images, `[count][classes]`.
+///
+/// They have twice [`FRACTION_BITS`](crate::FRACTION_BITS) fraction bits.
 ///
 /// # Errors
 /// [`InferenceError::Images`] for another number of pixels than the model's,

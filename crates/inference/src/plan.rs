@@ -15,8 +15,9 @@ pub struct Step {
     pub deals: Vec<Deal>,
 }
 
-/// Everything public about a run of a model on a batch: the steps with their keys, and so bytes and
-/// rounds.
+/// The public plan of a run of a model on a batch.
+///
+/// It has the steps with their keys, and so bytes and rounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The model and the size of the batch in words.

@@ -13,8 +13,7 @@ pub(crate) const RING_BITS: u32 = 64;
 /// 1.0 in fixed point.
 pub(crate) const ONE: i64 = 1 << FRACTION_BITS;
 
-/// Words of a value, or of one share of it, and the range proven for the value that each stands
-/// for.
+/// Words of a value, or of one share of it, with the range proven for every value.
 ///
 /// Ranges come from public facts only: the architecture, its limit on weights, and the range of
 /// inputs.
@@ -57,8 +56,9 @@ impl Tensor {
         Self { words: self.words[range].to_vec(), range: self.range }
     }
 
-    /// The elements of a row-major tensor of `shape` with its axes reordered: axis `i` of the
-    /// result is axis `order[i]`.
+    /// The elements of a row-major tensor of `shape` with its axes reordered.
+    ///
+    /// Axis `i` of the result is axis `order[i]`.
     pub(crate) fn permuted<const N: usize>(&self, shape: [usize; N], order: [usize; N]) -> Self {
         let mut strides = [1; N];
         for axis in (1..N).rev() {

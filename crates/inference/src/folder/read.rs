@@ -35,8 +35,10 @@ pub struct KeyFolder {
 }
 
 impl KeyFolder {
-    /// Reads every file in the folder of `party` and checks it against its manifest and the plan of
-    /// its model. `progress` is told the step of each file of keys before it is read.
+    /// Reads and checks every file in the folder of `party`.
+    ///
+    /// Files are checked against the folder's manifest and the plan of its model. `progress` is
+    /// called with the step of each file of keys before the file is read.
     ///
     /// # Errors
     /// [`InferenceError::Used`] if it was used before, [`InferenceError::OtherParty`] if it is the
@@ -103,8 +105,9 @@ impl KeyFolder {
         fs::symlink_metadata(path.join(USED)).is_ok()
     }
 
-    /// A digest of a party's folder: of its manifest, and so of its keys and of both parties'
-    /// certificates.
+    /// A digest of a party's folder.
+    ///
+    /// It is a digest of the manifest, and so of the keys and of both parties' certificates.
     ///
     /// # Errors
     /// [`InferenceError::Io`].
@@ -131,9 +134,10 @@ impl KeyFolder {
         Endpoint { party: self.party, identity: &self.identity, peer: self.peer, protocol, limits }
     }
 
-    /// Checks the inputs of a run, marks the folder as used, for good, removes the files of keys,
-    /// and returns the keys. Call it before anything that depends on them leaves this party;
-    /// whatever happens then, they cannot be used again.
+    /// Marks the folder as used, for good, removes the files of keys, and returns the keys.
+    ///
+    /// The inputs of the run are checked first. Call this before anything that depends on the keys
+    /// leaves this party. Whatever happens afterwards, they cannot be used again.
     ///
     /// Nothing protects against a copy of the folder made earlier.
     ///
@@ -198,7 +202,9 @@ fn read_key(folder: &Path, index: usize, deal: &Deal, file: &KeyFile) -> Result<
 /// The most characters of a reason, which may quote a manifest.
 const MAX_REASON: usize = 400;
 
-/// A reason on one line: control characters are escaped, and the rest of a long one is left out.
+/// A reason on one line.
+///
+/// Control characters are escaped, and a long reason is truncated.
 fn one_line(reason: &str) -> String {
     let mut line = String::new();
     for (count, character) in reason.chars().enumerate() {

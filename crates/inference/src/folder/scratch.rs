@@ -27,8 +27,9 @@ use crate::InferenceError;
 /// name.
 const PREFIX: &str = ".trefoil-unfinished-";
 
-/// Attempts to get a folder that no other process has taken for a stale one, and to remove one that
-/// is still being filled.
+/// Number of attempts to create or remove an unfinished folder.
+///
+/// Another process may take a new folder for a stale one, or still be filling a folder to remove.
 const ATTEMPTS: u32 = 100;
 
 /// The unfinished folders of this process.
@@ -66,8 +67,9 @@ pub fn whole_folder<T>(out: &Path, fill: impl FnOnce(&Path) -> Result<T, Inferen
 /// An unfinished folder, removed when it is dropped.
 struct Scratch {
     folder: TempDir,
-    /// Shows other processes that the folder is being filled; `None` where a folder cannot be
-    /// locked.
+    /// The lock that marks the folder as being filled, for other processes.
+    ///
+    /// `None` if folders cannot be locked.
     _lock: Option<File>,
 }
 
@@ -156,8 +158,9 @@ pub struct Stale {
     pub removed: io::Result<()>,
 }
 
-/// Removes the unfinished folders in `parent` that belong to this user and that no process is
-/// filling.
+/// Removes the stale unfinished folders in `parent`.
+///
+/// They are the folders of this user that no process is filling.
 ///
 /// # Errors
 /// [`InferenceError::Io`] if `parent` cannot be listed.
@@ -198,7 +201,9 @@ fn lock_own(path: &Path) -> Option<File> {
     }
 }
 
-/// Bytes of the files in a folder and the folders in it; what cannot be read counts as nothing.
+/// Bytes of the files in a folder and in its folders.
+///
+/// Unreadable files and folders count as 0.
 fn bytes_in(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let bytes = entries.map(|entry| match entry.metadata() {

@@ -74,8 +74,9 @@ impl Model {
         }
     }
 
-    /// The greatest magnitude of any weight, with which ranges are proven without looking at
-    /// weights.
+    /// The greatest magnitude of any weight.
+    ///
+    /// Ranges are proven with it, without reading weights.
     #[must_use]
     pub fn weight_limit(&self) -> u32 {
         match self.architecture {

@@ -1,5 +1,7 @@
-//! A transformer block on the rows of an image: attention and a feed-forward network, each after a
-//! layer norm and with a residual connection, then the mean over positions and a dense layer.
+//! A transformer block on the rows of an image.
+//!
+//! It has attention and a feed-forward network, each after a layer norm and with a residual
+//! connection, then the mean over positions and a dense layer.
 
 use pfss::{
     MatrixShape, SignedRange,
@@ -54,7 +56,9 @@ pub(super) fn run<E: Engine>(layers: &mut Layers<'_, E>, images: &Tensor) -> Res
     layers.dense("head", &mean, [WIDTH, OUTPUTS])
 }
 
-/// Every position attends to every position of the same image (Vaswani et al., arXiv 1706.03762).
+/// Attention of every position to every position of the same image.
+///
+/// Source: Vaswani et al., arXiv 1706.03762.
 fn attention<E: Engine>(layers: &mut Layers<'_, E>, x: &Tensor) -> Result<Tensor, InferenceError> {
     let projected = layers.dense("attention.qkv", x, [WIDTH, 3 * WIDTH])?;
     let projected = layers.rescale("attention.qkv.rescale", &projected)?;

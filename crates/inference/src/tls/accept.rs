@@ -195,8 +195,9 @@ mod tests {
         });
     }
 
-    /// Three connections in this order, with a ClientHello or without; which of them are gone once
-    /// there are no more files.
+    /// Opens three connections and returns which are gone once there are no more files.
+    ///
+    /// They are opened in this order, with a ClientHello or without.
     fn gone_without_files(greeting: [bool; 3]) -> [bool; 3] {
         with_server(|client, server| {
             let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();

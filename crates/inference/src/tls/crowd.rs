@@ -43,8 +43,9 @@ impl Crowd {
         Ok(())
     }
 
-    /// Takes every handshake as far as it goes without waiting, drops those that fail, and then
-    /// drops any excess. Returns the first peer that has proven itself.
+    /// Advances every handshake without waiting, and returns the first proven peer.
+    ///
+    /// Failed handshakes are dropped, then any excess.
     pub(super) fn step(&mut self, refused: &mut dyn FnMut(TlsError)) -> Option<Pending> {
         let now = Instant::now();
         self.pending.retain_mut(|pending| match pending.step(now, &self.limits) {
@@ -68,9 +69,11 @@ impl Crowd {
         some
     }
 
-    /// Drops this many handshakes, each the oldest of those with a whole ClientHello or of those
-    /// without, whichever are more: neither a crowd of silent strangers nor one of half-done
-    /// handshakes can leave a peer no time.
+    /// Drops `count` handshakes.
+    ///
+    /// Each is the oldest of the handshakes with a whole ClientHello or of those without, whichever
+    /// are more. Neither a crowd of silent strangers nor one of half-done handshakes can leave a
+    /// peer no time.
     fn give_way(&mut self, count: usize, refused: &mut dyn FnMut(TlsError)) {
         for _ in 0..count {
             let greeted = self.pending.iter().filter(|pending| pending.is_greeted()).count();

@@ -11,7 +11,9 @@ use rustls::{
 use super::{Fingerprint, Identity, TlsError, TlsStream, verify::Pinned};
 use crate::Limits;
 
-/// Both parties' messages are far shorter; a longer announcement is refused before anything is
+/// Greatest length of a message.
+///
+/// Both parties' messages are far shorter; a longer announcement is rejected before anything is
 /// allocated.
 const MAX_MESSAGE_BYTES: usize = 1 << 30;
 

@@ -25,8 +25,9 @@ pub enum TlsError {
         /// The reason given by the connection.
         reason: String,
     },
-    /// The connection was not made, broke off, or stalled too long before the peer had proven
-    /// itself.
+    /// The connection was not made, broke off, or stalled.
+    ///
+    /// A stall is too long a wait before the peer has proven itself.
     #[error("{doing}: {reason}")]
     Lost {
         /// What was being done.

@@ -4,8 +4,9 @@ use core::fmt;
 
 use sha2::{Digest as _, Sha256};
 
-/// The SHA-256 of a certificate in DER, as `openssl x509 -fingerprint -sha256` prints it, without
-/// colons.
+/// The SHA-256 of a certificate in DER.
+///
+/// It is printed as by `openssl x509 -fingerprint -sha256`, without colons and in lowercase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint(pub [u8; 32]);
 

@@ -15,8 +15,9 @@ use super::{
 };
 use crate::Limits;
 
-/// The accepting side of a handshake, over a stream that returns `WouldBlock` while nothing has
-/// arrived.
+/// The accepting side of a handshake, over a non-blocking stream.
+///
+/// The stream returns `WouldBlock` while nothing has arrived.
 pub struct Acceptor<S> {
     pending: Pending<S>,
     refusals: Refusals,

@@ -45,8 +45,10 @@ impl Identity {
         Ok(Self { certificate: certificate.der().to_vec(), key: Zeroizing::new(key.serialize_der()) })
     }
 
-    /// A certificate in DER and its key in PKCS #8 DER, as [`certificate`](Self::certificate) and
-    /// [`key`](Self::key) give them. [`check`](Self::check) verifies that they belong together.
+    /// The identity of a certificate in DER and its key in PKCS #8 DER.
+    ///
+    /// [`certificate`](Self::certificate) and [`key`](Self::key) return them in this form.
+    /// [`check`](Self::check) verifies that they belong together.
     #[must_use]
     pub fn from_der(certificate: Vec<u8>, key: Zeroizing<Vec<u8>>) -> Self {
         Self { certificate, key }

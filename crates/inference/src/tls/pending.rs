@@ -28,6 +28,8 @@ pub(super) struct Pending<S = TcpStream> {
 }
 
 impl Pending<TcpStream> {
+    /// A pending connection over an accepted TCP stream, set to non-blocking.
+    ///
     /// # Errors
     /// [`TlsError::Lost`] if the connection is gone already, [`TlsError::Identity`] if `config`
     /// cannot be used.
