@@ -1,6 +1,8 @@
-//! Runs every entry point of `pfss` that takes a secret with its secrets declared uninitialised,
-//! under valgrind's memcheck, which reports each branch and each address that depends on one.
-//! `cargo xtask constant-time` starts it.
+//! The constant-time check of every entry point of `pfss` with secret arguments.
+//!
+//! Each entry point runs with its secrets declared uninitialised, under valgrind's memcheck, which
+//! reports each branch and each address that depends on one. `cargo xtask constant-time` starts the
+//! check.
 //!
 //! Secrets are the dealer's random stream, and with it every mask, seed and share derived from it,
 //! and the parties' input shares. Words sent in a session become public at the point where they are

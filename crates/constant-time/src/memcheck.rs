@@ -14,7 +14,9 @@ pub(crate) fn reports() -> usize {
     request([0x1201, 0, 0])
 }
 
-/// Declares the content of `values` secret: it must decide no branch and no address from here on.
+/// Declares the content of `values` secret.
+///
+/// From here on, no branch and no address may depend on it.
 ///
 /// The reference is mutable so that the compiler assumes the content has changed, and reads it
 /// again.
@@ -31,8 +33,9 @@ pub(crate) fn publish<T: Copy>(values: &[T]) {
 /// First request of memcheck: the letters `MC`.
 const MEMCHECK: usize = 0x4d43_0000;
 
-/// Hands a request and its arguments to valgrind; without valgrind, and on other processors, the
-/// answer is 0.
+/// Passes a request and its arguments to valgrind.
+///
+/// Without valgrind, and on other processors, the answer is 0.
 #[cfg(target_arch = "x86_64")]
 fn request([code, first, second]: [usize; 3]) -> usize {
     let arguments = [code, first, second, 0, 0, 0];

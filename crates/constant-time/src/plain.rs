@@ -1,4 +1,4 @@
-//! The inputs in the clear that every check shares, and the comparison of what comes out with them.
+//! The inputs in the clear shared by every check, and the comparison of results with them.
 
 use anyhow::{Result, ensure};
 use pfss::Ring;
