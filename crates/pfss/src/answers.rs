@@ -72,24 +72,27 @@ impl Program {
         self.terms.push(term);
     }
 
-    /// The program of one carry bit `1[x_hat mod 2^f < r mod 2^f]` on the low-bit key of a
-    /// truncation gate.
+    /// The program of one carry bit `1[x_hat mod 2^f < r mod 2^f]`.
+    ///
+    /// It runs on the low-bit key of a truncation gate.
     pub(crate) fn carry(domain: Ring, ring: Ring) -> Self {
         Self { ring, domain, offsets: vec![0], terms: vec![Term::new(vec![0], PublicBit::One)] }
     }
 
-    /// The program of `x >= 0` without the shared top bit of the mask, which the caller's bit mask
-    /// already holds.
+    /// The program of `x >= 0` without the shared top bit of the mask.
+    ///
+    /// The caller's bit mask already holds that bit.
     pub(crate) fn non_negative(domain: Ring, ring: Ring) -> Self {
         let public = PublicBit::Top { c: 0, flip: 0 };
         Self { ring, domain, offsets: vec![0], terms: vec![Term::new(vec![0], public)] }
     }
 
-    /// The program of step functions of `x` in `domain`, each with its value at 0 and the ascending
-    /// points above 0 where it changes: `value ^ 1[x >= b] ^ ..`, where
-    /// `1[x < b] = P(x_hat) ^ P(x_hat - b) ^ 1[x_hat < b]`.
+    /// The program of step functions of `x` in `domain`.
     ///
-    /// Unless `ordered`, `1[x_hat < b]` is left out: whoever evaluates keys with hidden thresholds
+    /// Each has its value at 0 and the ascending points above 0 of its changes:
+    /// `value ^ 1[x >= b] ^ ..`, with `1[x < b] = P(x_hat) ^ P(x_hat - b) ^ 1[x_hat < b]`.
+    ///
+    /// Unless `ordered`, `1[x_hat < b]` is left out: the evaluation of keys with hidden thresholds
     /// adds shares of whether `r + b` wrapped instead.
     pub(crate) fn steps<'a>(
         domain: Ring,
@@ -121,9 +124,10 @@ impl Program {
         self.domain
     }
 
-    /// The sums that give XOR shares of all predicates, one after the other, but for the top bit of
-    /// the mask; the shares of point `j`, in the order of [`offsets`](Self::offsets), stand in row
-    /// `rows[j]`.
+    /// The sums for XOR shares of all predicates, one after the other.
+    ///
+    /// They do not include the top bit of the mask. The shares of point `j`, in the order of
+    /// [`offsets`](Self::offsets), are in row `rows[j]`.
     pub(crate) fn sums(&self, rows: &[usize]) -> Vec<BitTerm> {
         let mut sums = Vec::new();
         for term in &self.terms {

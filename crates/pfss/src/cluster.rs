@@ -13,8 +13,9 @@ use crate::gate::Tree;
 /// Points of one tree that are evaluated in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cluster {
-    /// The width of the window that holds them; the width of all points for points that share
-    /// nothing.
+    /// The width of the window that holds the points.
+    ///
+    /// It is the width of all points if they share nothing.
     pub(crate) window: u32,
     /// Positions of their offsets in the tree's list of offsets, the first of the window first.
     pub(crate) points: Vec<usize>,
@@ -59,7 +60,7 @@ impl Clusters {
     }
 }
 
-/// Where a tree is evaluated: its public points, in the order of the calls that evaluate them.
+/// The public points of a tree, in the order of the calls that evaluate them.
 #[derive(Clone, Debug)]
 pub(crate) struct Points {
     tree: Tree,
@@ -102,8 +103,9 @@ impl Points {
         &self.calls
     }
 
-    /// Where in the order of evaluation each point stands, in the order in which the points were
-    /// given.
+    /// Position of each point in the order of evaluation.
+    ///
+    /// Points are in the order in which they were given.
     pub(crate) fn rows(&self) -> &[usize] {
         &self.rows
     }
@@ -114,8 +116,9 @@ impl Points {
     }
 }
 
-/// Levels for `points` points in a window of `2^window` points, in a tree of `bits` levels that
-/// ends `leaf` levels early.
+/// Number of levels for `points` points in a window of `2^window` points.
+///
+/// The tree has `bits` levels and ends `leaf` levels early.
 fn levels(bits: u32, leaf: u32, window: u32, points: usize) -> u64 {
     2 * u64::from(bits - window) + points as u64 * u64::from(window.saturating_sub(leaf))
 }
@@ -129,8 +132,9 @@ fn apart(bits: u32, points: Vec<usize>) -> Vec<Cluster> {
 struct Circle<'a> {
     bits: u32,
     offsets: &'a [u64],
-    /// Positions in ascending order, beginning after the greatest gap, so that no cluster is cut
-    /// where the circle closes.
+    /// Positions in ascending order, from the point after the greatest gap on.
+    ///
+    /// No cluster is then cut at the end of the circle.
     order: Vec<usize>,
 }
 
@@ -149,8 +153,9 @@ impl<'a> Circle<'a> {
         self.offsets[to].wrapping_sub(self.offsets[from]) & u64::MAX >> (64 - self.bits)
     }
 
-    /// Clusters of points at most `2^most` apart, each in the smallest window that holds it, if
-    /// that saves levels.
+    /// Clusters of points at most `2^most` apart, if they save levels.
+    ///
+    /// Each is in the smallest window that holds it.
     fn cut(&self, leaf: u32, most: u32) -> Vec<Cluster> {
         let (mut clusters, mut alone, mut rest) = (Vec::new(), Vec::new(), &self.order[..]);
         while let Some(&first) = rest.first() {

@@ -123,8 +123,9 @@ pub enum PfssError {
         /// The nonce of the bundle.
         nonce: [u8; 16],
     },
-    /// The inputs of these keys come already opened from an earlier gate's masked outputs; masking
-    /// shares of them again would reveal differences of secrets.
+    /// The inputs of these keys come already opened from an earlier gate's masked outputs.
+    ///
+    /// Masking shares of them again would reveal differences of secrets.
     #[error("expected keys with dedicated input masks, got keys for the opened outputs of an earlier gate")]
     OpenInputs,
     /// A wire's words are of another ring than the inputs of the gate that should take them.

@@ -4,8 +4,10 @@ use backend_api::ops::fss::FssOps;
 
 use crate::{GateKind, KeyBundle, MaskedKeys, Party, Pending, PfssError, SufShares, SufStep, Task};
 
-/// Runs `task` for both parties in this process, step by step, without threads or a channel: for
-/// tests, examples and measurements. Party 0 comes first in every pair.
+/// Runs `task` for both parties in this process, step by step.
+///
+/// It uses no threads and no channel, and is for tests, examples and measurements. Party 0 comes
+/// first in every pair.
 ///
 /// Returns both parties' shares, bit for bit as two [`Session`](crate::Session)s compute them from
 /// the same bundles.
@@ -22,9 +24,10 @@ pub fn run_lockstep<Q: FssOps>(
     run_lockstep_watched(q, task, bundles, x, |_, _| {})
 }
 
-/// [`run_lockstep`], with `watch` called with all bits and words that become public, before they
-/// are used: the opened masked inputs, then each party's part of later openings. A check for
-/// secret-dependent timing needs them.
+/// [`run_lockstep`] with a callback for words and bits that become public.
+///
+/// `watch` is called with them before they are used: with the opened masked inputs, then with each
+/// party's part of later openings. A check for secret-dependent timing needs them.
 ///
 /// # Errors
 /// As [`run_lockstep`].

@@ -155,8 +155,9 @@ impl Operation {
         &self.gate
     }
 
-    /// What to run with those keys; `None` for a descriptor, which
-    /// [`Session::suf`](crate::Session::suf) runs.
+    /// The task to run with those keys.
+    ///
+    /// `None` for a descriptor, which [`Session::suf`](crate::Session::suf) runs.
     #[must_use]
     pub fn task(&self) -> Option<Task<'_>> {
         match &self.kind {
@@ -166,8 +167,9 @@ impl Operation {
         }
     }
 
-    /// The inputs for which the result is meaningful, read as signed: all, unless a range was
-    /// proven.
+    /// The inputs for which the result is meaningful, read as signed.
+    ///
+    /// They are all inputs, unless a range was proven.
     #[must_use]
     pub fn inputs(&self) -> SignedRange {
         let bits = self.gate.program().map_or(self.gate.n(), |program| program.domain().bits());

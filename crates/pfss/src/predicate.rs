@@ -80,8 +80,9 @@ pub enum Predicate {
 }
 
 impl Predicate {
-    /// `x < beta` signed, for values in `range`: the sign of `x - beta`, which is exact because no
-    /// difference wraps.
+    /// `x < beta` signed, for values in `range`.
+    ///
+    /// It is the sign of `x - beta`, which is exact because no difference wraps.
     ///
     /// # Errors
     /// [`RangeError::Overflow`] if a difference `x - beta` leaves `-2^(n-1) .. 2^(n-1)`.

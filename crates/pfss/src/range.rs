@@ -3,8 +3,9 @@
 use core_types::Ring;
 use thiserror::Error;
 
-/// A closed interval of integers that a signed value provably lies in, with the arithmetic that
-/// keeps it a proof.
+/// A closed interval of integers that a signed value provably lies in.
+///
+/// The arithmetic on intervals keeps them proofs.
 ///
 /// Every method returns an interval that holds all results of the operation on all operands; an end
 /// that leaves `i64` is an error and never wraps.
@@ -79,7 +80,9 @@ impl SignedRange {
         if min > max { Err(RangeError::Empty { min, max }) } else { Ok(Self { min, max }) }
     }
 
-    /// All signed integers of `n` bits, `1 <= n <= 64`; other widths count as the nearest of these.
+    /// All signed integers of `n` bits, `1 <= n <= 64`.
+    ///
+    /// Other widths count as the nearest of these.
     #[must_use]
     pub const fn of_bits(n: u32) -> Self {
         let unused = if n == 0 || n > 64 { (n == 0) as u32 * 63 } else { 64 - n };
@@ -114,8 +117,9 @@ impl SignedRange {
         Self::from_wide(i128::from(self.min) - i128::from(rhs.max), i128::from(self.max) - i128::from(rhs.min))
     }
 
-    /// Whether every value is a signed integer of `n` bits, so that arithmetic modulo `2^n` is
-    /// exact on it.
+    /// Checks that every value is a signed integer of `n` bits.
+    ///
+    /// Arithmetic modulo `2^n` is then exact on the range.
     ///
     /// # Errors
     /// [`RangeError::Overflow`] with the end that does not fit.
@@ -127,8 +131,9 @@ impl SignedRange {
         }
     }
 
-    /// The smallest width whose signed integers hold every value: the bits that a key has to look
-    /// at, if this range is proven.
+    /// The smallest width whose signed integers include every value.
+    ///
+    /// A key has to compare only these bits, if this range is proven.
     ///
     /// ```
     /// use pfss::SignedRange;
@@ -195,8 +200,9 @@ impl SignedRange {
         Self { min: self.min.max(0), max: self.max.max(0) }
     }
 
-    /// The proof that the range stays in the inner half of the ring of `n` bits,
-    /// `-2^(n-2) <= x < 2^(n-2)`.
+    /// The proof that the range stays in the inner half of the ring of `n` bits.
+    ///
+    /// The inner half is `-2^(n-2) <= x < 2^(n-2)`.
     ///
     /// # Errors
     /// [`RangeError::NoGap`] if it does not, or if the ring has fewer than 3 or more than 64 bits.
@@ -219,8 +225,9 @@ impl SignedRange {
     }
 }
 
-/// Proof that a secret `x` of an `n`-bit ring satisfies `-2^(n-2) <= x < 2^(n-2)`: the gap that
-/// lets an arithmetic shift do without a full comparison.
+/// Proof that a secret `x` of an `n`-bit ring satisfies `-2^(n-2) <= x < 2^(n-2)`.
+///
+/// With this gap, an arithmetic shift needs no full comparison.
 ///
 /// Built only from a [`SignedRange`]. Outside its range the shift is wrong by `2^(n-f)`, with
 /// nothing to show it, so measured extremes or expectations are no substitute for a bound on every

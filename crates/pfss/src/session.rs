@@ -126,10 +126,10 @@ impl<C: Channel> Session<C> {
         }
     }
 
-    /// Shares of `max(a, b)` for signed `a` and `b` in the given ranges, as `b + max(a - b, 0)`,
-    /// with keys of [`Gate::relu`](crate::Gate::relu), or of
-    /// [`Gate::relu_within`](crate::Gate::relu_within) the bits that hold every difference. Two
-    /// rounds.
+    /// Shares of `max(a, b)` for signed `a` and `b` in the given ranges. Two rounds.
+    ///
+    /// They are `b + max(a - b, 0)`. The keys are for [`Gate::relu`](crate::Gate::relu), or for
+    /// [`Gate::relu_within`](crate::Gate::relu_within) the bits that hold every difference.
     ///
     /// # Errors
     /// [`PfssError::Range`] if a difference `a - b` may wrap around or has more bits than the keys,
@@ -191,8 +191,9 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// Shares of `1[x in I] (-r)^j`, `[intervals][degree + 1][count]`, and the opened `x + r`: see
-    /// [`MaskedKeys::eval_interval_powers`]. One round.
+    /// Shares of `1[x in I] (-r)^j`, and the opened `x + r`. One round.
+    ///
+    /// They are `[intervals][degree + 1][count]`: see [`MaskedKeys::eval_interval_powers`].
     ///
     /// # Errors
     /// As [`MaskedKeys::eval_interval_powers`] and [`relu`](Self::relu).
@@ -231,8 +232,9 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// [`suf`](Self::suf) on masked inputs that are already open, so without the round that opens
-    /// them.
+    /// [`suf`](Self::suf) on masked inputs that are already open.
+    ///
+    /// The round that opens them is left out.
     ///
     /// # Errors
     /// As [`suf`](Self::suf).
@@ -296,8 +298,9 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// [`run`](Self::run) on masked inputs that are already open, so without the round that opens
-    /// them.
+    /// [`run`](Self::run) on masked inputs that are already open.
+    ///
+    /// The round that opens them is left out.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -319,8 +322,10 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// Opens `y + r_out`, from this party's shares of what `gate` computes: the masked inputs of
-    /// keys that the dealer made for its [wires](crate::Wire). One round.
+    /// Opens `y + r_out`, from this party's shares of the outputs of `gate`. One round.
+    ///
+    /// The opened words are the masked inputs of keys that the dealer made for the gate's
+    /// [wires](crate::Wire).
     ///
     /// # Errors
     /// [`PfssError::BareOutputs`] for a gate without [masked outputs](Gate::with_masked_outputs),
@@ -401,8 +406,9 @@ impl<C: Channel> Session<C> {
         Ok(opened)
     }
 
-    /// Adds a digest of public facts, and the number of elements or jobs they are about, to the
-    /// transcript.
+    /// Adds a digest of public facts, and the count of their subjects, to the transcript.
+    ///
+    /// The count is the number of elements or jobs that the facts are about.
     pub(crate) fn record_digest(&mut self, digest: &[u8; 32], count: usize) {
         self.transcript.update(&[DIGEST]);
         self.transcript.update(digest);

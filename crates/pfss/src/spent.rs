@@ -12,8 +12,9 @@ use crate::{Party, PfssError};
 /// It only ever grows, by some 30 bytes for each bundle.
 static SPENT: Mutex<BTreeSet<([u8; 16], u8)>> = Mutex::new(BTreeSet::new());
 
-/// Spends the keys of a deal: however often they are read from their bytes, this process uses them
-/// once.
+/// Spends the keys of a deal.
+///
+/// This process uses them once, however often they are read from their bytes.
 pub(crate) fn spend(nonce: [u8; 16], party: Party) -> Result<(), PfssError> {
     let mut spent = SPENT.lock().unwrap_or_else(PoisonError::into_inner);
     if spent.insert((nonce, party.number())) { Ok(()) } else { Err(PfssError::ReusedBundle { nonce }) }

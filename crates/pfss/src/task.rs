@@ -8,16 +8,20 @@ use crate::{GapCert, GateKind, Predicate, SignedRange};
 pub enum Task<'a> {
     /// `max(x, 0)`; keys of [`Gate::relu`](crate::Gate::relu).
     Relu,
-    /// `max(x, 0)` for inputs in a proven range; keys of
-    /// [`Gate::relu_within`](crate::Gate::relu_within) with enough bits to hold it.
+    /// `max(x, 0)` for inputs in a proven range.
+    ///
+    /// The keys are for [`Gate::relu_within`](crate::Gate::relu_within) with enough bits to hold
+    /// the range.
     ReluWithin(SignedRange),
     /// `|x|`; keys of [`Gate::relu`](crate::Gate::relu).
     Abs,
-    /// `floor(x / 2^f)` in a ring of `n - f` bits; keys of
-    /// [`Gate::truncate_reduce`](crate::Gate::truncate_reduce).
+    /// `floor(x / 2^f)` in a ring of `n - f` bits.
+    ///
+    /// The keys are for [`Gate::truncate_reduce`](crate::Gate::truncate_reduce).
     TruncateReduce,
-    /// Signed `floor(x / 2^f)` under a proven bound; keys of
-    /// [`Gate::gap_ars`](crate::Gate::gap_ars).
+    /// Signed `floor(x / 2^f)` under a proven bound.
+    ///
+    /// The keys are for [`Gate::gap_ars`](crate::Gate::gap_ars).
     GapArs(GapCert),
     /// Unsigned `floor(x / 2^f)`; keys of [`Gate::lrs`](crate::Gate::lrs).
     Lrs,
@@ -32,11 +36,11 @@ pub enum Task<'a> {
 }
 
 impl Task<'_> {
-    /// The keys that the task needs, and the public facts that both parties must agree on besides
-    /// gate, count and nonce.
+    /// The kind of keys that the task needs, and the public facts of the task.
     ///
-    /// [`GateKind::FullPredicates`] stands for all predicates: which of them it is follows from the
-    /// keys.
+    /// Both parties must agree on the facts in addition to gate, count and nonce.
+    /// [`GateKind::FullPredicates`] stands for all predicates: the keys determine the kind of
+    /// predicates.
     pub(crate) fn describe(&self) -> (GateKind, Vec<u64>) {
         let range = |range: SignedRange| vec![range.min().cast_unsigned(), range.max().cast_unsigned()];
         match self {

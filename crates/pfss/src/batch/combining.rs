@@ -12,8 +12,9 @@ use crate::{
     lanes::LANES,
 };
 
-/// The most terms that a sum of a gate without a descriptor has, and more than its sums of bits
-/// have.
+/// Greatest number of terms of a sum of a gate without a descriptor.
+///
+/// Its sums of bits have fewer.
 const TERMS: u64 = 16;
 
 /// The sums of one step of a gate.

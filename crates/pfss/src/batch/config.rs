@@ -19,8 +19,9 @@ pub struct BatchConfig {
     pub limits: BatchLimits,
     /// What happens to jobs that are too large.
     pub fit: Fit,
-    /// Parts whose keys may be on the device at once, 1 to 3: one is walked while the others are
-    /// copied.
+    /// Parts whose keys may be on the device at once, 1 to 3.
+    ///
+    /// One part is walked while the others are copied.
     pub slots: usize,
     /// The most elements of a part under [`Fit::Split`], a multiple of 32.
     pub part: usize,

@@ -25,8 +25,9 @@ pub struct Counters {
     pub input_bytes: u64,
     /// Bytes of masked inputs as they were opened, without the bits above their rings.
     pub packed_input_bytes: u64,
-    /// Bytes that say where trees are walked: the masked inputs, and for each tree an offset for
-    /// each point of an input.
+    /// Bytes of the points at which trees are walked.
+    ///
+    /// They are the masked inputs, and for each tree an offset for each point of an input.
     pub point_bytes: u64,
     /// Bytes of shares at all points, from which the device computes its results.
     pub result_bytes: u64,

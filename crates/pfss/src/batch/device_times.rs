@@ -2,8 +2,9 @@
 
 use core::time::Duration;
 
-/// Where the device's time went, measured with marks in its queues:
-/// [`SuperBatch::marked`](super::SuperBatch::marked).
+/// Device times of a super-batch, by activity.
+///
+/// They are measured with marks in its queues: [`SuperBatch::marked`](super::SuperBatch::marked).
 ///
 /// On a GPU these are times of events in the streams; on a processor, where work is done before a
 /// call returns, they are the host's. A queue that waits for another one is not counted as busy.
@@ -26,11 +27,11 @@ impl DeviceTimes {
         self.copy_in + self.copy_out
     }
 
-    /// How much of the work overlapped with other work: `1 - wall / (copies + walk)`; `None` if
-    /// there was no work.
+    /// The overlap of copies and walks: `1 - wall / (copies + walk)`.
     ///
-    /// 0 means one thing after the other without a gap; the most that three queues can reach is
-    /// 2/3. It is negative if the device waits for the host longer than its queues overlap.
+    /// `None` if there was no work. 0 means one thing after the other without a gap; the most that
+    /// three queues can reach is 2/3. It is negative if the device waits for the host longer than
+    /// its queues overlap.
     #[must_use]
     pub fn overlap(&self) -> Option<f64> {
         let work = self.copies() + self.walk;

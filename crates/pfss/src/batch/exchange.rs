@@ -29,8 +29,10 @@ impl Opening {
 }
 
 impl<C: Channel> Session<C> {
-    /// Opens `x + r` for every bundle and its shares of inputs, in one round, and returns the keys
-    /// and masked inputs for [`Job`](super::Job)s. The bundles are spent from here on.
+    /// Opens `x + r` for every bundle and its shares of inputs, in one round.
+    ///
+    /// Returns the keys and masked inputs for [`Job`](super::Job)s. The bundles are spent from here
+    /// on.
     ///
     /// # Errors
     /// [`PfssError::WrongParty`], [`PfssError::ReusedBundle`] or [`PfssError::Length`] before
@@ -116,7 +118,9 @@ impl<C: Channel> Session<C> {
     }
 }
 
-/// Finalizes the batches of both parties in this process, as [`Session::finalize`] does for one.
+/// Finalizes the batches of both parties in this process.
+///
+/// [`Session::finalize`] does the same for one party.
 ///
 /// # Errors
 /// [`PfssError::Batch`] unless both are flushed, [`PfssError::Channel`] if they were given
@@ -125,7 +129,9 @@ pub fn finalize_lockstep<Q: FssOps>(batches: [&mut SuperBatch<'_, Q>; 2]) -> Res
     finalize_lockstep_watched(batches, |_, _| {})
 }
 
-/// [`finalize_lockstep`], with `watch` as in [`run_lockstep_watched`](crate::run_lockstep_watched).
+/// [`finalize_lockstep`] with a callback for words and bits that become public.
+///
+/// `watch` is as in [`run_lockstep_watched`](crate::run_lockstep_watched).
 ///
 /// # Errors
 /// As [`finalize_lockstep`].

@@ -67,11 +67,10 @@ impl Default for Pace {
     }
 }
 
-/// Runs tasks together: what they open goes into one message a round, and their gates into one
-/// flush of each class.
+/// Runs tasks together.
 ///
-/// Both parties run the same tasks in the same order at the same [`Pace`]; the session compares
-/// what they do.
+/// Their openings share one message a round, and their gates one flush of each class. Both parties
+/// run the same tasks in the same order at the same [`Pace`]; the session compares their steps.
 pub struct PhaseExecutor<'a, Q: FssOps> {
     q: &'a Q,
     /// One for each class.

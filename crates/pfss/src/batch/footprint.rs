@@ -1,5 +1,6 @@
-//! The device memory that a job takes: a function of its gate, its public points and its number of
-//! elements.
+//! The device memory of a job.
+//!
+//! It is a function of the gate, its public points and its number of elements.
 
 use core_types::{Ring, cmp::cmp_blocks};
 
@@ -89,8 +90,7 @@ impl Footprint {
         self.trees.iter().map(tree).max().unwrap_or(combined)
     }
 
-    /// Bytes that say where `count` elements are evaluated: masked inputs, and offsets for each
-    /// tree.
+    /// Bytes of the points of `count` elements: masked inputs, and offsets for each tree.
     pub(super) fn points(&self, count: usize) -> u64 {
         let points = self.trees.iter().filter_map(|(_, asked)| match asked {
             Asked::Points(points) => Some(points),
@@ -104,8 +104,9 @@ impl Footprint {
         self.trees.iter().map(|&(tree, asked)| asked.result_bytes(tree, count)).sum()
     }
 
-    /// Bytes for `count` elements at once: while trees are walked, or later, when the keys are
-    /// gone.
+    /// Bytes for `count` elements at once.
+    ///
+    /// They are the maximum of the walk of the trees and of the later steps, without keys.
     pub(super) fn total(&self, count: usize) -> u64 {
         let walked = self.keys(count) + self.scratch(count);
         walked.max(self.closing.bytes(count.min(self.closing.at_once()))).max(self.packing)

@@ -5,8 +5,9 @@ use super::Job;
 /// The digest of a gate, and what else its evaluation is told.
 type Program = ([u8; 32], Vec<u64>);
 
-/// Positions of jobs by program: groups in the order of their first jobs, and jobs in their order
-/// within a group.
+/// Positions of jobs, grouped by program.
+///
+/// Groups are in the order of their first jobs, and jobs in their order within a group.
 ///
 /// Jobs of a group share gate, ring and public parameters, so that the device runs the same kernels
 /// on parts of the same shape, one after the other. The result of a job does not depend on its

@@ -60,8 +60,9 @@ impl<'a> Job<'a> {
         Self { work: Work(kind), keys, x_hat, rows }
     }
 
-    /// The same job on elements packed in rows of these lengths, so that
-    /// [`SuperBatch::row`](super::SuperBatch::row) finds each row.
+    /// The same job on elements packed in rows of these lengths.
+    ///
+    /// [`SuperBatch::row`](super::SuperBatch::row) then returns each row.
     ///
     /// # Errors
     /// [`BatchError::Rows`] unless the lengths add up to the number of elements.
@@ -178,8 +179,9 @@ pub enum Shares {
 }
 
 impl Shares {
-    /// The additive shares of words: the result of a task, or a descriptor's words,
-    /// `[elements][words]`.
+    /// The additive shares of words, `[elements][words]`.
+    ///
+    /// They are the result of a task, or a descriptor's words.
     #[must_use]
     pub fn words(&self) -> &[u64] {
         match self {

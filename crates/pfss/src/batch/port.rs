@@ -37,8 +37,9 @@ impl<'a> Port<'a> {
         }
     }
 
-    /// Asks for `x + r` to be opened, from this party's shares of `x` and the masks of `bundle`,
-    /// which this spends.
+    /// Requests the opening of `x + r`, and spends `bundle`.
+    ///
+    /// The words come from this party's shares of `x` and the masks of `bundle`.
     ///
     /// # Errors
     /// As [`KeyBundle::mask`].

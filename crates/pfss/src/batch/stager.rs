@@ -1,15 +1,13 @@
-//! The queues of a pipeline: one that computes, one for copies to the device, one for copies from
-//! it.
+//! The queues of a pipeline: for computation, for copies to the device, for copies from it.
 
 use backend_api::{BackendError, BackendKind, Fork, Queue};
 
 use super::{BatchError, ref_or_arc::RefOrArc};
 
-/// The queues through which keys reach a device and results leave it, besides the one that
-/// computes.
+/// The copy queues of a device, for keys to it and results from it.
 ///
-/// A super-batch on a GPU needs one. The queues themselves order the use of buffers that they
-/// share.
+/// They are in addition to the queue that computes. A super-batch on a GPU needs a stager. The
+/// queues themselves order the use of buffers that they share.
 pub trait Stager<Q> {
     /// Where keys go to the device.
     fn upload(&self) -> &Q;
@@ -37,8 +35,9 @@ impl<Q: Fork> Streams<Q> {
         Ok(Self { upload: compute.fork()?, download: compute.fork()? })
     }
 
-    /// The queues for copies to the device and from it, as
-    /// [`SuperBatch::shared`](super::SuperBatch::shared) takes them.
+    /// The queues for copies to the device and from it.
+    ///
+    /// [`SuperBatch::shared`](super::SuperBatch::shared) takes them in this form.
     #[must_use]
     pub fn into_queues(self) -> [Q; 2] {
         [self.upload, self.download]

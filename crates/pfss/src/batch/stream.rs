@@ -1,5 +1,6 @@
-//! Keys on their way through the device: while one part of a job is walked, the keys of the next
-//! are copied.
+//! Streaming of keys through the device.
+//!
+//! While one part of a job is walked, the keys of the next are copied.
 
 use core::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -32,8 +33,9 @@ struct Staged<'q, Q: FssOps> {
     trees: Vec<DeviceTree<'q, Q>>,
 }
 
-/// Walks `parts` in order and hands each result to `done`, with the keys of at most `slots` parts
-/// on the device at once.
+/// Walks `parts` in order and passes each result to `done`.
+///
+/// The keys of at most `slots` parts are on the device at once.
 ///
 /// Keys are copied on the queue for uploads as soon as the walk before them is submitted, and their
 /// memory is reused after the events that the buffers keep.

@@ -29,8 +29,9 @@ pub struct Handle {
     index: usize,
 }
 
-/// Many gates evaluated together: one pass over the device, and one message a round for all of
-/// them.
+/// Many gates evaluated together.
+///
+/// They take one pass over the device, and one message a round for all of them.
 ///
 /// A batch is pending while it takes in jobs, flushed when all key trees are walked, and finalized
 /// when everything is opened; [`clear`](Self::clear) makes it pending again and all handles stale.
@@ -91,8 +92,10 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         Self::on(Queues::new(RefOrArc::Borrowed(q), stager)?, config)
     }
 
-    /// [`new`](Self::new), with shared ownership of the queue and of a stager's queues for uploads
-    /// and downloads, so the batch may outlive whoever made it.
+    /// [`new`](Self::new) with shared ownership of the queues.
+    ///
+    /// These are the queue and a stager's queues for uploads and downloads. The batch may outlive
+    /// its creator.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -142,8 +145,9 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         Self { meter: self.meter.with_watch(watch), ..self }
     }
 
-    /// The batch, now measuring with marks in its queues how long the device copies and walks, and
-    /// how much of that overlaps: [`Counters::device`].
+    /// The batch, now measuring device times with marks in its queues.
+    ///
+    /// [`Counters::device`] then holds the times of copies and walks and their overlap.
     #[must_use]
     pub fn marked(self) -> Self
     where
@@ -187,8 +191,10 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         self.rows.len()
     }
 
-    /// A digest of all public facts of all jobs so far, in order: equal for both parties, unless
-    /// they are out of step. A [`Session`](crate::Session) compares it on its own.
+    /// A digest of all public facts of all jobs so far, in order.
+    ///
+    /// It is equal for both parties, unless they are out of step. A [`Session`](crate::Session)
+    /// compares it without a call.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         *self.transcript.finalize().as_bytes()
@@ -205,8 +211,9 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         Ok(self.try_enqueue(job)?)
     }
 
-    /// [`enqueue`](Self::enqueue), but gives a refused job back: its masked inputs are open, so no
-    /// other keys will do.
+    /// [`enqueue`](Self::enqueue), but returns a refused job to the caller.
+    ///
+    /// The masked inputs of the job are open, so no other keys fit them.
     ///
     /// # Errors
     /// As [`enqueue`](Self::enqueue).
@@ -338,8 +345,9 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         Ok(parts.into_iter().map(Progress::join).collect())
     }
 
-    /// This party's message of the next round, for all jobs at once; `None` when all is open, and
-    /// the batch final.
+    /// This party's message of the next round, for all jobs at once.
+    ///
+    /// `None` when all is open, and the batch final.
     ///
     /// [`absorb`](Self::absorb) the peer's message of the round before asking for the next.
     ///

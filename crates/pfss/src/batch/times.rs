@@ -5,11 +5,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::gates::Activity;
 
-/// Where the time of a super-batch went, measured with the clock that
-/// [`SuperBatch::timed`](super::SuperBatch::timed) was given.
+/// Host times of a super-batch, by stage.
 ///
-/// It is the host's time: each instant counts for the one stage that the host was in. A call on a
-/// processor's queue returns when its work is done, so there these are the times of the work
+/// They are measured with the clock given to [`SuperBatch::timed`](super::SuperBatch::timed).
+///
+/// They are the host's times: each instant counts for the one stage that the host was in. A call on
+/// a processor's queue returns when its work is done, so there these are the times of the work
 /// itself. A device lags behind the host: work that is unfinished when results are fetched counts
 /// as copying out, and copies that overlap with walks are not distinguished from other copies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,8 +83,9 @@ impl<'a> Stopwatch<'a> {
         current
     }
 
-    /// Counts the time of `work` for `activity`, except what `work` itself counts for something
-    /// else.
+    /// Counts the time of `work` for `activity`.
+    ///
+    /// Time that `work` itself counts for something else is not included.
     pub(super) fn during<T>(&self, activity: Activity, work: impl FnOnce() -> T) -> T {
         let before = self.enter(activity);
         let done = work();

@@ -10,8 +10,9 @@ use super::{
 };
 
 impl KeyBundle {
-    /// Reads a bundle from bytes: total, and never more than a small multiple of `bytes.len()` is
-    /// allocated.
+    /// Reads a bundle from bytes.
+    ///
+    /// The function is total, and never allocates more than a small multiple of `bytes.len()`.
     ///
     /// The content digest finds damage, not malice: whoever can write the bytes can also write a
     /// digest. So everything is checked against the gate and the count as well.

@@ -68,7 +68,9 @@ pub struct BundleSection {
     pub name: &'static str,
     /// Bytes of one of its elements.
     pub element_bytes: u32,
-    /// Its extents, the innermost last: the padded elements of the batch, or words of 32 elements.
+    /// Its extents, the innermost last.
+    ///
+    /// The innermost extent is the padded elements of the batch, or words of 32 elements.
     pub dims: [u64; 3],
     /// Where it starts in the bundle.
     pub offset: u64,

@@ -5,8 +5,9 @@ use core::fmt;
 use super::KeyBundle;
 use crate::{Gate, Party, PfssError, spent};
 
-/// One party's keys whose input masks are spent: they evaluate their gate once, on the public
-/// masked inputs.
+/// One party's keys with spent input masks.
+///
+/// They evaluate their gate once, on the public masked inputs.
 ///
 /// [`KeyBundle::mask`] returns them with the masked inputs, [`KeyBundle::with_open_inputs`] for
 /// inputs that are already open. They can no longer mask anything, and cannot be turned into bytes.
@@ -52,9 +53,10 @@ impl KeyBundle {
         Ok((masked, keys))
     }
 
-    /// The keys for inputs that are already open under their masks: `y + r_out` of an earlier gate
-    /// with [masked outputs](Gate::with_masked_outputs), or inputs under masks that were given to
-    /// the dealer.
+    /// The keys for inputs that are already open under their masks.
+    ///
+    /// The inputs are `y + r_out` of an earlier gate with [masked
+    /// outputs](Gate::with_masked_outputs), or are under masks that were given to the dealer.
     ///
     /// # Errors
     /// [`PfssError::ReusedBundle`].
@@ -65,16 +67,18 @@ impl KeyBundle {
         Ok(MaskedKeys(self))
     }
 
-    /// Whether the inputs come already opened from an earlier gate, under its masks; these keys
-    /// then mask nothing.
+    /// Whether the inputs come already opened from an earlier gate, under its masks.
+    ///
+    /// These keys then mask nothing.
     #[must_use]
     pub fn takes_open_inputs(&self) -> bool {
         self.header.open_inputs
     }
 
-    /// The bundle, which this process then accepts even when its keys are spent. **For tests
-    /// only:** using a bundle twice reveals differences of secrets. Bundles of an insecure dealer
-    /// are like this from the start.
+    /// The bundle, accepted by this process even when its keys are spent.
+    ///
+    /// **For tests only:** using a bundle twice reveals differences of secrets. Bundles of an
+    /// insecure dealer are like this from the start.
     #[must_use]
     pub fn insecure_reusable(self) -> Self {
         Self { reusable: true, ..self }

@@ -37,8 +37,9 @@ pub struct KeyBundle {
     pub(crate) reusable: bool,
 }
 
-/// The sections, structure-of-arrays: row-major with the element index innermost, `padded` elements
-/// per row.
+/// The sections, structure-of-arrays.
+///
+/// They are row-major with the element index innermost, `padded` elements per row.
 #[derive(Default)]
 pub(crate) struct Keys {
     pub(crate) roots: Zeroizing<Vec<Label>>,
@@ -156,10 +157,11 @@ impl KeyBundle {
         self.header.check_party(party)
     }
 
-    /// A copy of the keys of the elements `range`, which starts at a multiple of [`LANES`] and lies
-    /// in the batch.
+    /// A copy of the keys of the elements `range`.
     ///
-    /// It has the nonce of the whole bundle: it may only be used in place of the whole.
+    /// The range starts at a multiple of [`LANES`] and lies in the batch.
+    ///
+    /// The copy has the nonce of the whole bundle: it may only be used in place of the whole.
     pub(crate) fn slice(&self, range: Range<usize>) -> Self {
         let (padded, lanes) = (self.padded(), LANES as usize);
         let columns = range.start..range.start + range.len().next_multiple_of(lanes);

@@ -44,11 +44,10 @@ pub trait Channel {
         self.recv(message.len())
     }
 
-    /// Called with words that have just become public, because both parties have sent their parts
-    /// of them.
+    /// Called with words that have just become public.
     ///
-    /// Does nothing by default. A check for secret-dependent timing overrides it to learn which
-    /// words are public.
+    /// Both parties have sent their parts of these words. The default does nothing. A check for
+    /// secret-dependent timing overrides it to learn which words are public.
     fn opened_words(&self, _words: &[u64]) {}
 
     /// [`opened_words`](Self::opened_words) for bits.

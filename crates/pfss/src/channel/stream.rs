@@ -9,8 +9,9 @@ const MAGIC: [u8; 8] = *b"pfss-tcp";
 const VERSION: u16 = 1;
 /// Magic, version, party number, one zero byte, protocol digest.
 const HELLO_BYTES: usize = 8 + 2 + 1 + 1 + 32;
-/// Both parties write at most this much before they read as much, so that the buffers underneath
-/// never fill on both sides.
+/// Most bytes that both parties write before they read the same number.
+///
+/// The buffers underneath never fill on both sides.
 const CHUNK_BYTES: usize = 32 << 10;
 
 /// A [`Channel`] over any two-way stream of bytes.
@@ -25,9 +26,10 @@ pub struct StreamChannel<S> {
 }
 
 impl<S: Read + Write> StreamChannel<S> {
-    /// Shakes hands on an open stream: magic, version, party numbers and protocol digest must
-    /// match. `protocol` is a digest of what both sides agreed to compute. Messages are at most
-    /// `max_message_bytes` long, below 2^32.
+    /// Performs the handshake on an open stream.
+    ///
+    /// Magic, version, party numbers and protocol digest must match. `protocol` is a digest of the
+    /// computation agreed by both sides. Messages are at most `max_message_bytes` long, below 2^32.
     ///
     /// # Errors
     /// [`ChannelError::Magic`], [`ChannelError::Version`], [`ChannelError::PeerParty`] or

@@ -70,8 +70,9 @@ impl TcpChannel {
         Self::new(party, stream, options)
     }
 
-    /// Shakes hands on an open connection: magic, version, party numbers and protocol digest must
-    /// match.
+    /// Performs the handshake on an open connection.
+    ///
+    /// Magic, version, party numbers and protocol digest must match.
     ///
     /// # Errors
     /// [`ChannelError::Magic`], [`ChannelError::Version`], [`ChannelError::PeerParty`] or

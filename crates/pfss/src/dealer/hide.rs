@@ -6,8 +6,10 @@ use super::{Draw, Row, Secrets, TreeSecret};
 use crate::Gate;
 
 impl Secrets {
-    /// The secrets of `gate` for the rows of masks `masks`, with fresh bits where the gate opens a
-    /// bit. A secret of an element without a row of masks gets fresh ones.
+    /// Draws the secrets of `gate` for the rows of masks `masks`.
+    ///
+    /// There are fresh bits for the bits opened by the gate. A secret of an element without a row
+    /// of masks gets fresh ones.
     pub(super) fn draw(rng: &mut ChaCha20Rng, gate: &Gate, masks: &[Row]) -> Self {
         let mut draw = Draw::new(rng, masks);
         let r = || Row::new(draw.r().to_vec());

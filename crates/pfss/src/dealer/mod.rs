@@ -37,8 +37,9 @@ pub struct Dealer {
     rng: ChaCha20Rng,
     /// Makes the public nonces, which therefore say nothing about the secret stream.
     nonces: ChaCha20Rng,
-    /// Whether anyone can reproduce its output, so that its bundles protect nothing and may be used
-    /// again.
+    /// Whether anyone can reproduce the dealer's output.
+    ///
+    /// Its bundles then protect nothing and may be used again.
     pub(crate) insecure: bool,
 }
 
@@ -60,8 +61,10 @@ impl Dealer {
         Ok(Self { rng: generator()?, nonces: generator()?, insecure: false })
     }
 
-    /// A dealer whose output anyone can reproduce. **For tests and benchmarks only:** its bundles
-    /// protect nothing, and a process accepts them as often as they are dealt.
+    /// A dealer with reproducible output.
+    ///
+    /// **For tests and benchmarks only:** its bundles protect nothing, and a process accepts them
+    /// each time they are dealt.
     #[must_use]
     pub fn insecure_from_seed(seed: u64) -> Self {
         Self::insecure_from_seeds(seed, !seed)
@@ -76,8 +79,9 @@ impl Dealer {
         Self { rng, nonces, insecure: true }
     }
 
-    /// Keys for `count` evaluations of `gate`, for party 0 and party 1, with a fresh uniform mask
-    /// for each element.
+    /// Deals keys for `count` evaluations of `gate`, for party 0 and party 1.
+    ///
+    /// Each element has a fresh uniform mask.
     ///
     /// # Errors
     /// [`PfssError::Bundle`] with [`BundleError::Overflow`](crate::BundleError::Overflow) if
@@ -87,8 +91,9 @@ impl Dealer {
         self.deal_wired(q, gate, Inputs::Fresh(count)).map(|(bundles, _)| bundles)
     }
 
-    /// Keys for inputs masked by the given `masks` instead of fresh ones. **For tests only:** a
-    /// mask that is known, or used twice, protects nothing.
+    /// Deals keys for inputs masked by the given `masks` instead of fresh ones.
+    ///
+    /// **For tests only:** a mask that is known, or used twice, protects nothing.
     ///
     /// # Errors
     /// As [`deal`](Self::deal).
@@ -103,8 +108,10 @@ impl Dealer {
         self.deal_masked(q, gate, &[masks], false).map(|(bundles, _)| bundles)
     }
 
-    /// Keys for inputs under the first rows of masks, one for each secret of an element at most,
-    /// and the masks of output words, if the gate masks them.
+    /// Deals keys for inputs under the given masks, and returns the masks of output words.
+    ///
+    /// The first rows of masks are for the inputs, at most one for each secret of an element. There
+    /// are masks of output words if the gate masks them.
     fn deal_masked<Q: FssOps>(
         &mut self,
         q: &Q,

@@ -28,8 +28,9 @@ pub(super) struct TreeDealer<'a, Q> {
 }
 
 impl<Q: FssOps> TreeDealer<'_, Q> {
-    /// Sections with their full capacity from the start, since growing would leave copies in
-    /// memory.
+    /// Empty sections with their full capacity.
+    ///
+    /// Growing would leave copies in memory.
     pub(super) fn empty(&self) -> [Keys; 2] {
         let (rows, padded) = (TreeRows::of(&self.gate.trees()), self.padded());
         let of = |rows: u64| rows as usize * padded; // checked with the layout

@@ -45,8 +45,10 @@ impl Wire {
 }
 
 impl Dealer {
-    /// Keys of `gate` for party 0 and party 1, as a part of a circuit, and the wires of its output
-    /// words: none unless it has [masked outputs](Gate::with_masked_outputs).
+    /// Deals keys of `gate` for party 0 and party 1, as a part of a circuit.
+    ///
+    /// The call also returns the wires of the gate's output words: none unless it has [masked
+    /// outputs](Gate::with_masked_outputs).
     ///
     /// ```
     /// use pfss::{Dealer, Gate, Inputs, Task, run_lockstep};

@@ -15,11 +15,11 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// A polynomial of that degree close to `function` on the integers `start..end`, with integer
-    /// coefficients.
+    /// A polynomial of degree `degree` close to `function` on the integers `start..end`.
     ///
-    /// The leading coefficient is the rounded leading coefficient of the best polynomial; the rest
-    /// is fitted to the remainder, so that it compensates for the rounding as far as it can.
+    /// Its coefficients are integers. The leading coefficient is the rounded leading coefficient of
+    /// the best polynomial; the rest is fitted to the remainder, so that it compensates for the
+    /// rounding as far as it can.
     pub(super) fn new(start: i64, end: i64, degree: u32, function: impl Fn(f64) -> f64) -> Self {
         let width = (end - start) as f64;
         let mut coefficients = vec![0i64; degree as usize + 1];
@@ -65,8 +65,9 @@ impl Piece {
         Ok(SignedRange::from_wide(min, max)?)
     }
 
-    /// The coefficients of the same polynomial in `x` itself, modulo `2^n`: exact, as `x - start`
-    /// is in the ring.
+    /// The coefficients of the same polynomial in `x` itself, modulo `2^n`.
+    ///
+    /// They are exact, as `x - start` is in the ring.
     pub(super) fn expand(&self, ring: Ring) -> Vec<u64> {
         let start = self.start.cast_unsigned();
         let mut out: Vec<u64> = Vec::with_capacity(self.coefficients.len());

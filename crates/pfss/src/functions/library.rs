@@ -17,9 +17,10 @@ const FAR: i64 = ONE << F;
 pub struct Accuracy {
     /// Degree of the pieces, 1 to 3.
     pub degree: u32,
-    /// For functions on a fixed interval, the number of pieces; for [`reciprocal`] and [`rsqrt`],
-    /// pieces per octave. A power of two, at least 2 for functions that are fitted on both sides of
-    /// zero.
+    /// The number of pieces, in total or per octave.
+    ///
+    /// For functions on a fixed interval it is the total; for [`reciprocal`] and [`rsqrt`] it is
+    /// per octave. A power of two, at least 2 for functions that are fitted on both sides of zero.
     pub pieces: u32,
 }
 
@@ -30,8 +31,10 @@ impl Accuracy {
     pub const QUADRATIC_32: Self = Self { degree: 2, pieces: 32 };
     /// Lines, two to an octave: for [`reciprocal`] and [`rsqrt`] as the start of Newton's method.
     pub const LINEAR_HALF_OCTAVE: Self = Self { degree: 1, pieces: 2 };
-    /// Cubic pieces, four to an octave: the recommended choice for [`reciprocal`] and [`rsqrt`],
-    /// which needs no step of Newton's method.
+    /// Cubic pieces, four to an octave.
+    ///
+    /// The recommended choice for [`reciprocal`] and [`rsqrt`]: it needs no step of Newton's
+    /// method.
     pub const CUBIC_QUARTER_OCTAVE: Self = Self { degree: 3, pieces: 4 };
 
     fn check(self, least: u32) -> Result<(), PfssError> {
@@ -46,11 +49,10 @@ impl Accuracy {
     }
 }
 
-/// `x Φ(x)` with 12 fraction bits: fitted on `-4 <= x < 4`, 0 below and `x` above, for
-/// `|x| < 2^12`.
+/// GeLU, `x Φ(x)`, with 12 fraction bits, for `|x| < 2^12`.
 ///
-/// With [`Accuracy::CUBIC_16`] the error is at most 0.62 units in the last place, with
-/// [`Accuracy::QUADRATIC_32`] 0.76.
+/// It is fitted on `-4 <= x < 4`, and is 0 below and `x` above. With [`Accuracy::CUBIC_16`] the
+/// error is at most 0.62 units in the last place, with [`Accuracy::QUADRATIC_32`] 0.76.
 ///
 /// # Errors
 /// [`PfssError::Suf`] for an accuracy outside the definition.
@@ -58,11 +60,11 @@ pub fn gelu(accuracy: Accuracy) -> Result<FixedFn, PfssError> {
     two_sided(accuracy, 4, &|x| x * normal_cdf(x))
 }
 
-/// `x / (1 + exp(-x))` with 12 fraction bits: fitted on `-8 <= x < 8`, 0 below and `x` above, for
-/// `|x| < 2^12`.
+/// SiLU, `x / (1 + exp(-x))`, with 12 fraction bits, for `|x| < 2^12`.
 ///
-/// With [`Accuracy::CUBIC_16`] the error on the fitted pieces is at most 0.94 units of the last
-/// place. Beyond them it is the tail's, at most `8 / (1 + exp(8))`, 11 units.
+/// It is fitted on `-8 <= x < 8`, and is 0 below and `x` above. With [`Accuracy::CUBIC_16`] the
+/// error on the fitted pieces is at most 0.94 units of the last place. Beyond them the error is at
+/// most `8 / (1 + exp(8))`, 11 units.
 ///
 /// # Errors
 /// [`PfssError::Suf`] for an accuracy outside the definition.
@@ -94,8 +96,10 @@ pub fn neg_exp(accuracy: Accuracy) -> Result<FixedFn, PfssError> {
     .build()
 }
 
-/// `1 / z` for `1 <= z <= 1024` and a little beyond both ends (1/256 of each), with 12 fraction
-/// bits in `z` and `output_bits` in the result.
+/// The reciprocal `1 / z` for `1 <= z <= 1024`.
+///
+/// The range extends a little beyond both ends (1/256 of each). There are 12 fraction bits in `z`
+/// and `output_bits` in the result.
 ///
 /// With 12 output bits and [`Accuracy::LINEAR_HALF_OCTAVE`] the error is at most 53 units of
 /// `2^-12`; a step of Newton's method squares the relative error. With
@@ -108,8 +112,10 @@ pub fn reciprocal(accuracy: Accuracy, output_bits: u32) -> Result<FixedFn, PfssE
     octaves(accuracy, output_bits, (ONE, 1024 * ONE), &|z| 1.0 / z)
 }
 
-/// `1 / sqrt(z)` for `1/16 <= z <= 256` and a little beyond both ends (1/256 of each), with 12
-/// fraction bits in `z` and `output_bits` in the result.
+/// The reciprocal square root `1 / sqrt(z)` for `1/16 <= z <= 256`.
+///
+/// The range extends a little beyond both ends (1/256 of each). There are 12 fraction bits in `z`
+/// and `output_bits` in the result.
 ///
 /// With 12 output bits and [`Accuracy::LINEAR_HALF_OCTAVE`] the error is at most 85 units of
 /// `2^-12`, with [`Accuracy::CUBIC_QUARTER_OCTAVE`] 0.56.
@@ -121,9 +127,10 @@ pub fn rsqrt(accuracy: Accuracy, output_bits: u32) -> Result<FixedFn, PfssError>
     rsqrt_octaves(accuracy, output_bits, 12)
 }
 
-/// [`rsqrt`] on `count` octaves: for `1/16 <= z <= 2^(count - 4)` and a little beyond both ends.
+/// [`rsqrt`] on `count` octaves, for `1/16 <= z <= 2^(count - 4)`.
 ///
-/// With 12 output bits and [`Accuracy::CUBIC_QUARTER_OCTAVE`] the error is at most 0.75 units.
+/// The range extends a little beyond both ends. With 12 output bits and
+/// [`Accuracy::CUBIC_QUARTER_OCTAVE`] the error is at most 0.75 units.
 ///
 /// # Errors
 /// As [`rsqrt`], and [`PfssError::Suf`] beyond 36 octaves or for more pieces than a descriptor has.
@@ -205,8 +212,9 @@ mod tests {
         })
     }
 
-    /// The bounds to meet: errors for degrees 1, 2 and 3 (rows) with 8, 16, 32 and 64 pieces, over
-    /// every input of the range.
+    /// Checks bounds on the errors over every input of the range.
+    ///
+    /// The bounds are for degrees 1, 2 and 3 (rows) with 8, 16, 32 and 64 pieces.
     fn hold(
         name: &str,
         build: fn(Accuracy) -> Result<FixedFn, PfssError>,

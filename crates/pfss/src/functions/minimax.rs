@@ -1,12 +1,15 @@
-//! Best uniform approximation by polynomials of low degree: Remez's exchange algorithm on a grid.
+//! Best uniform approximation by polynomials of low degree.
+//!
+//! The algorithm is Remez's exchange on a grid.
 
 /// Points of the grid on which extrema are looked for.
 const GRID: usize = 1024;
 /// The exchange converges quadratically; a smooth function takes a handful.
 const EXCHANGES: usize = 16;
 
-/// Coefficients, constant term first, of a polynomial on `0 <= u <= 1` close to the best of degree
-/// `degree`.
+/// A polynomial on `0 <= u <= 1` close to the best one of degree `degree`.
+///
+/// Its coefficients are in ascending order, constant term first.
 pub(super) fn minimax(degree: u32, function: impl Fn(f64) -> f64) -> Vec<f64> {
     let size = degree as usize + 2;
     let at = |i: usize| i as f64 / GRID as f64;
@@ -37,7 +40,7 @@ pub(super) fn minimax(degree: u32, function: impl Fn(f64) -> f64) -> Vec<f64> {
     best.1
 }
 
-/// The polynomial whose error at the reference points has the same size and alternating signs.
+/// The polynomial with errors of equal size and alternating signs at the reference points.
 fn level(reference: &[usize], values: &[f64], at: impl Fn(usize) -> f64) -> Vec<f64> {
     let size = reference.len();
     let row = |(k, &i): (usize, &usize)| {
@@ -65,8 +68,9 @@ fn solve(mut rows: Vec<Vec<f64>>) -> Vec<f64> {
     (0..size).map(|k| rows[k][size] / rows[k][k]).collect()
 }
 
-/// The `size` neighbouring runs of one sign with the greatest errors, each given by where its
-/// greatest error is; none if there are not that many runs.
+/// The `size` neighbouring runs of one sign with the greatest errors.
+///
+/// Each run is given by the position of its greatest error. `None` if there are fewer runs.
 fn extrema(size: usize, error: impl Fn(usize) -> f64) -> Option<Vec<usize>> {
     let mut runs: Vec<usize> = Vec::new();
     for i in 0..=GRID {

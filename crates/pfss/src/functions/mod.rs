@@ -1,5 +1,6 @@
-//! Elementary functions in fixed point, as descriptors: splines fitted in the clear, evaluated
-//! exactly on shares.
+//! Elementary functions in fixed point, as descriptors.
+//!
+//! They are splines fitted in the clear and evaluated exactly on shares.
 //!
 //! A value `v` is the integer `v 2^f`. Each piece is a polynomial with integer coefficients at a
 //! scale so large that rounding them does not matter; one exact shift then reduces the result to
@@ -101,8 +102,9 @@ impl FixedFn {
         self.gates_within(modes, self.inputs)
     }
 
-    /// The gates that evaluate the function on a proven range of inputs: the smaller the range, the
-    /// smaller the keys.
+    /// The gates that evaluate the function on a proven range of inputs.
+    ///
+    /// The smaller the range, the smaller the keys.
     ///
     /// # Errors
     /// [`PfssError::Suf`] for modes that do not go with the descriptor, [`PfssError::Range`] for a
@@ -136,7 +138,9 @@ enum Tail {
     Identity,
 }
 
-/// The most fraction bits of a result: a function that takes the value 1 then still fits the ring.
+/// Greatest number of fraction bits of a result.
+///
+/// A function that takes the value 1 then still fits the ring.
 const MAX_OUTPUT_BITS: u32 = 61;
 
 /// What to fit.

@@ -35,8 +35,9 @@ impl Dealer {
 }
 
 impl FixedGates {
-    /// Whether the bundles are for these gates: a shift is only right for the function whose range
-    /// it was proven for.
+    /// Checks that the bundles are for these gates.
+    ///
+    /// A shift is only right for the function whose range it was proven for.
     fn check(&self, bundles: &FixedBundles) -> Result<(), PfssError> {
         if *bundles.suf.gate() != self.suf || bundles.shift.as_ref().map(KeyBundle::gate) != self.shift.gate() {
             return Err(PfssError::Program);

@@ -1,7 +1,8 @@
 //! The distribution function of the normal distribution.
 
-/// The distribution function of the normal distribution, `(1 + erf(x / sqrt 2)) / 2`, to nearly
-/// double precision for moderate `x`.
+/// The distribution function of the normal distribution, `(1 + erf(x / sqrt 2)) / 2`.
+///
+/// It has nearly double precision for moderate `x`.
 pub(super) fn normal_cdf(x: f64) -> f64 {
     // erf z = 2 / sqrt(pi) * exp(-z^2) * sum over k of z (2 z^2)^k / (1 * 3 * .. * (2k + 1)): all terms of one sign, so
     // that nothing cancels. Beyond 8 the law's tail is below 1e-15.

@@ -89,8 +89,9 @@ mod tests {
         assert_eq!(tree_bytes(&Gate::relu(64).unwrap()), 928);
     }
 
-    /// The table of the documentation, held to the code: bytes of trees and words, AES blocks,
-    /// opened bits and rounds.
+    /// Compares the documented table with the code.
+    ///
+    /// It covers bytes of trees and words, AES blocks, opened bits and rounds.
     #[test]
     fn gates_cost_what_the_documented_table_says() {
         let document = include_str!("../../../../docs/pfss.md");

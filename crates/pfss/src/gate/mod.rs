@@ -18,8 +18,9 @@ pub(crate) use tree::{Tree, TreeRows, aes_of_all_points};
 
 use crate::{PfssError, gates::suf::Suf, suf::SufProgram};
 
-/// A gate with its public parameters: everything that decides the shape of its keys, and nothing
-/// secret.
+/// A gate with its public parameters.
+///
+/// The parameters decide the shape of its keys. None of them is secret.
 ///
 /// ```
 /// use pfss::Gate;
@@ -88,8 +89,9 @@ impl Gate {
         Self::checked(GateKind::LowPredicates, n, Parameters { f, ..Parameters::default() })
     }
 
-    /// The same predicate keys with `masks` masked bits per element, so that this many predicates
-    /// can be turned into additive shares.
+    /// The same predicate keys with `masks` masked bits per element.
+    ///
+    /// Up to `masks` predicates can then be turned into additive shares.
     ///
     /// # Errors
     /// [`PfssError::Cap`] above [`MAX_MASKS`](Self::MAX_MASKS) and for gates that are not
@@ -112,8 +114,9 @@ impl Gate {
         Self::checked(GateKind::Relu, n, Parameters::default())
     }
 
-    /// `max(x, 0)` for an `n`-bit `x` that is proven to be a signed integer of `bits` bits: the key
-    /// compares only these. Evaluation requires the proof.
+    /// `max(x, 0)` for an `n`-bit `x` that is proven to be a signed integer of `bits` bits.
+    ///
+    /// The key compares only these bits. Evaluation requires the proof.
     ///
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `2 <= bits <= n`.
@@ -134,8 +137,9 @@ impl Gate {
         Self::checked(GateKind::TruncateReduce, n, Parameters { f, ..Parameters::default() })
     }
 
-    /// `floor(x / 2^f)` for an `n`-bit `x` read as signed, given a [`GapCert`](crate::GapCert) when
-    /// evaluated.
+    /// `floor(x / 2^f)` for an `n`-bit `x` read as signed, within a proven range.
+    ///
+    /// Evaluation requires a [`GapCert`](crate::GapCert).
     ///
     /// # Errors
     /// [`PfssError::RingWidth`] outside `3..=64`, [`PfssError::Shift`] unless `1 <= f <= n - 2`.
@@ -172,8 +176,9 @@ impl Gate {
         Self::checked(GateKind::ReluArs, n, Parameters { f, ..Parameters::default() })
     }
 
-    /// `table[x]` for an `n`-bit `x` and a public table of `2^n` words of `out` bits, given when
-    /// evaluated.
+    /// `table[x]` for an `n`-bit `x` and a public table of `2^n` words of `out` bits.
+    ///
+    /// The table is given to the evaluation.
     ///
     /// # Errors
     /// [`PfssError::RingWidth`] unless `1 <= n <= MAX_LUT_BITS` and `1 <= out <= 64`.
@@ -191,8 +196,10 @@ impl Gate {
         Self::checked(GateKind::Product, n, Parameters::default())
     }
 
-    /// Additive shares of `1[x in I] * (-r)^j` for public intervals `I` and `0 <= j <= degree`,
-    /// where `r` is the mask of `x`. No round is needed after the opening of the masked `x`.
+    /// Additive shares of `1[x in I] * (-r)^j` for public intervals `I`.
+    ///
+    /// `r` is the mask of `x`, and `0 <= j <= degree`. No round is needed after the opening of the
+    /// masked `x`.
     ///
     /// # Errors
     /// [`PfssError::RingWidth`] outside `1..=64`, [`PfssError::Cap`] above
@@ -281,8 +288,10 @@ impl Gate {
         self.masked_outputs
     }
 
-    /// Output words of an element that can be masked; none for predicates and for powers on
-    /// intervals, whose number follows from the questions.
+    /// Number of output words of an element that can be masked.
+    ///
+    /// It is 0 for predicates and for powers on intervals: their number of words depends on the
+    /// predicates or intervals evaluated.
     #[must_use]
     pub fn output_words(&self) -> usize {
         self.rule().output_words()
@@ -295,8 +304,9 @@ impl Gate {
         self.rule().inputs()
     }
 
-    /// The row of additive shares that holds the mask of the first output word, if outputs are
-    /// masked: the others follow.
+    /// The row of additive shares that holds the mask of the first output word.
+    ///
+    /// The masks of the other words follow. `None` if outputs are not masked.
     pub(crate) fn output_mask_row(&self) -> Option<u32> {
         self.masked_outputs.then(|| self.own_word_rows() as u32)
     }
@@ -307,8 +317,10 @@ impl Gate {
         if output { self.out_ring() } else { self.rule().word_ring(self.ring, row) }
     }
 
-    /// The byte `f` of the bundle header: the bits that a shift drops, the low bits that
-    /// [predicates](Self::low_predicates) look at, the bits that [hold the
+    /// The byte `f` of the bundle header.
+    ///
+    /// It is the number of bits that a shift drops, the number of low bits that
+    /// [predicates](Self::low_predicates) compare, the number of bits that [hold the
     /// input](Self::relu_within) of a ReLU unless these are all, or the width of a [table's
     /// words](Self::lut). 0 for gates that have none of these.
     #[must_use]
@@ -316,8 +328,9 @@ impl Gate {
         self.rule().parameters().f
     }
 
-    /// The highest power of [`interval_powers`](Self::interval_powers) or of a descriptor; 0 for
-    /// other gates.
+    /// The highest power of [`interval_powers`](Self::interval_powers) or of a descriptor.
+    ///
+    /// It is 0 for other gates.
     #[must_use]
     pub fn degree(&self) -> u32 {
         self.rule().parameters().degree

@@ -1,5 +1,7 @@
-//! The definition of a gate: its keys, the secrets that the dealer hides in them, its evaluation,
-//! and its result in the clear.
+//! The definition of a gate.
+//!
+//! It has the gate's keys, the secrets that the dealer hides in them, its evaluation, and its
+//! result in the clear.
 
 use core::ops::RangeInclusive;
 use std::sync::Arc;
@@ -100,8 +102,9 @@ pub(crate) trait Rule {
     /// Rows of XOR shares.
     fn bit_rows(&self) -> u64;
 
-    /// Bits that an element opens after its masked input, and the bits of a word that it opens with
-    /// them.
+    /// Numbers of bits, and of bits of a word, opened by an element after its masked input.
+    ///
+    /// The word is opened together with the bits.
     fn opened(&self) -> (u64, u64) {
         (0, 0)
     }
@@ -136,9 +139,11 @@ pub(crate) trait Rule {
         Err(task.not_for(gate))
     }
 
-    /// The result of `task` (`None` for a descriptor) for an element `x` of the ring in the clear.
-    /// Empty for gates whose results depend on questions or on a second secret. Not for secrets:
-    /// may branch on `x`.
+    /// The result for an element `x` of the ring in the clear.
+    ///
+    /// `task` is `None` for a descriptor. The result is empty for gates whose results depend on the
+    /// predicates or intervals evaluated, or on a second secret. Not for secrets: may branch on
+    /// `x`.
     fn plain(&self, _ring: Ring, _task: Option<&Task<'_>>, _x: u64) -> Vec<u64> {
         Vec::new()
     }

@@ -65,8 +65,9 @@ impl Tree {
     }
 }
 
-/// AES blocks that one party computes for all points of a comparison key over `bits` bits at once:
-/// two children of each node.
+/// AES blocks of one party for all points of a comparison key over `bits` bits.
+///
+/// They are for two children of each node, with all points evaluated at once.
 pub(crate) const fn aes_of_all_points(bits: u32) -> u64 {
     2 * (cmp_blocks(bits) - 1)
 }

@@ -6,8 +6,9 @@ use zeroize::Zeroizing;
 
 use crate::{Party, PfssError};
 
-/// One party's XOR shares of rows of bits, 32 elements a word: element `e` is bit `e % 32` of word
-/// `e / 32`. Bits past the last element are zero.
+/// One party's XOR shares of rows of bits, 32 elements a word.
+///
+/// Element `e` is bit `e % 32` of word `e / 32`. Bits past the last element are zero.
 pub struct BitShares {
     party: Party,
     count: usize,

@@ -1,4 +1,6 @@
-//! Predicates from the bits of their points: sums of bits, formed where the key trees were walked.
+//! Predicates from the bits of their points.
+//!
+//! They are sums of bits, formed on the queue that walked the key trees.
 
 use backend_api::{
     BackendError, Queue as _,
@@ -18,8 +20,9 @@ use crate::{PfssError, answers::Program, cluster::Points, gate::Tree, staging::S
 pub(crate) struct Comparison {
     points: Points,
     sums: BitSums,
-    /// For each answer, whether it also takes the top bit of the mask, whose shares are the first
-    /// row of bits.
+    /// Whether each answer also takes the top bit of the mask.
+    ///
+    /// The shares of that bit are the first row of bits.
     with_msb: Vec<bool>,
 }
 
@@ -41,8 +44,10 @@ impl Comparison {
         (&self.sums, self.points.offsets().len())
     }
 
-    /// XOR shares of the answers from comparison tree `index`, one row of `count.div_ceil(32)`
-    /// words each. Bits past the last element are zero.
+    /// XOR shares of the answers from comparison tree `index`.
+    ///
+    /// There is one row of `count.div_ceil(32)` words for each. Bits past the last element are
+    /// zero.
     pub(super) fn eval<W: Evaluator>(
         &self,
         trees: &Trees<'_, W>,

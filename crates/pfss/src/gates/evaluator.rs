@@ -23,9 +23,10 @@ pub enum Activity {
     Idle,
 }
 
-/// Evaluates the key trees of gates: a queue, to which keys are uploaded as a gate needs them, or
-/// the pipeline of a [`SuperBatch`](crate::batch::SuperBatch), whose keys are in device memory
-/// already.
+/// Evaluates the key trees of gates.
+///
+/// It is a queue, to which keys are uploaded as a gate needs them, or the pipeline of a
+/// [`SuperBatch`](crate::batch::SuperBatch), whose keys are in device memory already.
 ///
 /// Every queue with [`FssOps`] is one; the methods are not part of the interface.
 pub trait Evaluator {

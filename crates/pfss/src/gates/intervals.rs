@@ -98,8 +98,9 @@ impl PowersPlan {
         Ok(Self { points, sums })
     }
 
-    /// Shares for the keys and intervals that the plan was made for, from the masked input of each
-    /// element, an element of the gate's ring.
+    /// Shares for the keys and intervals of the plan.
+    ///
+    /// `x_hat` has the masked input of each element, an element of the gate's ring.
     pub(crate) fn eval<Q: Evaluator>(&self, q: &Q, bundle: &KeyBundle, x_hat: &[u64]) -> Result<Vec<u64>, PfssError> {
         let trees = Trees::at(q, bundle, x_hat)?;
         let shares = trees.words(0, &self.points)?;
@@ -108,9 +109,9 @@ impl PowersPlan {
 }
 
 impl MaskedKeys {
-    /// Additive shares of `1[x in I] (-r)^j` for every interval `I`, power `0 <= j <= degree` and
-    /// element, in that order with the element innermost: `[intervals][degree + 1][count]`. No
-    /// round is needed.
+    /// Additive shares of `1[x in I] (-r)^j` for every interval `I` and power `0 <= j <= degree`.
+    ///
+    /// They are `[intervals][degree + 1][count]`, with the element innermost. No round is needed.
     ///
     /// With these, a polynomial of `x = x_hat - r` on each interval is public arithmetic. The key
     /// is one comparison key with payload `D(y) = (-r)^j 1[y < r]`, evaluated at the ends:
@@ -132,8 +133,9 @@ impl MaskedKeys {
     }
 }
 
-/// Where `x_hat - end > x_hat - start`: that is where `x_hat - end` is at least the size of the
-/// ring outside the interval.
+/// The threshold of `x_hat - end > x_hat - start`.
+///
+/// This holds if `x_hat - end` is at least the size of the ring outside the interval.
 fn wraps(ring: Ring, start: u64, end: u64) -> Threshold {
     Threshold { shift: ring.neg(end), bound: ring.sub(start, end), bits: ring.bits(), wanted: 0 }
 }

@@ -1,5 +1,6 @@
-//! A public table at a secret position: every entry is read, and the bits of a unit vector say
-//! which counts.
+//! A public table at a secret position.
+//!
+//! Every entry is read, and the bits of a unit vector select the entry that counts.
 
 use core_types::{
     Ring,
@@ -109,8 +110,9 @@ fn check_table(domain: Ring, out: Ring, table: &[u64]) -> Result<(), PfssError> 
 }
 
 impl MaskedKeys {
-    /// The first step of `table[x]` from the masked inputs `x_hat`, for a public table of `2^n`
-    /// words.
+    /// The first step of `table[x]` from the masked inputs `x_hat`.
+    ///
+    /// The public table has `2^n` words.
     ///
     /// The leaves of the comparison key are shares of the unit vector of `r`: the parties' bits
     /// differ at position `r` only. So the parties' sums `Σ_i bit_i table[x_hat - i]`, one of them

@@ -31,8 +31,9 @@ pub struct Pending<T = Vec<u64>> {
 enum Remaining<T> {
     /// The second step of one gate.
     SecondStep(Box<dyn SecondStep<T>>),
-    /// The second steps of consecutive parts of a batch, all but the last of a multiple of 32
-    /// elements, and how their results are joined.
+    /// The second steps of consecutive parts of a batch, and the function joining their results.
+    ///
+    /// Every part but the last has a multiple of 32 elements.
     Parts(Vec<Pending<T>>, fn(Vec<(usize, T)>) -> T),
 }
 
@@ -119,8 +120,9 @@ impl<T> Pending<T> {
         }
     }
 
-    /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits), for gates that open
-    /// no words.
+    /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits).
+    ///
+    /// This is for gates that open no words.
     ///
     /// # Errors
     /// [`PfssError::Length`] unless the peer has sent as much as this party, or if words have to be
@@ -129,7 +131,9 @@ impl<T> Pending<T> {
         self.finish_with(q, peer, &[])
     }
 
-    /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits) and
+    /// The gate's output, given the peer's masked bits and words.
+    ///
+    /// They are the peer's [`masked_bits`](Self::masked_bits) and
     /// [`masked_words`](Self::masked_words).
     ///
     /// # Errors

@@ -1,5 +1,6 @@
-//! The evaluation plan of a gate: everything that follows from its shape and its task, computed
-//! once for all batches.
+//! The evaluation plan of a gate.
+//!
+//! It follows from the gate's shape and its task, and is computed once for all batches.
 
 use std::sync::Arc;
 

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::{Plan, comparison::Comparison, intervals::PowersPlan, suf::SufPlan};
 use crate::{Gate, PfssError, Task};
 
-/// The last plans made, by gate and by what was asked of it: a program evaluates the same shapes
-/// again and again.
+/// A cache of the last plans made, by gate and by public facts.
+///
+/// A program evaluates the same shapes again and again.
 pub(crate) struct Plans<P>(Vec<(Gate, Vec<u64>, Arc<P>)>);
 
 impl<P> Plans<P> {

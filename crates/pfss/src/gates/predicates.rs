@@ -168,6 +168,8 @@ fn mask_bits(masks: u32, draw: &mut Draw<'_>, secrets: &mut Secrets) {
     }
 }
 
+/// The plan of predicates as additive shares.
+///
 /// Each predicate is opened under a bit of the dealer, from row `first_mask` on, and shared again
 /// as a word.
 fn additive(gate: &Gate, task: &Task<'_>, first_mask: usize) -> Result<Plan, PfssError> {
@@ -208,7 +210,7 @@ impl Comparison {
         Program::new(gate, predicates).map(|program| Self::new(&program))
     }
 
-    /// XOR shares of the predicates that this was made for, from the masked input of each element.
+    /// XOR shares of the planned predicates, from the masked input of each element.
     pub(crate) fn eval_bits<Q: Evaluator>(
         &self,
         q: &Q,

@@ -50,8 +50,10 @@ impl Rule for Product {
 }
 
 impl KeyBundle {
-    /// [`mask`](Self::mask) for the two factors of a product: returns this party's additive shares
-    /// of `x + a`, then of `y + b`, to be opened, and the keys for the opened words.
+    /// [`mask`](Self::mask) for the two factors of a product.
+    ///
+    /// Returns this party's additive shares of `x + a`, then of `y + b`, to be opened, and the keys
+    /// for the opened words.
     ///
     /// # Errors
     /// [`PfssError::Kind`] for keys of another gate, [`PfssError::Length`] unless there are two
@@ -68,7 +70,9 @@ impl KeyBundle {
 }
 
 impl MaskedKeys {
-    /// Additive shares of `x y`, from the opened `x_hat = x + a` and, after them, `y_hat = y + b`:
+    /// Additive shares of `x y`, from the opened `x_hat = x + a` and `y_hat = y + b`.
+    ///
+    /// In `opened`, `y_hat` comes after `x_hat`. The shares are
     /// `x_hat y_hat - x_hat b - y_hat a + a b` (Beaver, CRYPTO 1991).
     ///
     /// # Errors

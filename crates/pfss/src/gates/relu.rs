@@ -62,8 +62,9 @@ impl Rule for Relu {
         secrets.words.push(map2(r, &c, |r, c| c * r));
     }
 
-    /// `b x = w (x_hat - [r]) + (1 - 2w) (x_hat [c] - [c r])` for the sign `b` and the opened bit
-    /// `w = b ^ c`.
+    /// The plan of `b x` for the sign `b` and the opened bit `w = b ^ c`.
+    ///
+    /// `b x = w (x_hat - [r]) + (1 - 2w) (x_hat [c] - [c r])`.
     fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
         let ring = gate.ring();
         let product = [WordTerm::bit(0, C_ROW).power(1), WordTerm::selected(0, R_ROW, C_R_ROW).minus()];
@@ -88,8 +89,9 @@ impl Rule for Relu {
     }
 }
 
-/// Shares of `msb(r) ^ 1[x >= 0]` for a signed `x` in `ring`, from the comparison key of the bits
-/// below the sign.
+/// Shares of `msb(r) ^ 1[x >= 0]` for a signed `x` in `ring`.
+///
+/// They come from the comparison key of the bits below the sign.
 pub(super) fn sign(ring: Ring) -> Comparison {
     let domain = Ring::new(ring.bits() - 1).unwrap_or(ring); // at least 2 bits for gates with such a tree
     Comparison::new(&Program::non_negative(domain, ring))
@@ -110,8 +112,10 @@ impl MaskedKeys {
         self.eval(q, Task::Relu, x_hat)
     }
 
-    /// The first step of `max(x, 0)` for inputs in a proven range, which may then have keys of
-    /// fewer bits: the sign of an integer of `k` bits is the top bit of its low `k` bits.
+    /// The first step of `max(x, 0)` for inputs in a proven range.
+    ///
+    /// The keys may have fewer bits: the sign of an integer of `k` bits is the top bit of its low
+    /// `k` bits.
     ///
     /// # Errors
     /// [`PfssError::Range`] if the keys look at fewer bits than the range needs, and as
@@ -125,11 +129,10 @@ impl MaskedKeys {
         self.eval(q, Task::ReluWithin(range), x_hat)
     }
 
-    /// The first step of `|x|`, `x` read as signed, from the masked inputs `x_hat`, with keys of
-    /// [`Gate::relu`].
+    /// The first step of `|x|`, `x` read as signed, from the masked inputs `x_hat`.
     ///
-    /// `|x| = 2 max(x, 0) - x`, and shares of `x = x_hat - r` are at hand. `|-2^(n-1)|` is
-    /// `2^(n-1)`, unsigned.
+    /// The keys are for [`Gate::relu`]. `|x| = 2 max(x, 0) - x`, and shares of `x = x_hat - r` are
+    /// at hand. `|-2^(n-1)|` is `2^(n-1)`, unsigned.
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).

@@ -20,8 +20,10 @@ use crate::{
 /// The row of opened bits after the carry: the wrap, borrow or sign.
 const SECOND: u32 = 1;
 
-/// Rows of the words section after `[-(r >> f)]` and the mask `[c]` of the carry: the mask `[c']`
-/// of the second bit and, for the signed shift, `[g]` and `[g c']` with `g = msb(r)`.
+/// First row of the words section after `[-(r >> f)]` and the mask `[c]` of the carry.
+///
+/// It is the mask `[c']` of the second bit. For the signed shift, `[g]` and `[g c']` follow, with
+/// `g = msb(r)`.
 const C_SECOND_ROW: u32 = 3;
 const G_ROW: u32 = 4;
 const G_C_ROW: u32 = 5;
@@ -207,11 +209,11 @@ impl Rule for ReluArs {
 }
 
 impl MaskedKeys {
-    /// The first step of `floor(x / 2^f)` for unsigned `x`, exact for every `x`, from the masked
-    /// inputs `x_hat`.
+    /// The first step of `floor(x / 2^f)` for unsigned `x`, exact for every `x`.
     ///
-    /// With `wrap = 1[x_hat < r]`, the result is `(x_hat >> f) - (r >> f) - carry + 2^(n-f) wrap`
-    /// (SIGMA, PETS 2024, section 4.2). Both bits are opened in one round.
+    /// It is computed from the masked inputs `x_hat`. With `wrap = 1[x_hat < r]`, the result is
+    /// `(x_hat >> f) - (r >> f) - carry + 2^(n-f) wrap` (SIGMA, PETS 2024, section 4.2). Both bits
+    /// are opened in one round.
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
@@ -219,8 +221,9 @@ impl MaskedKeys {
         self.eval(q, Task::Lrs, x_hat)
     }
 
-    /// The first step of `floor(x / 2^f)` for signed `x`, exact for every `x`, from the masked
-    /// inputs `x_hat`.
+    /// The first step of `floor(x / 2^f)` for signed `x`, exact for every `x`.
+    ///
+    /// It is computed from the masked inputs `x_hat`.
     ///
     /// The unsigned shift is off by `2^(n-f) msb(x)`, so the result is
     /// `(x_hat >> f) - (r >> f) - carry + 2^(n-f) δ` with `δ = wrap - msb(x)`. With `g = msb(r)`,
@@ -235,8 +238,9 @@ impl MaskedKeys {
         self.eval(q, Task::Ars, x_hat)
     }
 
-    /// The first step of `floor(max(x, 0) / 2^f)`, `x` read as signed, exact for every `x`, from
-    /// the masked inputs.
+    /// The first step of `floor(max(x, 0) / 2^f)`, `x` read as signed, exact for every `x`.
+    ///
+    /// It is computed from the masked inputs.
     ///
     /// On `x >= 0` the wrap is `(1 - msb(x_hat)) msb(r)` (SIGMA, PETS 2024, lemma 2), so with
     /// `d = 1[x >= 0]` the result is
@@ -256,11 +260,11 @@ const fn top(ring: Ring, shift: u32) -> u64 {
     1 << (ring.bits() - shift) // 1 <= shift < n
 }
 
-/// `d ((x_hat >> f) - ρ - carry + 2^(n-f) (1 - msb(x_hat)) g)` with `ρ = r >> f` and `g = msb(r)`,
-/// where `c` masks the carry and `c'` the sign `d`, the shifted input is the variable, and `low` is
-/// true where the top bit of the input is 0.
+/// Terms of `d ((x_hat >> f) - ρ - carry + 2^(n-f) (1 - msb(x_hat)) g)`.
 ///
-/// With the opened carry `w`, `d carry` is `d c` or `d - d c`.
+/// `ρ = r >> f` and `g = msb(r)`. `c` masks the carry and `c'` the sign `d`. The shifted input is
+/// the variable, and `low` is true if the top bit of the input is 0. With the opened carry `w`,
+/// `d carry` is `d c` or `d - d c`.
 fn relu_shift(low: Threshold, top: u64) -> [WordTerm; 6] {
     // the words section: `[c]`, `[c']`, `[ρ]`, `[g]`, `[c c']`, `[ρ c']`, `[g c']`
     let [c, c_sign, rho, g, c_c, rho_c, g_c] = [1, 2, 3, 4, 5, 6, 7];

@@ -1,5 +1,6 @@
-//! The public arithmetic at the end of a gate: sums of the words that the dealer has given, formed
-//! on the queue.
+//! The public arithmetic at the end of a gate.
+//!
+//! It forms sums of the dealer's words on the queue.
 
 use core::ops::Range;
 
@@ -20,9 +21,10 @@ use super::{
 };
 use crate::{Gate, KeyBundle, PfssError, lanes::LANES, staging::Staged};
 
-/// Bytes of words that go to the device at once after an exchange: this bounds memory and does not
-/// change results. In a walk, whose batch has reserved memory for all its elements, all words go at
-/// once.
+/// Bytes of words sent to the device at once after an exchange.
+///
+/// This bounds memory and does not change results. In a walk, whose batch has reserved memory for
+/// all its elements, all words are sent at once.
 const BYTES_AT_ONCE: usize = 8 << 20;
 
 /// Elements of `rows` words each that go to the device at once, a multiple of 32.
@@ -118,8 +120,9 @@ impl Sums {
         Ok(out)
     }
 
-    /// As [`run`](Self::run), in a walk: over words of the bundle and, after them, rows that are on
-    /// the device.
+    /// [`run`](Self::run) in a walk, over words of the bundle and rows on the device.
+    ///
+    /// The rows on the device come after the words.
     pub(super) fn run_with<W: Evaluator>(
         &self,
         trees: &Trees<'_, W>,

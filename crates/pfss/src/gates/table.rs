@@ -1,5 +1,6 @@
-//! A pass over a table for every element, which adds up the entries that the bits of a unit vector
-//! choose.
+//! A pass over a table for every element.
+//!
+//! It adds up the entries selected by the bits of a unit vector.
 
 use std::sync::Arc;
 
@@ -12,7 +13,9 @@ use crate::{Evaluator, KeyBundle, PfssError};
 /// The row of the words section with the masks `[ρ]` of the words.
 pub(super) const RHO_ROW: usize = 2;
 
-/// Words of 128 points that are evaluated at once: this bounds memory and does not change results.
+/// Number of words of 128 points evaluated at once.
+///
+/// This bounds memory and does not change results.
 const BLOCKS_AT_ONCE: usize = 1 << 18;
 
 /// Elements whose tables of `2^bits` entries are read at once, a multiple of 32.
@@ -30,8 +33,9 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Plans `table`, with a word of the second ring for each element of the first; the result is
-    /// `sums` over the opened words.
+    /// Plans `table`, with a word of the second ring for each element of the first.
+    ///
+    /// The result is `sums` over the opened words.
     pub(super) fn new([domain, ring]: [Ring; 2], table: &[u64], sums: Sums) -> Self {
         Self { entries: Entries::new(domain, table), ring, sums: Arc::new(sums) }
     }
@@ -61,8 +65,9 @@ impl Table {
     }
 }
 
-/// The table from its end to its start, twice, so that the entries for the masks `i`, `i + 1`, ..
-/// of one element are consecutive.
+/// The table from its end to its start, twice.
+///
+/// The entries for the masks `i`, `i + 1`, .. of one element are then consecutive.
 #[derive(Clone, Debug)]
 struct Entries {
     domain: Ring,
@@ -110,8 +115,10 @@ impl TableSums {
         self.bits[e] += u64::from(bits.count_ones());
     }
 
-    /// The masked words, and shares of the signs: the sum of both parties' bits, one negated, is 1
-    /// or 3 modulo 4, so one of the two is odd and their second bits add up without a carry.
+    /// The masked words, and shares of the signs.
+    ///
+    /// The sum of both parties' bits, one negated, is 1 or 3 modulo 4, so one of the two is odd and
+    /// their second bits add up without a carry.
     fn finish(&self, bundle: &KeyBundle, ring: Ring) -> (Vec<u64>, Vec<u32>) {
         let negate = |value: u64| bundle.party().public(value).wrapping_sub(bundle.party().peer().public(value));
         let rho = bundle.word_row(RHO_ROW);

@@ -4,8 +4,9 @@ use super::Plan;
 use crate::{Gate, KeyBundle, PfssError, Task};
 
 impl Task<'_> {
-    /// Whether these are keys for `count` elements of a gate that the task is for, in the ring of
-    /// its certificate.
+    /// Checks that the keys are for the task and for `count` elements.
+    ///
+    /// Their gate must fit the task, in the ring of its certificate.
     pub(crate) fn check_keys(&self, bundle: &KeyBundle, count: usize) -> Result<(), PfssError> {
         let kind = match self {
             Self::Predicates(_) => bundle.gate().kind(), // each names the kind that it needs
@@ -21,8 +22,9 @@ impl Task<'_> {
         }
     }
 
-    /// How the task is evaluated with keys of `gate`, which [fit](Self::check_keys): refuses
-    /// whatever else does not.
+    /// The evaluation plan of the task with keys of `gate`.
+    ///
+    /// The keys [fit](Self::check_keys). Every other mismatch is refused.
     pub(crate) fn plan(&self, gate: &Gate) -> Result<Plan, PfssError> {
         gate.rule().plan(gate, self)
     }

@@ -1,5 +1,6 @@
-//! Key trees, evaluated at the points that a plan names, and the masked inputs that these points
-//! are relative to.
+//! Key trees, evaluated at the points of a plan, and the masked inputs.
+//!
+//! The points are relative to the masked inputs.
 
 use core::ops::Range;
 
@@ -17,8 +18,9 @@ use zeroize::Zeroizing;
 use super::evaluator::{Activity, Evaluator};
 use crate::{KeyBundle, PfssError, cluster::Points, gate::Tree, staging::Staged};
 
-/// The trees of a bundle during an evaluation, with the public masked inputs: these go to the
-/// device once, for all trees and for the sums at the end.
+/// The trees of a bundle during an evaluation, with the public masked inputs.
+///
+/// The inputs are uploaded once, for all trees and for the sums at the end.
 pub(super) struct Trees<'w, W: Evaluator> {
     evaluator: &'w W,
     bundle: &'w KeyBundle,
@@ -49,8 +51,9 @@ impl<'w, W: Evaluator> Trees<'w, W> {
         self.x_hat.view()
     }
 
-    /// XOR shares of `1[α <= y]` at the points of comparison tree `index`, `[points][padded / 32]`
-    /// in the order of evaluation.
+    /// XOR shares of `1[α <= y]` at the points of comparison tree `index`.
+    ///
+    /// They are `[points][padded / 32]` in the order of evaluation.
     pub(super) fn bits(&self, index: usize, points: &Points) -> Result<Staged<'w, W::Queue, u32>, PfssError> {
         let (q, tree, bundle) = (self.evaluator.queue(), self.evaluator.tree(self.bundle, index)?, self.bundle);
         debug_assert_eq!(tree.shape, points.tree());
@@ -91,8 +94,9 @@ impl<'w, W: Evaluator> Trees<'w, W> {
         Ok(ordered)
     }
 
-    /// Additive shares of `β 1[y < α]` at the points of payload tree `index`,
-    /// `[points][payload words][count]` in the order of their evaluation.
+    /// Additive shares of `β 1[y < α]` at the points of payload tree `index`.
+    ///
+    /// They are `[points][payload words][count]` in the order of their evaluation.
     pub(super) fn words(&self, index: usize, points: &Points) -> Result<Staged<'w, W::Queue, u64>, PfssError> {
         let (q, tree, bundle) = (self.evaluator.queue(), self.evaluator.tree(self.bundle, index)?, self.bundle);
         debug_assert_eq!(tree.shape, points.tree());
@@ -139,8 +143,10 @@ impl<'w, W: Evaluator> WholeTree<'w, W> {
         Ok(Self { evaluator, bundle, bits, tree })
     }
 
-    /// XOR shares of the unit vectors of the masks of `elements`, which begin at a multiple of 32:
-    /// `[blocks][elements]`, 128 points to a word.
+    /// XOR shares of the unit vectors of the masks of `elements`.
+    ///
+    /// The elements begin at a multiple of 32. The shares are `[blocks][elements]`, 128 points to a
+    /// word.
     pub(super) fn units(&self, elements: Range<usize>) -> Result<Zeroizing<Vec<u128>>, PfssError> {
         let (q, bits) = (self.evaluator.queue(), self.bits);
         let params = CmpAllParams {

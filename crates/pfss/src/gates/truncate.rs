@@ -13,8 +13,9 @@ use crate::{
     gate::{Bounds, Parameters, Rule, Tree},
 };
 
-/// Rows of the words section after the input mask: `[-(r >> f)]`, `[c]`, and for the signed shift
-/// `[2^(n-f) msb(r)]`.
+/// First row of the words section after the input mask: `[-(r >> f)]`.
+///
+/// `[c]` follows, and for the signed shift `[2^(n-f) msb(r)]`.
 const BASE_ROW: u32 = 1;
 pub(super) const C_ROW: u32 = 2;
 const WRAP_ROW: u32 = 3;
@@ -139,12 +140,11 @@ impl Rule for GapArs {
 }
 
 impl MaskedKeys {
-    /// The first step of `floor(x / 2^f)` in the ring of `n - f` bits, from the masked inputs
-    /// `x_hat`.
+    /// The first step of `floor(x / 2^f)` in the ring of `n - f` bits.
     ///
-    /// With the carry bit `1[x_hat mod 2^f < r mod 2^f]`, the result is
-    /// `(x_hat >> f) - (r >> f) - carry`: faithful, without the error of one unit that dropping the
-    /// carry costs (SIGMA, PETS 2024, section 4.2).
+    /// It is computed from the masked inputs `x_hat`. With the carry bit
+    /// `1[x_hat mod 2^f < r mod 2^f]`, the result is `(x_hat >> f) - (r >> f) - carry`: faithful,
+    /// without the error of one unit that dropping the carry costs (SIGMA, PETS 2024, section 4.2).
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).
@@ -152,8 +152,9 @@ impl MaskedKeys {
         self.eval(q, Task::TruncateReduce, x_hat)
     }
 
-    /// The first step of `floor(x / 2^f)` for signed `x`, from the masked inputs `x_hat`, given the
-    /// proof `cert` that every input satisfies `-2^(n-2) <= x < 2^(n-2)`.
+    /// The first step of `floor(x / 2^f)` for signed `x`, from the masked inputs `x_hat`.
+    ///
+    /// `cert` is the proof that every input satisfies `-2^(n-2) <= x < 2^(n-2)`.
     ///
     /// On `x' = x + 2^(n-2)`, which lies in the lower half of the ring, the wrap of `x' + r` is
     /// `msb(r)` whenever the top bit of `x_hat' = x_hat + 2^(n-2)` is 0 (SIGMA, PETS 2024, section
@@ -168,9 +169,10 @@ impl MaskedKeys {
     }
 }
 
-/// Shares of `1[x_hat mod 2^k < r mod 2^k]` for an `x` in `ring`, from the comparison key of the
-/// low `k` bits: the carry out of the low `f` bits, the borrow of the low `n - 1`, or the wrap of
-/// all `n`.
+/// Shares of `1[x_hat mod 2^k < r mod 2^k]` for an `x` in `ring`.
+///
+/// They come from the comparison key of the low `k` bits. The bit is the carry out of the low `f`
+/// bits, the borrow of the low `n - 1`, or the wrap of all `n`.
 pub(super) fn carry(ring: Ring, k: u32) -> Comparison {
     let domain = Ring::new(k).unwrap_or(ring); // 1 <= k <= n for gates with such a tree
     Comparison::new(&Program::carry(domain, ring))

@@ -13,8 +13,10 @@ const DIGEST_AT: usize = 4 + 2 + 1 + 1 + 4 * 8 + 16;
 const HEADER_BYTES: usize = DIGEST_AT + 32;
 
 impl MatrixTriple {
-    /// The bytes of the triple, little-endian: a header of 88 bytes, then the shares of `A`, `B`
-    /// and `A B`. They are secret, and wiped when dropped.
+    /// The bytes of the triple, little-endian.
+    ///
+    /// They are a header of 88 bytes, then the shares of `A`, `B` and `A B`. They are secret, and
+    /// wiped when dropped.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let words = self.a.len() + self.b.len() + self.c.len();

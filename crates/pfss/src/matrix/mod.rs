@@ -23,12 +23,13 @@ const RING: Ring = match Ring::new(64) {
     None => unreachable!(),
 };
 
-/// One party's shares of uniform matrices `A`, `B` and of `A B`, in the ring of 64 bits, for one
-/// batch of products.
+/// One party's shares of uniform matrices `A`, `B` and of `A B`.
 ///
-/// It is used once, like a [`KeyBundle`](crate::KeyBundle): multiplying takes it by value, and the
-/// process refuses its nonce a second time. `Debug` shows public facts only; the shares are wiped
-/// when dropped.
+/// They are in the ring of 64 bits, for one batch of products.
+///
+/// A triple is used once, like a [`KeyBundle`](crate::KeyBundle): multiplying takes it by value,
+/// and the process refuses its nonce a second time. `Debug` shows public facts only; the shares are
+/// wiped when dropped.
 ///
 /// ```
 /// use pfss::{Dealer, MatrixShape, Session, memory_pair};

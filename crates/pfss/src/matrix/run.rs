@@ -51,8 +51,10 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// Opens shared values to one party, which learns the words modulo `2^64`; the other learns
-    /// nothing. One round; the receiver sends only its step digest.
+    /// Opens shared values to one party.
+    ///
+    /// This party receives the words modulo `2^64`; the other learns nothing. One round; the
+    /// receiver sends only its step digest.
     ///
     /// # Errors
     /// [`PfssError::Channel`], which closes the session, and [`PfssError::Closed`].

@@ -16,7 +16,9 @@ pub struct MatrixShape {
 }
 
 impl MatrixShape {
-    /// Elements of the first factor, the second factor and the product, batch included; saturating.
+    /// Numbers of elements of the first factor, the second factor and the product.
+    ///
+    /// They include the batch, and are saturating.
     #[must_use]
     pub const fn lens(self) -> [usize; 3] {
         [

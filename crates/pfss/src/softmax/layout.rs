@@ -4,8 +4,9 @@ use core::ops::Range;
 
 use thiserror::Error;
 
-/// Rows of different lengths, packed without gaps: which elements of a `rows` x `cols` tensor are
-/// active. Public.
+/// Rows of different lengths, packed without gaps.
+///
+/// The layout defines which elements of a `rows` x `cols` tensor are active. It is public.
 ///
 /// ```
 /// use pfss::softmax::RowLayout;
@@ -108,8 +109,9 @@ impl RowLayout {
         Ok(self.ranges().enumerate().flat_map(row).copied().collect())
     }
 
-    /// The dense tensor with the given active elements and 0 everywhere else: shares of 0, if these
-    /// are shares.
+    /// The dense tensor with the given active elements and 0 everywhere else.
+    ///
+    /// If the elements are shares, the zeros are shares of 0.
     ///
     /// # Errors
     /// [`LayoutError::Elements`] unless the length of `packed` is the number of active elements.

@@ -20,8 +20,9 @@ const N: u32 = 64;
 /// Fraction bits of the reciprocal, so that long rows keep their precision.
 const INVERSE_BITS: u32 = 24;
 
-/// Everything public about one softmax: the layout, the functions, and the gates in the order in
-/// which they run.
+/// The public plan of one softmax.
+///
+/// It has the layout, the functions, and the gates in the order in which they run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecureSoftmaxPlan {
     layout: RowLayout,
@@ -86,8 +87,10 @@ impl SecureSoftmaxPlan {
         self.layout.ranges().filter(|range| !range.is_empty()).count()
     }
 
-    /// The gates and numbers of elements to deal keys for, in the order of the bundles that
-    /// [`Session::softmax`](crate::Session::softmax) takes.
+    /// The gates and numbers of elements to deal keys for.
+    ///
+    /// They are in the order of the bundles that [`Session::softmax`](crate::Session::softmax)
+    /// takes.
     #[must_use]
     pub fn deals(&self) -> Vec<(Gate, usize)> {
         let (active, rows) = (self.layout.active(), self.live_rows());

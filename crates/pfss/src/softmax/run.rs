@@ -75,8 +75,10 @@ impl<C: Channel> Session<C> {
         self.gap_ars(q, plan.shift.1, keys.next()?, &products)
     }
 
-    /// Shares of each row's maximum, 0 for an empty row, found in a tournament: neighbours are
-    /// compared, and an odd one out moves on to the next round.
+    /// Shares of each row's maximum, 0 for an empty row.
+    ///
+    /// They are found in a tournament: neighbours are compared, and an odd one out moves on to the
+    /// next round.
     fn row_maxima<Q: FssOps>(
         &mut self,
         q: &Q,

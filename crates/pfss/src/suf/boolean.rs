@@ -1,5 +1,6 @@
-//! From formulas to computations on shares: step functions of `x`, which are free, and
-//! conjunctions, which are not.
+//! Compilation of formulas to computations on shares.
+//!
+//! The results are step functions of `x`, which are free, and conjunctions, which are not.
 //!
 //! A formula whose predicates all look at the same low bits of `x` is a step function of these
 //! bits, however many conjunctions it is written with, and one key answers it. Shares have to be
@@ -33,8 +34,9 @@ impl StepFunction {
         Self { bits, initial, toggles: candidates.iter().copied().filter(changes).collect() }
     }
 
-    /// The same function of `x mod 2^k`, where `bits` is the whole ring, for an `x` that is a
-    /// signed integer of `k` bits.
+    /// The same function of `x mod 2^k`, for an `x` that is a signed integer of `k` bits.
+    ///
+    /// `bits` is the whole ring.
     fn narrowed(self, k: u32) -> Self {
         let toggles = self.toggles.iter().map(|&toggle| narrow(self.bits, k, toggle));
         let mut kept: Vec<u64> = Vec::new();
@@ -230,8 +232,9 @@ impl Builder<'_> {
     }
 }
 
-/// Where `start` lies among the signed integers of `k` bits, taken modulo `2^k`; if it is not one
-/// of them, between the two halves.
+/// The position of `start` among the signed integers of `k` bits, taken modulo `2^k`.
+///
+/// If `start` is not one of them, the position is between the two halves.
 pub(crate) fn narrow(n: u32, k: u32, start: u64) -> u64 {
     let half = 1u64 << (k - 1);
     let mask = u64::MAX >> (64 - k);

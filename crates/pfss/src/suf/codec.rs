@@ -1,5 +1,6 @@
-//! The one encoding of a descriptor: little-endian, every number in 8 bytes, every name preceded by
-//! its length.
+//! The only encoding of a descriptor.
+//!
+//! It is little-endian, with every number in 8 bytes and every name preceded by its length.
 //!
 //! ```text
 //! n, degree, word ports, bit ports, predicates, pieces
@@ -189,8 +190,9 @@ impl Reader<'_> {
         Ok(Piece { start, polys, bools })
     }
 
-    /// Reads a formula of at most `nodes` nodes and `depth` levels, and subtracts its nodes from
-    /// `nodes`.
+    /// Reads a formula of at most `nodes` nodes and `depth` levels.
+    ///
+    /// Its nodes are subtracted from `nodes`.
     fn formula(&mut self, nodes: &mut usize, depth: usize) -> Result<BoolExpr, SufError> {
         let over = |what, max| SufError::Cap { what, max, got: max + 1 };
         *nodes = nodes.checked_sub(1).ok_or(over("nodes of a formula", BoolExpr::MAX_NODES))?;

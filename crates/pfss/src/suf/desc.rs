@@ -6,14 +6,16 @@ use core_types::{MAX_PAYLOAD_WORDS, Ring};
 
 use super::{BoolExpr, Pred, SufError};
 
-/// One piece `start <= x < end` of a descriptor, `end` being the start of the next piece or, for
-/// the last one, `2^n`.
+/// One piece `start <= x < end` of a descriptor.
+///
+/// `end` is the start of the next piece or, for the last one, `2^n`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Piece {
     /// The first element.
     pub start: u64,
-    /// For each output word, the coefficients of a polynomial in `x`, constant term first, modulo
-    /// `2^n`. Missing coefficients are zero.
+    /// For each output word, the coefficients of a polynomial in `x`, modulo `2^n`.
+    ///
+    /// The constant term is first. Missing coefficients are zero.
     pub polys: Vec<Vec<u64>>,
     /// A formula for each output bit.
     pub bools: Vec<BoolExpr>,
@@ -38,11 +40,10 @@ pub struct SufSpec {
     pub pieces: Vec<Piece>,
 }
 
-/// A checked descriptor: a function `F(x) = (P_i(x) mod 2^n, B_i(x))` of a secret `x`, where `i` is
-/// the piece of `x`.
+/// A checked descriptor: a function `F(x) = (P_i(x) mod 2^n, B_i(x))` of a secret `x`.
 ///
-/// All of it is public. The shape of keys made for it depends only on the descriptor, never on
-/// masks.
+/// `i` is the piece of `x`. All of the descriptor is public. The shape of keys made for it depends
+/// only on the descriptor, never on masks.
 ///
 /// ```
 /// use pfss::suf::{BoolExpr, Piece, Pred, SufDesc, SufSpec};

@@ -109,7 +109,9 @@ pub enum SufError {
         /// The index named.
         got: usize,
     },
-    /// A port's name is empty, too long, taken, or has characters other than `a-z`, `0-9` and `_`.
+    /// A port's name is invalid.
+    ///
+    /// It is empty, too long, taken, or has characters other than `a-z`, `0-9` and `_`.
     #[error("port {index} has a name that is {reason}: {got:?}")]
     Port {
         /// Position among the words, then the bits.

@@ -2,8 +2,9 @@
 
 use core_types::Ring;
 
-/// A polynomial `p(x) = sum c_k x^k` seen from the masked side: with `x = x_hat - r`, it is the sum
-/// over `j` of a public polynomial of `x_hat` times `(-r)^j`,
+/// A polynomial `p(x) = sum c_k x^k` in terms of the masked input.
+///
+/// With `x = x_hat - r`, it is the sum over `j` of a public polynomial of `x_hat` times `(-r)^j`,
 /// `G_j(x_hat) = sum_(k >= j) c_k C(k, j) x_hat^(k-j)`.
 #[derive(Clone, Debug)]
 pub(crate) struct Shifted {
@@ -13,8 +14,9 @@ pub(crate) struct Shifted {
 }
 
 impl Shifted {
-    /// The polynomial with coefficients `c`, where missing ones are zero, taken as one of degree
-    /// `degree`.
+    /// The polynomial with coefficients `c`, taken as one of degree `degree`.
+    ///
+    /// Missing coefficients are zero.
     pub(crate) fn new(ring: Ring, degree: u32, c: &[u64]) -> Self {
         let coefficient = |k: u32| c.get(k as usize).copied().unwrap_or(0);
         let row = |j: u32| (j..=degree).rev().map(|k| ring.mul(coefficient(k), binomial(k, j))).collect();
@@ -32,8 +34,9 @@ impl Shifted {
         self.rows[j][self.rows[j].len() - 1 - t]
     }
 
-    /// The coefficient of `x_hat^k` in `p(x_hat - r)`: `sum_j c_(k+j) C(k+j, j) (-r)^j`, given the
-    /// powers `(-r)^j`.
+    /// The coefficient of `x_hat^k` in `p(x_hat - r)`, given the powers `(-r)^j`.
+    ///
+    /// It is `sum_j c_(k+j) C(k+j, j) (-r)^j`.
     pub(crate) fn coefficient(&self, k: usize, powers: impl Fn(usize) -> u64) -> u64 {
         let term = |j: usize| self.constant(j, k).wrapping_mul(powers(j));
         self.ring.reduce((0..self.rows.len() - k).fold(0u64, |sum, j| sum.wrapping_add(term(j))))

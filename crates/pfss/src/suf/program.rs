@@ -23,9 +23,10 @@ pub enum PredProgram {
 /// How the polynomial of the right piece is selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CoeffMode {
-    /// One payload key for each piece, which hides where it starts and how the coefficients change
-    /// there: SUF's own form, for comparison. No round; keys grow with pieces times degree times
-    /// words.
+    /// One payload key for each piece, with a hidden start. No round.
+    ///
+    /// The key hides the start of the piece and the change of the coefficients there. This is SUF's
+    /// form, for comparison. Keys grow with pieces times degree times words.
     StepDcf,
     /// One payload key of the mask's powers. No round.
     IntervalLut,
@@ -72,8 +73,9 @@ pub struct SufProgram {
     /// The ring of the bits that hold every input.
     domain: Ring,
     bools: BoolPlan,
-    /// For [`CoeffMode::MaskedSelect`]: the step function `1[x >= start]` of each piece but the
-    /// first.
+    /// The step functions `1[x >= start]` of each piece but the first.
+    ///
+    /// They are for [`CoeffMode::MaskedSelect`].
     selectors: Vec<usize>,
     /// Whether output bits come from the payload key.
     local_bools: bool,
@@ -113,9 +115,10 @@ impl SufProgram {
         Self::with_bits(desc, modes, n)
     }
 
-    /// Compiles `desc` for signed inputs in a proven range: keys then look only at the low bits
-    /// that hold the range, and cost correspondingly less. The value for any other input is
-    /// arbitrary.
+    /// Compiles `desc` for signed inputs in a proven range.
+    ///
+    /// Keys then compare only the low bits that hold the range, and cost correspondingly less. The
+    /// value for any other input is arbitrary.
     ///
     /// # Errors
     /// As [`new`](Self::new), and [`SufError::Bits`] for a range that the ring does not hold.
@@ -177,8 +180,9 @@ impl SufProgram {
         self.desc.pieces().iter().map(|piece| narrow(n, k, piece.start)).collect()
     }
 
-    /// Output bits of [`BoolMode::Additive`] that cost an opened bit each; the others come from the
-    /// payload key.
+    /// Number of output bits of [`BoolMode::Additive`] with an opened bit each.
+    ///
+    /// The others come from the payload key.
     #[must_use]
     pub fn opened_bools(&self) -> usize {
         if self.modes.bools == BoolMode::Additive && !self.local_bools { self.desc.bools().len() } else { 0 }
@@ -289,8 +293,9 @@ impl SufProgram {
         }
     }
 
-    /// Points at which the payload key of [`CoeffMode::IntervalLut`] is evaluated: `x_hat` less
-    /// each of these.
+    /// Offsets of the points of the payload key of [`CoeffMode::IntervalLut`].
+    ///
+    /// The key is evaluated at `x_hat` less each of these.
     pub(crate) fn payload_offsets(&self) -> Vec<u64> {
         let mut offsets = vec![0];
         if self.selection() == Selection::By(CoeffMode::IntervalLut) {
@@ -351,7 +356,9 @@ impl SufProgram {
     }
 }
 
-/// Numbers of shared rows, in the order of the sections: words after the input mask, then bits.
+/// Numbers of shared rows, in the order of the sections.
+///
+/// Words after the input mask come first, then bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SufRows {
     /// `(-r)^j` for `2 <= j <= degree`.

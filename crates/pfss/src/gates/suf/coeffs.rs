@@ -12,10 +12,11 @@ use crate::{
     suf::{Shifted, SufProgram},
 };
 
-/// The sums of all words, `[elements][words]`, where `reached(i, j)` gives terms for
-/// `1[x >= a_i] (-r)^j` and `i` counts the pieces after the first, from 0 on.
+/// The sums of all words, `[elements][words]`.
 ///
-/// A piece adds what changes where it starts: a public polynomial of `x_hat` for each `j`.
+/// `reached(i, j)` returns terms for `1[x >= a_i] (-r)^j`; `i` counts the pieces after the first,
+/// from 0 on. A piece adds its change of the polynomial: a public polynomial of `x_hat` for each
+/// `j`.
 pub(super) fn words(gate: &Gate, program: &SufProgram, reached: impl Fn(usize, usize) -> Vec<WordTerm>) -> Sums {
     let desc = program.desc();
     let (ring, powers) = (desc.ring(), desc.degree() as usize + 1);
@@ -42,8 +43,10 @@ pub(super) fn words(gate: &Gate, program: &SufProgram, reached: impl Fn(usize, u
     sums.under_output_masks(gate)
 }
 
-/// The most terms that the word sums of a program have in total: three for each power of each
-/// polynomial, the masks of words, and what additive bits take.
+/// Greatest total number of terms of the word sums of a program.
+///
+/// It is three for each power of each polynomial, plus the masks of words and the terms of additive
+/// bits.
 pub(crate) fn most_word_terms(program: &SufProgram) -> u64 {
     let (desc, powers) = (program.desc(), u64::from(program.desc().degree()) + 1);
     let words = desc.pieces().len() * desc.words().len();
@@ -51,8 +54,9 @@ pub(crate) fn most_word_terms(program: &SufProgram) -> u64 {
     3 * words as u64 * powers * (powers + 1) / 2 + (desc.words().len() + steps + desc.bools().len()) as u64
 }
 
-/// Terms for `1[x >= a_i] (-r)^j`, where its bit is opened in row `i` and `[c_i (-r)^j]` is row
-/// `product`.
+/// Terms for `1[x >= a_i] (-r)^j`, with its bit opened in row `i`.
+///
+/// Row `product` holds `[c_i (-r)^j]`.
 pub(super) fn selected(i: usize, j: usize, product: usize) -> Vec<WordTerm> {
     let (i, product) = (i as u32, product as u32);
     match j {
@@ -63,8 +67,9 @@ pub(super) fn selected(i: usize, j: usize, product: usize) -> Vec<WordTerm> {
     }
 }
 
-/// Terms for shares of `1[x >= a] (-r)^j` from the payload key `D(y) = (-r)^j 1[y < r]`:
-/// `D(x_hat) - D(x_hat - a) + 1[x_hat >= a] (-r)^j`.
+/// Terms for shares of `1[x >= a] (-r)^j` from the payload key `D(y) = (-r)^j 1[y < r]`.
+///
+/// They are `D(x_hat) - D(x_hat - a) + 1[x_hat >= a] (-r)^j`.
 pub(super) struct Reached<'a> {
     pub(super) gate: &'a Gate,
     pub(super) program: &'a SufProgram,
@@ -109,9 +114,11 @@ impl Reached<'_> {
     }
 }
 
-/// The sums of each piece for the words, `[elements][words]`, over shares of a key that hides where
-/// the piece starts. The coefficients at `x_hat` are those active at the greatest `x_hat` (the
-/// words from row `base_row` on), less every change that is still to come.
+/// The sums of each piece for the words, `[elements][words]`, with hidden starts.
+///
+/// They are over shares of a key that hides the start of the piece. The coefficients at `x_hat` are
+/// the ones active at the greatest `x_hat` (the words from row `base_row` on), less every change
+/// that is still to come.
 pub(super) fn hidden_pieces(gate: &Gate, program: &SufProgram, base_row: usize) -> Vec<Sums> {
     let (desc, ring) = (program.desc(), gate.ring());
     let (coefficients, words, word_rows) = (desc.degree() as usize + 1, desc.words().len(), gate.word_rows() as usize);

@@ -56,9 +56,10 @@ impl Secrets {
         }
     }
 
-    /// For each piece a key that hides its start `a_i + r` and the change of the coefficients of
-    /// the polynomial in `x_hat`, and, as shared words, the coefficients active at the greatest
-    /// `x_hat`.
+    /// Adds a key that hides the start `a_i + r` for each piece.
+    ///
+    /// The key also hides the change of the coefficients of the polynomial in `x_hat`. The
+    /// coefficients active at the greatest `x_hat` are added as shared words.
     fn hidden_pieces(&mut self, program: &SufProgram, r: &[u64]) {
         let (desc, ring) = (program.desc(), program.desc().ring());
         let (degree, words) = (desc.degree() as usize, desc.words().len());

@@ -90,8 +90,9 @@ impl Machine {
         Ok((steps, tree))
     }
 
-    /// Shares of `1[r + b <= x_hat]`, and of whether `r + b` wrapped, for each threshold `b` of a
-    /// class.
+    /// Shares of `1[r + b <= x_hat]` for each threshold `b` of a class.
+    ///
+    /// The shares of whether `r + b` wrapped are XORed to them.
     fn hidden_thresholds<W: Evaluator>(
         &self,
         trees: &Trees<'_, W>,
@@ -172,8 +173,9 @@ impl Machine {
         }
     }
 
-    /// The masked rows of this round: selectors first, then both operands of each conjunction, then
-    /// output bits.
+    /// The masked rows of this round.
+    ///
+    /// Selectors come first, then both operands of each conjunction, then output bits.
     fn openings(&self) -> Vec<u32> {
         let (bools, rows) = (self.program().bools(), self.program().rows());
         let mut out = Vec::new();

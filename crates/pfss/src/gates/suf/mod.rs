@@ -97,8 +97,10 @@ impl SufPlan {
 
 /// A party's shares of a descriptor's outputs.
 pub struct SufShares {
-    /// Additive shares of the output words, `[elements][words]`; of each word plus its mask for a
-    /// gate with [masked outputs](crate::Gate::with_masked_outputs).
+    /// Additive shares of the output words, `[elements][words]`.
+    ///
+    /// For a gate with [masked outputs](crate::Gate::with_masked_outputs), they are shares of each
+    /// word plus its mask.
     pub words: Vec<u64>,
     /// Shares of the output bits.
     pub bools: SufBools,
@@ -121,11 +123,10 @@ pub enum SufStep {
 }
 
 impl MaskedKeys {
-    /// The first step of a descriptor's evaluation from the masked inputs `x_hat`: all work on key
-    /// trees.
+    /// The first step of a descriptor's evaluation from the masked inputs `x_hat`.
     ///
-    /// [`SufProgram::rounds`](crate::suf::SufProgram::rounds) gives the number of openings, and the
-    /// bits in each.
+    /// It has all work on key trees. [`SufProgram::rounds`](crate::suf::SufProgram::rounds) gives
+    /// the number of openings, and the bits in each.
     ///
     /// # Errors
     /// As [`eval_relu`](Self::eval_relu).

@@ -1,5 +1,6 @@
-//! The planned evaluation of a descriptor: the points of each tree, and the sums before and after
-//! each exchange.
+//! The planned evaluation of a descriptor.
+//!
+//! It has the points of each tree, and the sums before and after each exchange.
 
 use std::sync::Arc;
 
@@ -140,7 +141,8 @@ impl ClassPlan {
     }
 }
 
-/// Sums that turn the last opened rows into additive shares of output bits, `[elements][bits]`.
+/// Sums of additive shares of output bits from the last opened rows, `[elements][bits]`.
+///
 /// Selectors of the same round come before these rows.
 fn opened_bits(program: &SufProgram, ring: Ring) -> Sums {
     let rows = program.rows();
