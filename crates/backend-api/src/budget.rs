@@ -8,7 +8,7 @@ use std::sync::{
 
 use crate::BackendError;
 
-/// A limit on the bytes that may be live at once, shared by everything that allocates under it.
+/// A limit on live bytes, shared by every allocation made under it.
 ///
 /// It reserves rather than just counts: bytes are taken before memory is, and a request beyond the
 /// limit fails without side effects.

@@ -18,8 +18,9 @@ pub trait Ranks: Send + Sync {
     /// How many ranks there are.
     fn ranks(&self) -> usize;
 
-    /// Gives up: from now on every call of every rank fails with [`CollectiveError::GaveUp`], if
-    /// none has failed before.
+    /// Makes every later call of every rank fail with [`CollectiveError::GaveUp`].
+    ///
+    /// If a call has failed before, its error is kept.
     fn give_up(&self);
 
     /// Bytes that this rank has sent to each rank so far; none to itself.

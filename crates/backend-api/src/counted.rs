@@ -9,8 +9,9 @@ use crate::Queue;
 /// The host does its own work itself, so that its numbers stay zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Submissions {
-    /// Driver calls, including those that other fields count too; not calls that only select a
-    /// device.
+    /// Driver calls, including those counted by other fields.
+    ///
+    /// Calls that only select a device are not counted.
     pub calls: u64,
     /// Kernels that were launched, or recorded to be, each by a call.
     pub launches: u64,

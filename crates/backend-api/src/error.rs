@@ -52,8 +52,9 @@ pub enum BackendError {
         /// Elements it has.
         got: usize,
     },
-    /// A downloaded word is not a valid value of its type: the device computed or kept something
-    /// wrong.
+    /// A downloaded word is not a valid value of its type.
+    ///
+    /// The device computed or stored a wrong value.
     #[error("corrupt {type_name} at element {index}: not a valid bit pattern")]
     Corrupt {
         /// Index of the first invalid element.
@@ -61,8 +62,7 @@ pub enum BackendError {
         /// Name of the element type.
         type_name: &'static str,
     },
-    /// The views, queues or graphs of one call live on different backends, or on different devices
-    /// of one.
+    /// The views, queues or graphs of one call belong to different backends or devices.
     #[error("op `{op}` got buffers of different backends or devices")]
     MixedBackend {
         /// Name of the op.
@@ -76,8 +76,9 @@ pub enum BackendError {
         /// The missing feature or the violated condition.
         why: &'static str,
     },
-    /// The input makes the result undefined, which only the data on the device shows (a zero to
-    /// invert, say).
+    /// The input makes the result undefined.
+    ///
+    /// Only the data on the device shows this, for example a zero to invert.
     #[error("op `{op}` has no result for element {index}: {why}")]
     Undefined {
         /// Name of the op.
@@ -99,8 +100,9 @@ pub enum BackendError {
         /// The meaning of the code.
         text: &'static str,
     },
-    /// The device met an error that outlives the call: nothing it holds can be trusted and no later
-    /// call can succeed.
+    /// A device error that outlives the call.
+    ///
+    /// Nothing in the device's memory can be trusted, and no later call can succeed.
     #[error("device lost: {cause}; launches in flight: {}", names(.in_flight))]
     DeviceLost {
         /// The first error, as text.
@@ -108,8 +110,9 @@ pub enum BackendError {
         /// Kernels that had been launched and not been waited for, oldest first.
         in_flight: Vec<String>,
     },
-    /// A kernel cannot be launched as asked: it is not in the module, or its arguments or grid do
-    /// not fit it.
+    /// A kernel cannot be launched as requested.
+    ///
+    /// It is missing from the module, or its arguments or grid do not fit it.
     #[error("kernel `{kernel}`: {reason}")]
     Kernel {
         /// Name of the kernel.

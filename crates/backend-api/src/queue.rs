@@ -29,7 +29,8 @@ pub trait Queue: Sized {
     /// The byte budget that every allocation of this queue draws on.
     fn budget(&self) -> &Budget;
 
-    /// Bytes that a buffer of `len` elements of `element_bytes` each takes of the budget;
+    /// Budget bytes of a buffer of `len` elements of `element_bytes` each.
+    ///
     /// `u64::MAX` if they cannot be counted.
     fn buffer_bytes(&self, len: usize, element_bytes: usize) -> u64;
 
@@ -40,7 +41,9 @@ pub trait Queue: Sized {
     /// [`BackendError::LengthOverflow`]; nothing is allocated then.
     fn alloc<T: Element>(&self, len: usize) -> Result<Self::Buf<T>, BackendError>;
 
-    /// Fills a view with zero bytes, even if nothing will read them: this is how secrets are wiped.
+    /// Fills a view with zero bytes, even if nothing reads them afterwards.
+    ///
+    /// This wipes secrets.
     ///
     /// # Errors
     /// [`BackendError::MixedBackend`] for a view of another device, and errors that the device
@@ -53,8 +56,9 @@ pub trait Queue: Sized {
     /// [`BackendError::Length`] if the lengths differ; nothing is written then.
     fn write<T: Element>(&self, host: &[T], dst: Mut<'_, Self, T>) -> Result<(), BackendError>;
 
-    /// [`write`](Self::write) of slices that lie apart on the host, one after the other: in as few
-    /// copies as one slice would take.
+    /// Writes separate host slices to a view, one after the other.
+    ///
+    /// It takes the number of copies that [`write`](Self::write) of one slice takes.
     ///
     /// # Errors
     /// [`BackendError::Length`] if they are not as long together as the view; nothing is written
@@ -67,8 +71,9 @@ pub trait Queue: Sized {
     /// [`BackendError::Corrupt`] if an element is not a valid value of `T`.
     fn read<T: Element>(&self, src: Ref<'_, Self, T>) -> Result<Vec<T>, BackendError>;
 
-    /// [`write`](Self::write) of a secret: when [`finish`](Self::finish) has returned, no host
-    /// memory of the backend holds it.
+    /// Writes a secret, as [`write`](Self::write).
+    ///
+    /// When [`finish`](Self::finish) has returned, no host memory of the backend holds it.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -102,9 +107,10 @@ pub trait Queue: Sized {
         Self::Buf::<T>::shorten_mut(view)
     }
 
-    /// The bytes of a view as words, without a copy: elements of several types can be read as one
-    /// buffer, and become elements again by [`from_words`](crate::from_words). Types that are not
-    /// made of words do not compile.
+    /// The bytes of a view as words, without a copy.
+    ///
+    /// Elements of several types can thus be read as one buffer, and converted back by
+    /// [`from_words`](crate::from_words). Types that are not made of words do not compile.
     fn words<'a, T: Element>(&self, view: Ref<'a, Self, T>) -> Ref<'a, Self, u32>
     where
         Self::Buf<T>: 'a,

@@ -83,8 +83,9 @@ pub trait RealOp<Q> {
     fn bf16(q: &Q, op: Self::Op<'_, bf16>) -> Result<(), BackendError>;
 }
 
-/// A method of an op set, generic in the element type, that calls the generic function
-/// `$run(&queue, op)` compiled for each type in this crate.
+/// Defines a method of an op set that is generic in the element type.
+///
+/// The method calls the generic function `$run(&queue, op)`, compiled for each type in this crate.
 #[macro_export]
 macro_rules! real_op {
     ($method:ident, $queue:ty, $module:ident::$record:ident, $run:expr) => {

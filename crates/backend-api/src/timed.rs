@@ -16,8 +16,9 @@ pub trait Timed: Queue {
     /// [`BackendError::Unsupported`] on a queue that records, and errors that the device reports.
     fn mark(&self) -> Result<Self::Mark, BackendError>;
 
-    /// Nanoseconds from one mark to another, of any two queues of this device; negative if `to` was
-    /// passed first. Waits for both.
+    /// Nanoseconds from one mark to another; negative if `to` was passed first.
+    ///
+    /// The marks may be of any two queues of this device. Waits for both.
     ///
     /// # Errors
     /// [`BackendError::MixedBackend`] for a mark of another device, and whatever the work before a

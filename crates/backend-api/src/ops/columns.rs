@@ -4,8 +4,7 @@ use core_types::params::columns::ColumnAt;
 
 use crate::BackendError;
 
-/// Refuses columns that do not lie in a view of `words` words, or that are longer than
-/// `2^log_most`.
+/// Refuses columns outside a view of `words` words or longer than `2^log_most`.
 pub(super) fn check_columns(
     op: &'static str,
     columns: &[ColumnAt],
@@ -34,8 +33,10 @@ pub(super) fn check_log(op: &'static str, log_size: u32) -> Result<(), BackendEr
     Err(BackendError::Unsupported { op, why: "expected a log size of at most 30" })
 }
 
-/// Words of `count` columns of the secure field, four planes each, of `2^log_len` words; the
-/// greatest number if that is no view's length.
+/// Number of words of `count` columns of the secure field, in four planes each.
+///
+/// A plane has `2^log_len` words. If the number does not fit, `usize::MAX`, which is no view's
+/// length.
 pub(super) fn planes(count: usize, log_len: u32) -> usize {
     count.saturating_mul(4).saturating_mul(1usize.checked_shl(log_len).unwrap_or(usize::MAX))
 }

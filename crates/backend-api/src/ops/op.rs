@@ -21,8 +21,9 @@ pub trait Op {
     /// Shows every view to `see`, in the order of the fields.
     fn each_view(&self, see: &mut impl FnMut(View));
 
-    /// Shows the sizes and kinds among the parameters to `see`, in the order of the fields: see
-    /// [`Sizes`](super::Sizes).
+    /// Passes the sizes and kinds among the parameters to `see`, in the order of the fields.
+    ///
+    /// See [`Sizes`](super::Sizes).
     fn each_size(&self, see: &mut impl FnMut(&'static str, &dyn core::fmt::Debug));
 
     /// Compares the lengths of the views, in the order of the fields, with what they should be.

@@ -2,8 +2,10 @@
 
 use crate::{BackendError, Queue, Real};
 
-/// Hands the op sets, one by one, to a macro of the caller: each with its trait, its supertrait,
-/// and the methods with their records. Whoever wraps queues implements all the sets this way.
+/// Passes the op sets, one by one, to a macro of the caller.
+///
+/// A set comes with its trait, its supertrait, and its methods with their records. A wrapper of
+/// queues implements all sets this way.
 #[macro_export]
 macro_rules! op_sets {
     ($with:ident) => {
@@ -129,8 +131,10 @@ macro_rules! op_sets {
             }
         }
         $with! {
-            /// Device steps of corrections: features of trainings and their codes, rings of states,
-            /// and what residuals come to.
+            /// Device steps of corrections.
+            ///
+            /// Features of trainings and their codes, rings of states, and estimates from
+            /// residuals.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length its
             /// parameters state, and [`BackendError::Unsupported`] for sizes out of range. Nothing
@@ -246,8 +250,9 @@ macro_rules! real_op_sets {
         }
         $with! {
             $([$queue])?
-            /// Device steps of recurrent networks, in f32; the weights of passes forward and of
-            /// roll-outs may be of 16 bits.
+            /// Device steps of recurrent networks, in f32.
+            ///
+            /// The weights of forward passes and of roll-outs may have 16 bits.
             ///
             /// A row's result does not depend on the other rows, down to its bits, nor on how steps
             /// are dealt to calls. Every op returns [`BackendError::Length`] if a view does not
@@ -288,9 +293,11 @@ macro_rules! real_op_sets {
     };
 }
 
-/// Implements the op sets on floating-point elements for a queue, from traits of the same names
-/// that it defines: each op is compiled for each type in the crate of the queue
-/// ([`RealOp`](crate::RealOp)). Expands `real_op_sets!(compiled_by_type CpuQueue)`.
+/// Implements the op sets on floating-point elements for a queue.
+///
+/// The methods come from traits of the same names that the queue's crate defines. Each op is
+/// compiled for each type in that crate ([`RealOp`](crate::RealOp)). Expands
+/// `real_op_sets!(compiled_by_type CpuQueue)`.
 #[macro_export]
 macro_rules! compiled_by_type {
     ([$queue:ident] $(#[$doc:meta])* $module:ident::$set:ident: $super:ident {

@@ -12,8 +12,10 @@ use crate::{
 };
 
 op! {
-    /// Adds to the value at each position `p` of a column of the secure field the one at
-    /// [`lifted(p, log_large, log_small)`](core_types::air::lifted) of a smaller column.
+    /// Adds a smaller column of the secure field to a larger one.
+    ///
+    /// The value at position `p` grows by the one at
+    /// [`lifted(p, log_large, log_small)`](core_types::air::lifted) of the smaller column.
     pub struct SecureAddLifted<'a, Q> as "secure_add_lifted" {
         /// Sizes.
         params: plain &'a SecureAddLiftedParams,

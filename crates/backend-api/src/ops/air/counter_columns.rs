@@ -8,8 +8,10 @@ use crate::{
 };
 
 op! {
-    /// Writes counters to the columns of a table: counter `k` of a column is of row `k`, and is
-    /// written modulo P where the row is stored.
+    /// Writes counters to the columns of a table.
+    ///
+    /// Counter `k` of a column belongs to row `k`. It is written modulo P at the position of that
+    /// row.
     pub struct CounterColumns<'a, Q> as "counter_columns" {
         /// Rows and columns.
         params: plain &'a CounterColumnsParams,

@@ -12,9 +12,11 @@ use crate::{
 };
 
 op! {
-    /// Runs a program at the first positions of the committed columns, multiplies output `k` by
-    /// power `k`, and adds their sum, divided by the polynomial that vanishes on the rows, to what
-    /// there was.
+    /// Evaluates a constraint program and adds its quotient to the sums.
+    ///
+    /// The program runs at the first positions of the committed columns. Output `k` is multiplied
+    /// by power `k`. The sum of these products, divided by the vanishing polynomial of the rows, is
+    /// added to `sums`.
     ///
     /// The positions are the first `2^log_size` of a canonic domain; masks read
     /// [`neighbour(position, log_size, log_rows, offset)`](core_types::air::neighbour).
@@ -27,9 +29,10 @@ op! {
         masks: plain &'a [MaskAt],
         /// Its constants.
         constants: plain &'a [M31],
-        /// The inverse of the vanishing polynomial at the positions `k 2^log_rows`:
-        /// `2^(log_size - log_rows)` of them. It has the same value at the `2^log_rows` positions
-        /// from there.
+        /// Inverses of the vanishing polynomial at the positions `k 2^log_rows`.
+        ///
+        /// There are `2^(log_size - log_rows)` of them: the polynomial has the same value at the
+        /// `2^log_rows` positions from each of these positions on.
         vanishing_inverses: plain &'a [M31],
         /// The buffer that the columns are in.
         values: read M31,

@@ -12,9 +12,10 @@ use crate::{
 };
 
 op! {
-    /// Runs a program on every row of a trace and writes its outputs as values of the secure field:
-    /// for each column of look-ups, the numerator of its fraction and then the denominator. An
-    /// output that no step writes stays as it was.
+    /// Runs a program on every row of a trace and writes lookup fractions.
+    ///
+    /// The outputs are values of the secure field: for each column of lookups, the numerator and
+    /// then the denominator of its fraction. An output that no step writes stays unchanged.
     ///
     /// Positions are the rows of the trace: `log_size` is `log_rows`.
     pub struct AirFractions<'a, Q> as "air_fractions" {

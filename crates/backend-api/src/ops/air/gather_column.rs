@@ -8,8 +8,10 @@ use crate::{
 };
 
 op! {
-    /// Gathers a column from a table: each position gets the word whose number its key is, and zero
-    /// where the table has no such word.
+    /// Gathers a column from a table of words.
+    ///
+    /// Each position receives the word whose number is its key, or zero if the table has no such
+    /// word.
     pub struct GatherColumn<'a, Q> as "gather_column" {
         /// Rows and words.
         params: plain &'a GatherColumnParams,

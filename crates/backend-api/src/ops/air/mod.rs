@@ -1,5 +1,6 @@
-//! Traces, constraints and look-ups of AIRs that were recorded to programs, and arithmetic on
-//! columns of the secure field.
+//! Traces, constraints and lookups of AIRs recorded as programs.
+//!
+//! Also arithmetic on columns of the secure field.
 //!
 //! A program is a list of [`Instruction`](core_types::params::air::Instruction)s that runs once for
 //! every position, on registers of one word that start out as zero. It has no branches. Columns of

@@ -1,5 +1,6 @@
-//! Checks of programs: every register, mask, constant, challenge and output that a step names is
-//! there.
+//! Checks of programs.
+//!
+//! Every register, mask, constant, challenge and output that a step names must exist.
 
 use core_types::{
     field::M31,

@@ -8,8 +8,9 @@ use crate::{
 };
 
 op! {
-    /// Draws challenges, two with each draw of eight words; of the last draw the second may be
-    /// left.
+    /// Draws challenges from the transcript.
+    ///
+    /// Each draw of eight words yields two challenges. The second of the last draw may be unused.
     pub struct ChannelDraw<'a, Q> as "channel_draw" {
         /// The transcript: one element.
         channel: write ChannelState,

@@ -8,8 +8,9 @@ use crate::{
 };
 
 op! {
-    /// Finds the first nonce that shows the work, in the order of stwo's SIMD prover: the lower
-    /// word runs through `2^20` numbers, then the upper word grows by one.
+    /// Finds the first proof-of-work nonce in the order of stwo's SIMD prover.
+    ///
+    /// The lower word runs through `2^20` numbers, then the upper word grows by one.
     ///
     /// A nonce shows `bits` bits of work if the digest of a prefix and the nonce ends in that many
     /// zero bits, as a number with its lowest word first. The prefix is the digest of the word

@@ -14,8 +14,9 @@ op! {
         absorbed: read Digest,
         /// The transcript: one element.
         channel: write ChannelState,
-        /// Challenges drawn afterwards, any number; the same as one draw of `challenges.len()`
-        /// challenges.
+        /// Challenges drawn afterwards, any number.
+        ///
+        /// The same as one draw of `challenges.len()` challenges.
         challenges: write QM31,
     }
 }

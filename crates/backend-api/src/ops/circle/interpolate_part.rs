@@ -12,8 +12,9 @@ use crate::{
 };
 
 op! {
-    /// Turns values on the first `2^log_size` stored positions of a canonic domain into
-    /// coefficients, in place, for every column.
+    /// Interpolates every column on the first `2^log_size` stored positions of a canonic domain.
+    ///
+    /// The coefficients replace the values in place.
     ///
     /// These points form a circle domain; each of its twiddle layers is a prefix of the whole
     /// domain's layer. The polynomial of `2^log_size` coefficients with these values is the same on

@@ -12,9 +12,10 @@ use crate::{
 };
 
 op! {
-    /// Turns values into coefficients, in place, and evaluates these on a domain at least as large:
-    /// [`CircleInterpolate`](super::CircleInterpolate) and [`CircleExtend`](super::CircleExtend) in
-    /// one, for devices that save a pass over memory this way.
+    /// Interpolates columns in place and evaluates them on a domain at least as large.
+    ///
+    /// It combines [`CircleInterpolate`](super::CircleInterpolate) and
+    /// [`CircleExtend`](super::CircleExtend), for devices on which this saves a pass over memory.
     pub struct CircleLde<'a, Q> as "circle_lde" {
         /// Sizes and number of the columns.
         params: plain &'a CircleExtendParams,

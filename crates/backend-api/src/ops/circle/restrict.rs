@@ -12,8 +12,10 @@ use crate::{
 };
 
 op! {
-    /// Evaluates polynomials of `2^log_coefficients` coefficients on one block of a domain at least
-    /// as large: block `q` holds the stored positions `q 2^log_block .. (q + 1) 2^log_block`.
+    /// Evaluates polynomials on one block of a domain.
+    ///
+    /// The polynomials have `2^log_coefficients` coefficients, and the domain is at least as large.
+    /// Block `q` holds the stored positions `q 2^log_block .. (q + 1) 2^log_block`.
     ///
     /// All blocks one after the other are what [`CircleExtend`](super::CircleExtend) writes. The
     /// highest layers of a transform mix whole blocks, so for one of them they are a sum. With

@@ -21,8 +21,9 @@ pub(super) fn extension(op: &'static str, params: &CircleExtendParams) -> Result
     Err(BackendError::Unsupported { op, why: "the domain is smaller than the polynomial" })
 }
 
-/// Elements of `count` columns of `2^log_len`; if that does not fit, the greatest number, which is
-/// no view's length.
+/// Number of elements of `count` columns of `2^log_len`.
+///
+/// If it does not fit, `usize::MAX`, which is no view's length.
 pub(super) fn columns(count: u32, log_len: u32) -> usize {
     (count as usize).saturating_mul(1 << log_len) // log_len is at most 30
 }

@@ -8,9 +8,10 @@ use crate::{
 };
 
 op! {
-    /// `y = p + c`, element by element, where c is `history a + model b`, clamped to within
-    /// `limit |p|` of zero. NaN stays. No operation is fused, so results are the same to the bit on
-    /// every backend.
+    /// `y = p + c`, element by element, with a clamped correction c.
+    ///
+    /// `c` is `history a + model b`, clamped to within `limit |p|` of zero. NaN stays. No operation
+    /// is fused, so results are the same to the bit on every backend.
     pub struct ApplyCorrection<'a, Q> as "apply_correction" {
         /// The factors.
         params: plain &'a CorrectionParams,

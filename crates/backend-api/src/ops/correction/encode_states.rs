@@ -9,10 +9,11 @@ use crate::{
 };
 
 op! {
-    /// `relu(f W + b)`, where f are the features of a training as
-    /// [`TrainingFeatures`](super::TrainingFeatures) has them. Sums begin with b and run over the
-    /// features in their order; a code does not depend on the other trainings. A feature that is
-    /// NaN makes the code NaN.
+    /// Codes of trainings, `relu(f W + b)`.
+    ///
+    /// `f` are the features of a training, as in [`TrainingFeatures`](super::TrainingFeatures).
+    /// Sums begin with b and run over the features in their order. A code does not depend on the
+    /// other trainings. A NaN feature makes the code NaN.
     pub struct EncodeStates<'a, Q> as "encode_states" {
         /// Sizes.
         params: plain &'a EncodeParams,

@@ -20,8 +20,9 @@ op! {
         params: plain &'a EstimateParams,
         /// Outcomes of the states of the ring, `[capacity, 3]`: residual, step and confidence.
         known: read f32,
-        /// Places of similar states, `[queries, count]`; those that the ring does not have count
-        /// for nothing.
+        /// Places of similar states, `[queries, count]`.
+        ///
+        /// Places outside the ring are ignored.
         places: read u32,
         /// `[queries, width]`.
         features: read f32,

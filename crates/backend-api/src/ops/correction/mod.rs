@@ -1,5 +1,7 @@
-//! Corrections of predictions: features of trainings, their codes, a ring of states with their
-//! residuals, and what these come to.
+//! Corrections of predictions by the residuals of similar states.
+//!
+//! The ops compute features of trainings and their codes, store states with their residuals in a
+//! ring, and estimate corrections from them.
 
 mod apply_correction;
 mod apply_correction_in_place;

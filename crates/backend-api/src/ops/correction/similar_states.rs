@@ -8,12 +8,13 @@ use crate::{
 };
 
 op! {
-    /// For each query, the places of the states of a ring that are most like it, the most similar
-    /// first; among equals the oldest first. Two states are as similar as the cosine of the angle
-    /// between them: their scalar product by the product of their lengths, or 0 where a length is
-    /// below 1e-8. NaN comes last. Where the ring has fewer states than are looked for,
-    /// [`NO_STATE`](core_types::params::correction::NO_STATE) stands for a place, with a similarity
-    /// of 0.
+    /// Finds the nearest neighbours of each query among the states of a ring.
+    ///
+    /// Places are ordered by falling similarity, equal ones from the oldest state on, NaN last. The
+    /// similarity is the cosine of the angle between two states: their scalar product divided by
+    /// the product of their lengths, or 0 if a length is below 1e-8. If the ring has fewer states
+    /// than requested, the other places are [`NO_STATE`](core_types::params::correction::NO_STATE),
+    /// with a similarity of 0.
     ///
     /// Scalar products are sums of f32 that do not depend on the other states.
     pub struct SimilarStates<'a, Q> as "similar_states" {

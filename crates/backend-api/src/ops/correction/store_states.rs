@@ -8,15 +8,18 @@ use crate::{
 };
 
 op! {
-    /// Puts states into a ring, each in the place of the oldest: state i in place
-    /// `(stored + i) mod capacity`, and counts them.
+    /// Stores states in a ring, each in the place of the oldest, and counts them.
+    ///
+    /// State i is stored in place `(stored + i) mod capacity`.
     pub struct StoreStates<'a, Q> as "store_states" {
         /// Sizes. More states than the ring holds are refused, and so is a ring without places.
         params: plain &'a StoreParams,
         /// The features of the new states, `[count, width]`.
         features: read f32,
-        /// Outcome of each state, `[count, 3]`: the residual (observed less predicted), the step,
-        /// and the confidence of the prediction.
+        /// Outcome of each state, `[count, 3]`: residual, step and confidence.
+        ///
+        /// The residual is observed less predicted. The confidence is the confidence of the
+        /// prediction.
         outcomes: read f32,
         /// The features of the states in the ring, `[capacity, width]`.
         states: write f32,

@@ -9,8 +9,9 @@ use crate::{
 };
 
 op! {
-    /// The features of each training, as `TrainingState::compute_features` of
-    /// hybrid-predict-trainer-rs:
+    /// The features of each training.
+    ///
+    /// They match `TrainingState::compute_features` of hybrid-predict-trainer-rs:
     ///
     /// | places | features |
     /// | --- | --- |

@@ -17,8 +17,9 @@ views! {
         losses: read f32,
         /// The norms of the last gradients, `[batch, 64]`.
         norms: read f32,
-        /// The scalars of the records, `[batch, 12]`: see
-        /// [`Scalar`](core_types::params::correction::Scalar).
+        /// The scalars of the records, `[batch, 12]`.
+        ///
+        /// See [`Scalar`](core_types::params::correction::Scalar).
         scalars: read f32,
         /// How many losses and how many norms have been recorded, `[batch, 2]`.
         recorded: read u64,

@@ -1,5 +1,6 @@
-//! Sampling outside the domain, and DEEP quotients (<https://eprint.iacr.org/2019/336>) in the form
-//! of stwo 2.3.
+//! Out-of-domain sampling and DEEP quotients in the form of stwo 2.3.
+//!
+//! DEEP is described in <https://eprint.iacr.org/2019/336>.
 //!
 //! For a column `f` that is claimed to have the value `v` at the point `z`, the line through
 //! `(z.y, v)` and the conjugates of both is `slope y + constant` over `factor`, with

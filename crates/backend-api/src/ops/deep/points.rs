@@ -8,7 +8,9 @@ use crate::{
 };
 
 op! {
-    /// Writes points made from the out-of-domain point `((1 - t^2) / (1 + t^2), 2 t / (1 + t^2))`.
+    /// Writes points derived from the out-of-domain point.
+    ///
+    /// The out-of-domain point is `((1 - t^2) / (1 + t^2), 2 t / (1 + t^2))`.
     ///
     /// If `t^2 = -1`, the points are all zero, which is no point of the circle.
     pub struct DeepPoints<'a, Q> as "deep_points" {

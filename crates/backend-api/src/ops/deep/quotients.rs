@@ -29,8 +29,9 @@ op! {
         points: read QM31,
         /// `[batches][2]`: slope and constant.
         lines: read QM31,
-        /// Four planes of `2^log_size` words for each batch, with the batch's `log_size`, one batch
-        /// after the other.
+        /// Four planes of `2^log_size` words for each batch, one batch after the other.
+        ///
+        /// `log_size` is the size of the batch.
         numerators: read M31,
         /// Four planes of `2^log_size` words.
         quotients: write M31,

@@ -7,8 +7,9 @@ use crate::{
 };
 
 op! {
-    /// The upper triangular C for which the columns of `Y C` are orthonormal, where `G = Y^T Y`:
-    /// the inverse of the Cholesky factor of G.
+    /// The inverse C of the Cholesky factor of `G = Y^T Y`.
+    ///
+    /// C is upper triangular, and the columns of `Y C` are orthonormal.
     ///
     /// A column of Y that depends on those before it, up to what f32 holds of it
     /// ([`least_pivot`](core_types::params::factor::least_pivot)), is left out: its column of C is
@@ -18,8 +19,9 @@ op! {
         side: plain usize,
         /// G, a small matrix; only its upper triangle is read.
         gram: read f64,
-        /// If given, C is multiplied by `2^-e` for the exponent e of a pattern of one word, as in
-        /// [`SignSketch`](super::SignSketch).
+        /// Multiplies C by `2^-e`, if given.
+        ///
+        /// `e` is the exponent of a pattern of one word, as in [`SignSketch`](super::SignSketch).
         peak: read_if u32,
         /// C, zero below the diagonal.
         inverse: write f64,

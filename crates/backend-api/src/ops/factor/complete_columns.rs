@@ -9,8 +9,9 @@ use crate::{
 };
 
 op! {
-    /// Replaces the columns from `rank` on so that all columns are orthonormal, where those before
-    /// it are.
+    /// Replaces the columns from `rank` on so that all columns are orthonormal.
+    ///
+    /// The columns before `rank` must be orthonormal.
     ///
     /// A column becomes the unit vector of the row with the least part in the columns before it,
     /// the first of such rows, without its projection on those. Without any column before, they are

@@ -9,8 +9,9 @@ use crate::{
 };
 
 op! {
-    /// Eigenvectors of `G = B^T B` for its greatest eigenvalues: the right singular vectors of B,
-    /// and its singular values.
+    /// Eigenvectors of `G = B^T B` for its greatest eigenvalues.
+    ///
+    /// These are the right singular vectors of B. The singular values of B are written too.
     ///
     /// By one-sided Jacobi rotations of the rows of the Cholesky factor of G (Veselic, Hari, "A
     /// note on a one-sided Jacobi algorithm", 1989), in a fixed order. Vectors whose singular value
@@ -21,8 +22,9 @@ op! {
         params: plain &'a JacobiParams,
         /// G, a small matrix; only its upper triangle is read.
         gram: read f64,
-        /// If given, `vectors` and `sigma` are multiplied by `2^e` for the exponent e of a pattern
-        /// of one word, as in [`SignSketch`](super::SignSketch).
+        /// Multiplies `vectors` and `sigma` by `2^e`, if given.
+        ///
+        /// `e` is the exponent of a pattern of one word, as in [`SignSketch`](super::SignSketch).
         peak: read_if u32,
         /// Unit vectors as columns, `side x kept`, by falling singular value.
         vectors: write f64,

@@ -9,8 +9,10 @@ use crate::{
 };
 
 op! {
-    /// Negates columns of U and V together, so that in each column of U the entry of largest
-    /// magnitude is positive, the first of such entries.
+    /// Orients the columns of U and V by the signs of U.
+    ///
+    /// Columns of U and V are negated together, so that the entry of largest magnitude in each
+    /// column of U is positive. Among entries of equal magnitude, the first counts.
     pub struct OrientColumns<'a, Q> as "orient_columns" {
         /// The shapes.
         params: plain &'a ColumnPairParams,

@@ -9,8 +9,9 @@ use crate::{
 };
 
 op! {
-    /// `Y = X diag(alpha f)`: each factor is multiplied by alpha and rounded, then multiplies its
-    /// column.
+    /// `Y = X diag(alpha f)`.
+    ///
+    /// Each factor is multiplied by alpha and rounded, then multiplies its column.
     pub struct ScaleColumns<'a, Q> as "scale_columns" {
         /// Shape and common factor.
         params: plain &'a ScaleParams,

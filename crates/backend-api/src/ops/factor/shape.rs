@@ -4,8 +4,9 @@ use core_types::params::factor::MAX_SIDE;
 
 use crate::BackendError;
 
-/// The elements of a `rows x cols` matrix; the greatest length, which no view has, if they cannot
-/// be counted.
+/// Number of elements of a `rows x cols` matrix.
+///
+/// If it does not fit, `usize::MAX`, which is no view's length.
 pub(super) fn elements(rows: u64, cols: u64) -> usize {
     rows.checked_mul(cols).and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX)
 }

@@ -9,7 +9,9 @@ use crate::{
 };
 
 op! {
-    /// Random signs times `2^-e`, for the exponent e of
+    /// Random signs times `2^-e`.
+    ///
+    /// `e` is the exponent returned by
     /// [`scale_exponent`](core_types::params::factor::scale_exponent).
     ///
     /// The product of a matrix and these signs is a sketch of its range: Halko, Martinsson, Tropp,

@@ -15,8 +15,9 @@ use crate::{
 };
 
 op! {
-    /// Folds a layer one to `log_size` times: with the challenge first, then with its square, and
-    /// so on.
+    /// Folds a layer one to `log_size` times.
+    ///
+    /// The first fold uses the challenge, the second its square, and so on.
     pub struct FriFold<'a, Q> as "fri_fold" {
         /// Number of values and of folds.
         params: plain &'a FriFoldParams,

@@ -15,9 +15,10 @@ use crate::{
 };
 
 op! {
-    /// Interpolates a layer on its line and writes the lowest coefficients, at bit-reversed places:
-    /// place `k` holds the coefficient with the bits of `k` in reverse, of `log_bound` bits, where
-    /// coefficient bits `b0 b1 ..` multiply `x^b0 pi(x)^b1 ..`.
+    /// Interpolates a layer on its line and writes the lowest coefficients.
+    ///
+    /// Places are bit-reversed: place `k` holds the coefficient whose number has the `log_bound`
+    /// bits of `k` in reverse. Coefficient bits `b0 b1 ..` multiply `x^b0 pi(x)^b1 ..`.
     pub struct FriLastLayer<'a, Q> as "fri_last_layer" {
         /// Number of values and of coefficients.
         params: plain &'a FriLastLayerParams,
@@ -27,8 +28,9 @@ op! {
         values: read M31,
         /// `2^log_bound` coefficients.
         coefficients: write QM31,
-        /// One word: 1 if a coefficient beyond those is not zero, so that the values are not of low
-        /// degree, else 0.
+        /// One word: 1 if a higher coefficient is not zero, else 0.
+        ///
+        /// 1 means that the values are not of low degree.
         excess: write u32,
     }
 }

@@ -1,5 +1,6 @@
-//! FRI on the circle (<https://eprint.iacr.org/2024/278>) in the form of stwo 2.3, and openings at
-//! the queries.
+//! FRI on the circle in the form of stwo 2.3, and openings at the queries.
+//!
+//! Circle FRI is described in <https://eprint.iacr.org/2024/278>.
 //!
 //! Values of the secure field are four planes of coordinates. A fold makes
 //! `(f(p) + f(p')) + a (f(p) - f(p')) / t` of the values at positions `2 h` and `2 h + 1`, where

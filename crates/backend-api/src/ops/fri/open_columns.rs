@@ -15,9 +15,11 @@ use crate::{
 };
 
 op! {
-    /// Gathers the values of columns at queried positions: the value at leaf
-    /// [`lifted(position, log_from, log_leaves)`](core_types::air::lifted) of their tree. Positions
-    /// count modulo `2^log_from`. A column of one word has it at every leaf.
+    /// Gathers the values of columns at queried positions.
+    ///
+    /// The value is at leaf [`lifted(position, log_from, log_leaves)`](core_types::air::lifted) of
+    /// the tree of the columns. Positions count modulo `2^log_from`. A column of one word has the
+    /// same value at every leaf.
     pub struct OpenColumns<'a, Q> as "open_columns" {
         /// Sizes.
         params: plain &'a OpenColumnsParams,

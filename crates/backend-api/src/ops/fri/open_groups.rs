@@ -15,9 +15,10 @@ use crate::{
 };
 
 op! {
-    /// Gathers the values of a layer that fold together with queried ones: for a position shifted
-    /// to `p`, the group of `2^log_group` values that `p` is in. Positions count modulo
-    /// `2^log_from`.
+    /// Gathers the values of a layer that fold together with queried values.
+    ///
+    /// For a position shifted to `p`, this is the group of `2^log_group` values that contains `p`.
+    /// Positions count modulo `2^log_from`.
     pub struct OpenGroups<'a, Q> as "open_groups" {
         /// Sizes.
         params: plain &'a OpenGroupsParams,

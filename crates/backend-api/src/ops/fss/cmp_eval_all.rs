@@ -9,8 +9,9 @@ use crate::{
 };
 
 op! {
-    /// One party's XOR shares of the unit vector of the secret α of each key: 1 at α and 0 at every
-    /// other of the 2^bits points.
+    /// One party's XOR shares of the unit vector of the secret α of each key.
+    ///
+    /// The vector is 1 at α and 0 at every other of the 2^bits points.
     ///
     /// It evaluates the keys `first .. first + keys` of a batch with at most
     /// [`CMP_ALL_BITS`](core_types::cmp::CMP_ALL_BITS) bits. Bit `j` of word `b * keys + e` of the

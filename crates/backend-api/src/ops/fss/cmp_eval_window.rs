@@ -9,8 +9,9 @@ use crate::{
 };
 
 op! {
-    /// One party's XOR shares of 1\[α <= y_j\] for the secret α of each key at the points y_j =
-    /// `x_hat` - `offsets[j]` modulo 2^bits.
+    /// One party's XOR shares of 1\[α <= y_j\] for the secret α of each key.
+    ///
+    /// The points are y_j = `x_hat` - `offsets[j]` modulo 2^bits.
     ///
     /// The caller promises that all offsets lie in one window: `offsets[j] - offsets[0]`, modulo
     /// 2^bits, is at most 2^window. Then the points of a key lie in two neighbouring blocks

@@ -22,9 +22,11 @@ op! {
         roots: read Label,
         /// `u128[cmp_levels(bits)][P]`.
         corrections: write u128,
-        /// `u128[2][P]` for every width: the corrections of the two leaf blocks, common to both
-        /// parties, or, for at most 7 bits, the truth tables of party 0 and then of party 1. Each
-        /// table is secret to its party.
+        /// Leaf corrections or truth tables, `u128[2][P]` for every width.
+        ///
+        /// The corrections of the two leaf blocks are common to both parties. For at most 7 bits,
+        /// these are the truth tables of party 0 and then of party 1. Each table is secret to its
+        /// party.
         leaves: write u128,
     }
 }

@@ -9,8 +9,10 @@ use crate::{
 };
 
 op! {
-    /// One party's additive shares modulo 2^width of β·1\[y_j < α\] for the secrets α, β of each
-    /// key at the points y_j of [`CmpEvalWindow`](super::CmpEvalWindow), under the same promise.
+    /// One party's additive shares modulo 2^width of β·1\[y_j < α\] for each key.
+    ///
+    /// α and β are the secrets of the key. The points y_j, and the promise on them, are as in
+    /// [`CmpEvalWindow`](super::CmpEvalWindow).
     ///
     /// With b = ceil(L / 2), it takes (1 + b) (2 (bits - window) + m window) + b m AES blocks.
     pub struct DcfEvalWindow<'a, Q> as "dcf_eval_window" {

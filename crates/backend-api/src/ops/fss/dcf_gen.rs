@@ -9,8 +9,9 @@ use crate::{
 };
 
 op! {
-    /// Makes the common sections of DCF keys for the secrets `alphas`, read modulo 2^bits, and
-    /// `betas`.
+    /// Generates the common sections of DCF keys for the secrets `alphas` and `betas`.
+    ///
+    /// `alphas` are read modulo 2^bits.
     ///
     /// The two low bits of a root are ignored. Padding keys `count .. P` have the sections of α =
     /// 0, β = 0.

@@ -1,5 +1,7 @@
-//! Batches of function-secret-sharing keys: comparison keys (CMP), comparison keys with payload
-//! (DCF), and transport packing.
+//! Batches of function-secret-sharing keys.
+//!
+//! They are comparison keys (CMP) and comparison keys with payload (DCF). Another op packs elements
+//! for transport.
 //!
 //! A batch of `count` keys is a structure of arrays with `P = padded(count)` keys to a row (`count`
 //! rounded up to a multiple of 32), level-major, all words little-endian:

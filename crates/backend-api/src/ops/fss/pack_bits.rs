@@ -9,8 +9,9 @@ use crate::{
 };
 
 op! {
-    /// Packs the low `bits` bits of elements into a dense little-endian bit stream, element `i` at
-    /// bit `i * bits`.
+    /// Packs the low `bits` bits of elements into a dense little-endian bit stream.
+    ///
+    /// Element `i` starts at bit `i * bits`.
     pub struct PackBits<'a, Q> as "pack_bits" {
         /// Width and number of elements.
         params: plain &'a PackParams,

@@ -12,8 +12,9 @@ use crate::BackendError;
 /// Keys that one word of output bits covers; rows are padded to a multiple of them.
 pub const GROUP: usize = 32;
 
-/// The number of elements of an array; if it does not fit, the greatest number, which is no view's
-/// length.
+/// Number of elements of an array.
+///
+/// If it does not fit, `usize::MAX`, which is no view's length.
 fn product<const D: usize>(dimensions: [usize; D]) -> usize {
     if dimensions.contains(&0) { 0 } else { dimensions.into_iter().fold(1, usize::saturating_mul) }
 }
@@ -26,7 +27,9 @@ fn party(op: &'static str, party: u32) -> Result<(), BackendError> {
     if party <= 1 { Ok(()) } else { Err(BackendError::Unsupported { op, why: "expected party 0 or 1" }) }
 }
 
-/// Whether 2^`window` points of `bits` bits are a window of trees that end `least` levels early.
+/// Checks that 2^`window` points of `bits` bits form a window.
+///
+/// The trees end `least` levels early.
 fn window(op: &'static str, window: u32, bits: u32, least: u32) -> Result<(), BackendError> {
     if (least.min(bits)..=bits).contains(&window) {
         Ok(())

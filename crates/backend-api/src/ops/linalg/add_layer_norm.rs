@@ -9,9 +9,10 @@ use crate::{
 };
 
 op! {
-    /// `sum = x + r`, added in f32 and rounded to `T`, and [`LayerNorm`](super::LayerNorm) of what
-    /// `sum` then holds, with the same errors: a residual connection and the normalisation after
-    /// it.
+    /// A residual connection and its layer norm.
+    ///
+    /// `sum = x + r`, added in f32 and rounded to `T`. [`LayerNorm`](super::LayerNorm) then
+    /// normalises the rounded `sum`, with the same errors.
     pub struct AddLayerNorm<'a, Q, T: Real> as "add_layer_norm" {
         /// The shape, and eps.
         params: plain &'a NormParams,

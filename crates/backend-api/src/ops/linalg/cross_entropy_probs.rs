@@ -8,7 +8,8 @@ use crate::{
 };
 
 op! {
-    /// Softmax cross-entropy against probabilities t, with its gradient in the same pass:
+    /// Softmax cross-entropy against probabilities t, with its gradient in the same pass.
+    ///
     /// `losses[r] = -sum_j t_j log_softmax(x)_j` and
     /// `dlogits[r][j] = scale (softmax(x)_j sum_i t_i - t_j)`.
     pub struct CrossEntropyProbs<'a, Q, T: Real> as "cross_entropy_probs" {

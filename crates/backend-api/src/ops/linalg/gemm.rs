@@ -13,8 +13,7 @@ use crate::{
 };
 
 op! {
-    /// Runs the batch of products that the parameters describe, with f32 sums and one rounding to
-    /// `T`.
+    /// Computes a batch of matrix products, with f32 sums and one rounding to `T`.
     ///
     /// The order of each sum depends only on the shape. Results that share elements are refused,
     /// and so is a bias or an activation on a product that accumulates.

@@ -10,8 +10,9 @@ use crate::{
 };
 
 op! {
-    /// `y = (x - mean) rstd gamma + beta` for each row, with `rstd = 1 / sqrt(variance + eps)` and
-    /// the biased variance.
+    /// Layer norm of each row, `y = (x - mean) rstd gamma + beta`.
+    ///
+    /// `rstd = 1 / sqrt(variance + eps)`, with the biased variance.
     ///
     /// The mean is corrected by the mean of the residuals, so a mean of 10^4 standard deviations
     /// costs no accuracy, and rows whose squares would leave the range of f32 are scaled, so every

@@ -10,9 +10,10 @@ use crate::{
 };
 
 op! {
-    /// `y_c = (x_c - max x) - ln sum_j exp(x_j - max x)` along the axis; masks and special values
-    /// as in [`Softmax`](super::Softmax), so elements left out give -inf. A finite element has a
-    /// finite y: at least the least number of its type.
+    /// Log-softmax, `y_c = (x_c - max x) - ln sum_j exp(x_j - max x)` along the axis.
+    ///
+    /// Masks and special values are as in [`Softmax`](super::Softmax), so elements left out give
+    /// -inf. A finite element has a finite y: at least the least number of its type.
     pub struct LogSoftmax<'a, Q, T: Real> as "log_softmax" {
         /// The shape, and how masks repeat.
         params: plain &'a SoftmaxParams,

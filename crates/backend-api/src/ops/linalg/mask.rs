@@ -16,8 +16,9 @@ pub enum RowMask<'a, Q: Queue + 'a> {
     Keep(Ref<'a, Q, bool>),
     /// Added to the input; elements with -inf are left out.
     Additive(Ref<'a, Q, f32>),
-    /// Indices along the axis above `o % mask_period + causal_offset` are left out, whatever their
-    /// value.
+    /// Indices along the axis above `o % mask_period + causal_offset` are left out.
+    ///
+    /// Their values do not matter.
     Causal,
 }
 

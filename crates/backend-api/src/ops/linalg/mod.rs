@@ -44,8 +44,10 @@ pub use sum_axis::SumAxis;
 pub use super::sets::{ElementwiseOps, GemmOps, LossOps, RowOps};
 use super::{correction::CorrectionOps, factor::FactorOps, optim::OptimOps};
 
-/// The whole op set: matrix products, row-wise normalisations, elementwise maps, losses, and steps
-/// of factorisations, of corrections and of optimisers.
+/// The op sets of neural networks.
+///
+/// Matrix products, row-wise normalisations, elementwise maps, losses, and steps of factorisations,
+/// of corrections and of optimisers.
 pub trait LinalgOps: GemmOps + RowOps + ElementwiseOps + LossOps + FactorOps + CorrectionOps + OptimOps {}
 
 impl<Q: GemmOps + RowOps + ElementwiseOps + LossOps + FactorOps + CorrectionOps + OptimOps> LinalgOps for Q {}

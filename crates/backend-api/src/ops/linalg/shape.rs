@@ -7,8 +7,9 @@ use core_types::params::{
 
 use crate::BackendError;
 
-/// The number of elements of a shape; if it does not fit, the greatest number, which is no view's
-/// length.
+/// Number of elements of a shape.
+///
+/// If it does not fit, `u64::MAX`, which is no view's length.
 pub(super) fn product(shape: &[u64]) -> u64 {
     if shape.contains(&0) { 0 } else { shape.iter().fold(1, |all, &len| all.saturating_mul(len)) }
 }
@@ -23,8 +24,9 @@ pub(in crate::ops) fn elements(shape: &[u64]) -> usize {
     count(product(shape))
 }
 
-/// The length expected of a view of `len` elements whose strides reach `reached`: its own, if that
-/// is enough.
+/// Length required of a view of `len` elements whose strides reach `reached`.
+///
+/// It is `len`, if that is enough.
 pub(super) fn at_least(reached: u64, len: usize) -> usize {
     count(reached).max(len)
 }

@@ -8,8 +8,9 @@ use crate::{
 };
 
 op! {
-    /// Gathers the authentication path of each query: the sibling digests from level `first_level`
-    /// up to the root.
+    /// Gathers the authentication path of each query.
+    ///
+    /// The path holds the sibling digests from level `first_level` up to the root.
     ///
     /// The leaf of a position is
     /// [`lifted(position, log_from, log_leaves)`](core_types::air::lifted) in a tree of columns,

@@ -12,9 +12,10 @@ use crate::{
 };
 
 op! {
-    /// Writes the leaves of a tree of one column of the secure field, in four planes of
-    /// coordinates: the digest of the four words of a value, or of the sixteen of four values that
-    /// follow each other, the coordinates of each together.
+    /// Writes the leaves of a tree of one column of the secure field.
+    ///
+    /// The column has four planes of coordinates. A leaf is the digest of the four words of a
+    /// value, or of the sixteen words of four consecutive values, value by value.
     pub struct MerkleSecureLeaves<'a, Q> as "merkle_secure_leaves" {
         /// Number of values, and how many make a leaf.
         params: plain &'a MerkleSecureLeavesParams,

@@ -8,14 +8,16 @@ use crate::{
 };
 
 op! {
-    /// Takes the record to the next step ([`AdvanceParams::advance`]): its rate and corrections,
-    /// and from the norm of the gradients what they are multiplied by, whether the step is left
-    /// out, and the next loss scale.
+    /// Advances the record to the next step ([`AdvanceParams::advance`]).
+    ///
+    /// This sets the rate and the corrections. The norm of the gradients determines their factor,
+    /// whether the step is left out, and the next loss scale.
     pub struct AdvanceStep<'a, Q> as "advance_step" {
         /// Schedule, limits and shares.
         params: plain &'a AdvanceParams,
-        /// Sums of squares of the gradients, see [`SquareSums`](super::SquareSums); none if the
-        /// norm is not needed, and then no step is left out.
+        /// Sums of squares of the gradients, see [`SquareSums`](super::SquareSums).
+        ///
+        /// Absent if the norm is not needed; then no step is left out.
         sums: read_if f64,
         /// One record.
         state: write StepState,

@@ -8,8 +8,9 @@ use crate::{
 };
 
 op! {
-    /// `y = scale x` with the loss scale of the record, rounded to `T`: the start of a backward
-    /// pass in 16 bits.
+    /// `y = scale x` with the loss scale of the record, rounded to `T`.
+    ///
+    /// It starts a backward pass in 16 bits.
     pub struct ScaleLoss<'a, Q, T: Real> as "scale_loss" {
         /// One record.
         state: read StepState,

@@ -8,8 +8,9 @@ use crate::{
 };
 
 op! {
-    /// The sums of the squares of parts of the gradients, in f64 and in an order that depends on
-    /// their number alone.
+    /// Sums of the squares of parts of the gradients, in f64.
+    ///
+    /// The order of summation depends only on the number of gradients.
     ///
     /// No sum of squares of finite f32 numbers overflows or vanishes in f64, so a sum that is not
     /// finite tells that a gradient is not. Gradients in several buffers have their sums side by

@@ -30,11 +30,13 @@ op! {
         u: read f32,
         /// The values that the forward pass saved, `[5, members, steps, batch, hidden]`.
         saved: read f32,
-        /// Gradients of the states after every step, `[members, steps, batch, hidden]`; zeros
-        /// without.
+        /// Gradients of the states after every step, `[members, steps, batch, hidden]`.
+        ///
+        /// Zeros if absent.
         d_states: read_if f32,
-        /// Further gradients of the state after the last step, `[members, batch, hidden]`; zeros
-        /// without.
+        /// Further gradients of the state after the last step, `[members, batch, hidden]`.
+        ///
+        /// Zeros if absent.
         d_h_t: read_if f32,
         /// Gradients of the sums of z, r and c, `[members, steps, batch, 3 hidden]`.
         d_gates: write f32,

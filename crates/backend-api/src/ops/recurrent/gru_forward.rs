@@ -34,8 +34,10 @@ op! {
         states: write_if f32,
         /// The state after the last step, `[members, batch, hidden]`.
         h_t: write f32,
-        /// The inputs of the backward pass: z, r, c, the states before the steps, and `r h` or,
-        /// with the reset after the product, `h U_c + bu`; `[5, members, steps, batch, hidden]`.
+        /// Inputs of the backward pass, `[5, members, steps, batch, hidden]`.
+        ///
+        /// These are z, r, c, the states before the steps, and `r h`. With the reset after the
+        /// product, `h U_c + bu` replaces `r h`.
         saved: write_if f32,
     }
 }

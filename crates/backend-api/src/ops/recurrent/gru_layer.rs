@@ -19,8 +19,9 @@ views! {
         u: read T,
         /// `[members, 3 hidden]`.
         b: read T,
-        /// `[members, hidden]`, added to the candidate's product with U; there if and only if the
-        /// reset comes after it.
+        /// Added to the candidate's product with U, `[members, hidden]`.
+        ///
+        /// Present if and only if the reset comes after that product.
         bu: read_if T,
     }
 }

@@ -8,9 +8,10 @@ use crate::{
 };
 
 op! {
-    /// The losses that an ensemble reads from its states, as [`RssmRollout`](super::RssmRollout)
-    /// does, their errors, and the gradients of `scale / 2` times the sum of the squares of all
-    /// errors.
+    /// Losses that an ensemble reads from its states, their errors, and gradients.
+    ///
+    /// Losses are read as in [`RssmRollout`](super::RssmRollout). The gradients are of `scale / 2`
+    /// times the sum of the squares of all errors.
     ///
     /// With d the product of the head's weights with the combined state, the slope of a row is the
     /// derivative with respect to d: `scale error loss` for errors of losses that are exponentials
@@ -20,8 +21,9 @@ op! {
     pub struct RssmLoss<'a, Q> as "rssm_loss" {
         /// Sizes and kinds.
         params: plain &'a RssmLossParams,
-        /// Weights of the head, for h and then for the second part: `[hidden + stochastic]`, alike
-        /// for all members.
+        /// Weights of the head, `[hidden + stochastic]`, the same for all members.
+        ///
+        /// The weights of h come first, then the weights of the second part.
         head: read f32,
         /// The states after the steps, `[members, rows, hidden]`.
         states: read f32,

@@ -60,8 +60,9 @@ op! {
         combined: write f32,
         /// The entropies of all steps, added up: `[members, batch]`.
         entropy: write f32,
-        /// The states after every step as they are read, `[members, steps, batch, hidden]`, if they
-        /// are wanted, such as for other heads.
+        /// The states after every step as the head reads them, `[members, steps, batch, hidden]`.
+        ///
+        /// Optional, for other heads for example.
         states: write_if f32,
     }
 }

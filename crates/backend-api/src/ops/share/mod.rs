@@ -1,5 +1,7 @@
-//! Local arithmetic on one party's shares: the public part of a gate, between the walk of its key
-//! trees and an exchange, and after the exchange.
+//! Local arithmetic on one party's shares.
+//!
+//! This is the public part of a gate, between the walk of its key trees and an exchange, and after
+//! the exchange.
 //!
 //! Every gate of function secret sharing that is used here ends in sums of the party's words with
 //! public factors: powers of the masked input, opened bits, comparisons of the masked input with

@@ -1,4 +1,6 @@
-//! What parameters and terms say about the views of an op, checked the same way by every backend.
+//! Sizes of an op's views, stated by its parameters and terms.
+//!
+//! Every backend checks them the same way.
 
 use core_types::params::{
     fss::padded,
@@ -21,7 +23,9 @@ pub struct BitShape {
 }
 
 impl BitShape {
-    /// The sizes that `params` and `terms` state for a view of `rows` words; only whole rows count.
+    /// The sizes that `params` and `terms` state for a view of `rows` words.
+    ///
+    /// Only whole rows count.
     pub(super) fn new(
         op: &'static str,
         params: &BitParams,

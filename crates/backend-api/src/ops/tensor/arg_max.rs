@@ -9,9 +9,11 @@ use crate::{
 };
 
 op! {
-    /// y is the index along the axis of the greatest element of x: the lowest such index where
-    /// several are equal, zeros of both signs among them. NaN counts as the greatest. An axis
-    /// without elements is refused unless there is no result, and one with 2^32 or more always.
+    /// y is the index along the axis of the greatest element of x.
+    ///
+    /// It is the lowest index among equal elements; zeros of both signs are equal. NaN counts as
+    /// the greatest. An axis without elements is refused unless there is no result. An axis with
+    /// 2^32 or more elements is always refused.
     pub struct ArgMax<'a, Q, T: Real> as "arg_max" {
         /// The shape.
         params: plain &'a AxisParams,

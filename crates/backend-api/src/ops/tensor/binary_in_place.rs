@@ -9,8 +9,9 @@ use crate::{
 };
 
 op! {
-    /// `a = f(a, b)`, with the bits of [`Binary`](crate::ops::linalg::Binary); b may be repeated by
-    /// zero strides. The strides of a must be row-major; others are refused.
+    /// `a = f(a, b)`, with the bits of [`Binary`](crate::ops::linalg::Binary).
+    ///
+    /// b may be repeated by zero strides. The strides of a must be row-major; others are refused.
     pub struct BinaryInPlace<'a, Q, T: Real> as "binary_in_place" {
         /// Function, shape and strides.
         params: plain &'a BinaryParams,

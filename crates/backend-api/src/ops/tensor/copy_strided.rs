@@ -9,9 +9,10 @@ use crate::{
 };
 
 op! {
-    /// `y[i] = x[i]` for every index i of a shape of up to six axes: a transpose, a slice or a
-    /// repetition of x into a slice of y, whose other elements stay. Strides of y whose axes do not
-    /// nest, so that elements might overlap, are refused.
+    /// `y[i] = x[i]` for every index i of a shape of up to six axes.
+    ///
+    /// This is a transpose, a slice or a repetition of x into a slice of y; other elements of y
+    /// stay. Strides of y whose axes do not nest are refused, since elements might overlap.
     pub struct CopyStrided<'a, Q, T: Real> as "copy_strided" {
         /// Shape and strides.
         params: plain &'a CopyParams,

@@ -1,5 +1,6 @@
-//! Tensor ops other than linear algebra: maps, forms in place, copies, conversions, reductions,
-//! rows by index.
+//! Tensor ops other than linear algebra.
+//!
+//! Maps, in-place forms, copies, conversions, reductions and rows by index.
 
 mod activate_in_place;
 mod arg_max;

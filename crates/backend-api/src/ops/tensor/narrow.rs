@@ -19,8 +19,9 @@ op! {
         x: read f32,
         /// The results; same length as `x`.
         y: write T,
-        /// The number of values beyond the range is added to the first word, and the second is
-        /// lowered to the index of the first of them.
+        /// Number of values beyond the range, and index of the first one.
+        ///
+        /// The number is added to the first word. The second word is lowered to the index.
         found: write_if u64,
     }
 }

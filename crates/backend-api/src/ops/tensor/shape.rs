@@ -12,8 +12,9 @@ fn axes(rank: u32, shape: &[u64; MAX_RANK]) -> &[u64] {
     &shape[..(rank as usize).min(MAX_RANK)]
 }
 
-/// The number of elements of a shape; if it does not fit, the greatest number, which is no view's
-/// length.
+/// Number of elements of a shape.
+///
+/// If it does not fit, `u64::MAX`, which is no view's length.
 pub(super) fn product(rank: u32, shape: &[u64; MAX_RANK]) -> u64 {
     number(axes(rank, shape))
 }
@@ -54,8 +55,9 @@ pub(super) fn is_row_major(rank: u32, shape: &[u64; MAX_RANK], strides: &[u64; M
         })
 }
 
-/// Whether each stride steps past everything that the shorter ones reach; strides of axes of length
-/// 1 do not matter. No axis is empty, and the elements lie within a view.
+/// Whether each stride exceeds the reach of all shorter strides.
+///
+/// Strides of axes of length 1 do not matter. No axis is empty, and the elements lie within a view.
 pub(super) fn is_nested(rank: u32, shape: &[u64; MAX_RANK], strides: &[u64; MAX_RANK]) -> bool {
     let mut walked = [(0, 1); MAX_RANK];
     for (slot, (&len, &stride)) in walked.iter_mut().zip(axes(rank, shape).iter().zip(strides)) {
