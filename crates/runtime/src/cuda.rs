@@ -86,9 +86,10 @@ pub fn cuda_modules(settings: &Settings) -> Result<Vec<ModuleInfo>, Unavailable>
     cuda_backend::modules(&kernel_source(settings)).map_err(gpu)
 }
 
-/// The links between all usable devices of the driver that `settings` name, measured unless the
-/// driver is the simulated one, whose times mean nothing. Opens all these devices; none if there
-/// are no two.
+/// The links between all usable devices of the driver named by `settings`.
+///
+/// They are measured, except on the simulated driver, whose times mean nothing. All these devices
+/// are opened. With fewer than two devices, there are no links.
 ///
 /// # Errors
 /// The reason there is no driver, or the driver's error.
@@ -132,8 +133,9 @@ pub fn cuda_memory(queue: &CudaQueue) -> Result<MemoryUsage, BackendError> {
     queue.device().memory()
 }
 
-/// Why the last recording on the queue's device gave no graph, so that its ops ran one by one;
-/// `None` if every recording gave one.
+/// Why the last recording on the queue's device gave no graph.
+///
+/// Its ops ran one by one. `None` if every recording gave a graph.
 #[must_use]
 pub fn refused_recording(queue: &CudaQueue) -> Option<String> {
     queue.device().refused_recording()
@@ -147,10 +149,12 @@ pub fn simulator_reports() -> Vec<String> {
     driver::reports().iter().map(ToString::to_string).collect()
 }
 
-/// Opens a device of the driver that `choice` means and makes sure that it computes correctly for
-/// `domain`; `None` stands for no domain in particular. Modules of kernels are compiled when they
-/// are first used; but if the caller can fall back to something else when the device cannot run one
-/// of them, all of the domain's are compiled here.
+/// Opens a device of the driver that `choice` means, and tests it for `domain`.
+///
+/// The test makes sure that the device computes correctly. `None` stands for no domain in
+/// particular. Kernel modules are compiled when they are first used. If the caller can fall back to
+/// another backend (`stand_in`), all modules of the domain are compiled here, since the device may
+/// be unable to run one of them.
 pub(crate) fn open(
     settings: &Settings,
     choice: Choice,
@@ -221,8 +225,9 @@ const fn op_sets(domain: Domain) -> &'static [&'static str] {
     }
 }
 
-/// Launches a kernel of `domain` on known values, so that a device that computes wrongly is found
-/// out before it is used.
+/// Launches a kernel of `domain` on known values.
+///
+/// A device that computes wrongly is found before it is used.
 fn self_test(queue: &CudaQueue, domain: Domain) -> Result<(), Unavailable> {
     match domain {
         Domain::Pfss => computes("cmp_eval_window", &KNOWN_SHARES, || known_shares(queue)),
@@ -245,9 +250,10 @@ fn self_test(queue: &CudaQueue, domain: Domain) -> Result<(), Unavailable> {
     }
 }
 
-/// The shares of party 0 at the points 0 to 31 of the comparison key of 10 bits with α = 0x155,
-/// under the AES key 00 01 .. 0f and with the roots 10 11 .. 1f and 20 21 .. 2f, as the reference
-/// implementation in Python gives them.
+/// Shares of party 0 at the points 0 to 31 of a comparison key of 10 bits.
+///
+/// The key has α = 0x155, the AES key 00 01 .. 0f and the roots 10 11 .. 1f and 20 21 .. 2f. The
+/// reference implementation in Python computed the shares.
 const KNOWN_SHARES: [u32; 32] = {
     let (mut shares, mut point) = ([0; 32], 0);
     while point < 32 {

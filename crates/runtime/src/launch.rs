@@ -22,6 +22,8 @@ struct Launcher {
     mark: Option<&'static str>,
 }
 
+/// The supported launchers of ranks.
+///
 /// `mpirun` of Open MPI; `mpirun` of MPICH and Intel; `mpiexec` of PALS; Slurm's `srun --mpi=pmix`
 /// and `--mpi=pmi2`.
 const LAUNCHERS: [Launcher; 5] = [

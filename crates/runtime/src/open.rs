@@ -52,7 +52,9 @@ pub fn availability(settings: &Settings) -> [(Choice, Result<(), Unavailable>); 
     [(Choice::Cpu, Ok(())), (Choice::Gpu, gpu), (Choice::Sim, Ok(()))]
 }
 
-/// Opens a queue on the host processor with default settings, without looking at the environment.
+/// Opens a queue on the host processor with default settings.
+///
+/// It does not read the environment.
 ///
 /// # Errors
 /// [`CpuError`] if worker threads cannot be started.
@@ -68,8 +70,10 @@ pub fn open() -> Result<(AnyQueue, BackendStatus), OpenError> {
     open_with(&Settings::from_env()?, None, None)
 }
 
-/// Opens the backend of one domain: `explicit`, or else the domain's variable, or else
-/// `TREFOIL_BACKEND`, or the CPU.
+/// Opens the backend of one domain.
+///
+/// The choice is `explicit`, or else the domain's variable, or else `TREFOIL_BACKEND`, or else the
+/// CPU.
 ///
 /// # Errors
 /// [`OpenError`]; see [`open_with`].

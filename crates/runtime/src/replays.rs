@@ -20,8 +20,9 @@ pub struct ReplayCounts {
     pub evicted: u64,
 }
 
-/// A sequence of ops that is run often on a few shapes: recorded at the second use of a shape,
-/// replayed from then on.
+/// Recordings of a sequence of ops that runs often on a few shapes.
+///
+/// The sequence is recorded at the second use of a shape and replayed from then on.
 ///
 /// Each key has a separate workspace `S`, so recorded ops find their buffers at the same addresses:
 /// inputs are copied into it and results are read from it. The ops must use no other buffer. The
@@ -64,8 +65,9 @@ impl<Q: Record, K: Hash + Eq + Clone, S> Replays<Q, K, S> {
         self.counts
     }
 
-    /// Runs `body` on the workspace of `key`, which `build` makes at the first use and `load` fills
-    /// before each run.
+    /// Runs `body` on the workspace of `key`.
+    ///
+    /// `build` makes the workspace at the first use. `load` fills it before each run.
     ///
     /// # Errors
     /// Whatever `build`, `load` or `body` fails with. The entry of a failed run is dropped.

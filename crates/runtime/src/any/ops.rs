@@ -1,5 +1,6 @@
-//! Every op set: an op runs on the queue that its views belong to, within a span that shows its
-//! shape.
+//! All op sets.
+//!
+//! An op runs on the queue of its views, within a span that shows its shape.
 
 use backend_api::{BackendError, Element, Real, ops::MapViews};
 use cpu_backend::CpuQueue;

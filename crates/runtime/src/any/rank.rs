@@ -29,8 +29,10 @@ pub enum AnyRank {
 }
 
 impl AnyRank {
-    /// The links between all ranks, if these copy from each other's devices: from the first to each
-    /// other, from the second to each other, and so on.
+    /// The links between all ranks, if they copy from each other's devices.
+    ///
+    /// The links of the first rank to each other rank come first, then the links of the second, and
+    /// so on.
     #[cfg(feature = "cuda")]
     #[must_use]
     pub fn links(&self) -> &[Link] {
