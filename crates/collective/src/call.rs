@@ -11,14 +11,16 @@ pub struct Call {
     pub name: &'static str,
     /// The type of the elements.
     pub element: &'static str,
-    /// Lengths in elements that ranks have to have alike: of each share, of a part, or the root and
-    /// the length.
+    /// Lengths in elements that must be equal on all ranks.
+    ///
+    /// These are the lengths of the shares, the length of a part, or the root and the length.
     pub lens: Vec<usize>,
 }
 
 impl Call {
-    /// [`all_gather`](backend_api::Collective::all_gather) of elements of type `T`, with the
-    /// lengths of the shares.
+    /// An all-gather of elements of type `T`, with the lengths of the shares.
+    ///
+    /// See [`all_gather`](backend_api::Collective::all_gather).
     ///
     /// # Errors
     /// [`CollectiveError::Shares`] if there is not one share for each rank.
@@ -45,8 +47,9 @@ impl Call {
         Ok((Self::new::<T>("all-to-all", vec![part]), part))
     }
 
-    /// [`broadcast`](backend_api::Collective::broadcast) of `len` elements of type `T`, with the
-    /// root and the length.
+    /// A broadcast of `len` elements of type `T`, with the root and the length.
+    ///
+    /// See [`broadcast`](backend_api::Collective::broadcast).
     ///
     /// # Errors
     /// [`CollectiveError::Root`] if there is no such rank.

@@ -49,8 +49,9 @@ impl Local {
         Self::patient_group(ranks, PATIENCE)
     }
 
-    /// As [`group`](Self::group), of ranks that wait so long for one that does not come, instead of
-    /// ten minutes.
+    /// Creates a group whose ranks wait up to `patience` for a missing rank.
+    ///
+    /// The ranks of [`group`](Self::group) wait ten minutes.
     #[must_use]
     pub fn patient_group(ranks: usize, patience: Duration) -> Vec<Staged<Self>> {
         let state = State {

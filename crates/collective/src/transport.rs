@@ -39,8 +39,10 @@ pub trait Transport: Send + Sync {
     /// How many ranks there are.
     fn ranks(&self) -> usize;
 
-    /// Sends a message, and returns what came from each rank; nothing is expected in the place of
-    /// this rank. Returns when all ranks have come to the exchange with the same `call`.
+    /// Sends a message and returns the message received from each rank.
+    ///
+    /// The caller ignores the entry of this rank. Returns when all ranks have reached the exchange
+    /// with the same `call`.
     ///
     /// # Errors
     /// See [`CollectiveError`].
@@ -54,7 +56,8 @@ pub trait Transport: Send + Sync {
         None
     }
 
-    /// Lets every exchange of every rank fail from now on with this error, if none has failed
-    /// before.
+    /// Makes every later exchange of every rank fail with this error.
+    ///
+    /// If an exchange has failed before, its error is kept.
     fn fail(&self, why: CollectiveError);
 }
