@@ -1,5 +1,7 @@
-//! Function secret sharing, circle-STARK proofs and neural-network operators, on a CPU or an NVIDIA
-//! GPU: all of Trefoil that a program needs, as one dependency.
+//! Function secret sharing, circle-STARK proofs and neural-network operators.
+//!
+//! They run on a CPU or an NVIDIA GPU. This crate is all of Trefoil that a program needs, as one
+//! dependency.
 //!
 //! The domains are the modules [`pfss`], [`stark`] with [`stark_fft`], and [`nn_ops`]. A queue
 //! (in-order work on one device) comes from [`open`], [`open_for`] or [`open_with`] as an
@@ -105,7 +107,9 @@ pub use runtime::{
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// A tutorial of `docs/tutorials`, through a link that packages resolve; likewise the next two.
+/// A tutorial of `docs/tutorials`, through a link that packages resolve.
+///
+/// The next two items are tutorials too.
 #[cfg(doctest)]
 #[doc = include_str!("../tutorials/private-relu.md")]
 struct PrivateRelu;
