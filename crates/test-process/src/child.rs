@@ -11,8 +11,9 @@ use std::{
 
 use crate::{LIMIT, test_name};
 
-/// The argument that marks the process of one test. libtest takes it for the name of a second test,
-/// which does not exist.
+/// The argument that marks the process of one test.
+///
+/// libtest takes it for the name of a second test, which does not exist.
 const MARK: &str = "in-a-separate-process";
 
 /// Pause between two looks at a child process.
@@ -117,8 +118,10 @@ impl Pipe {
         Self { bytes, reader }
     }
 
-    /// Everything up to the end of the pipe, or up to `patience` if a process that the child
-    /// started holds the pipe open.
+    /// Everything up to the end of the pipe, or up to `patience`.
+    ///
+    /// The wait ends without the end of the pipe if a process started by the child holds the pipe
+    /// open.
     fn bytes(self, patience: Duration) -> Vec<u8> {
         let end = Instant::now() + patience;
         while !self.reader.is_finished() && Instant::now() < end {

@@ -20,8 +20,9 @@ use std::time::Duration;
 /// Far above what any of them takes on a busy machine: only a hang reaches it.
 pub const LIMIT: Duration = Duration::from_secs(120);
 
-/// The path of the test whose body is `F`, as libtest prints it, if the closure stands in the test
-/// itself.
+/// The path of the test whose body is `F`, as libtest prints it.
+///
+/// The closure must be in the test itself.
 fn test_name<F>() -> String {
     let name = std::any::type_name::<F>();
     let path = name.split("::{{closure}}").next().unwrap_or(name);

@@ -13,8 +13,9 @@ use crate::test_name;
 /// The limit of [`scope`].
 const SCOPE_LIMIT: Duration = Duration::from_mins(5);
 
-/// [`std::thread::scope`] with a time limit of five minutes, for tests whose threads wait for each
-/// other.
+/// [`std::thread::scope`] with a time limit of five minutes.
+///
+/// It is for tests whose threads wait for each other.
 ///
 /// # Panics
 /// As [`within`].
