@@ -1,4 +1,4 @@
-//! Canaries: small kernels that go wrong if the compiler broke a rule, with their correct results.
+//! Canaries: small kernels with known results, which fail if the compiler broke a rule.
 
 use crate::outcome::{Wrong, compare};
 
@@ -8,8 +8,9 @@ const THREADS: u32 = 64;
 /// Blocks of the long runs, more than a device holds at once.
 const MANY: u32 = 4096;
 
-/// Words that fill a block only in part, so that the threads of its second warp diverge at the
-/// guards.
+/// Words that fill a block only in part.
+///
+/// The threads of its second warp diverge at the guards.
 const PART: u32 = 52;
 
 /// A kernel of [`GUARDED`](crate::GUARDED).
@@ -76,7 +77,7 @@ fn mirrored(words: u32) -> Vec<u32> {
     (0..words).map(|i| i ^ (THREADS - 1)).collect()
 }
 
-/// How many blocks there were, the sum of all words, the sum of each block's words, and zeros.
+/// Number of blocks, sum of all words, sum of each block's words, and zeros.
 fn sums(words: u32) -> Vec<u32> {
     let input = Canary::input(words);
     let sum = |words: &[u32]| words.iter().fold(0, |sum: u32, &word| sum.wrapping_add(word));

@@ -1,5 +1,6 @@
-//! Kernels with known results, which no op uses: they test a device and its driver's compiler, or
-//! the simulator in their place.
+//! Test kernels with known results, which no op uses.
+//!
+//! They test a device and its driver's compiler, or the simulator in their place.
 //!
 //! - [`FAMILIES`] of random programs, compiled for the host into this crate and for the device into
 //!   [`PROGRAMS`]. Both must give the same results, bit for bit.
