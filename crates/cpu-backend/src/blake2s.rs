@@ -30,8 +30,9 @@ macro_rules! round {
     };
 }
 
-/// [`compress`](core_types::blake2s::compress) in each lane: the words of a block and of a chaining
-/// value are vectors.
+/// [`compress`](core_types::blake2s::compress) in each lane.
+///
+/// The words of a block and of a chaining value are vectors.
 #[inline(always)]
 pub(crate) fn compress<L: Bits>(
     l: L,
@@ -82,8 +83,9 @@ pub(crate) fn compress<L: Bits>(
     ]
 }
 
-/// The digests of messages of at most one block: `bytes` bytes of `block`, in which the rest is
-/// zero.
+/// The digests of messages of at most one block.
+///
+/// A message has `bytes` bytes of `block`; the rest of `block` is zero.
 #[inline(always)]
 pub(crate) fn one_block<L: Bits>(l: L, block: &[L::V; BLOCK_WORDS], bytes: u64) -> [L::V; 8] {
     let mut chain = [l.splat(START[0]); 8];
@@ -93,8 +95,9 @@ pub(crate) fn one_block<L: Bits>(l: L, block: &[L::V; BLOCK_WORDS], bytes: u64) 
     compress(l, chain, block, bytes, true)
 }
 
-/// From rows of `W` words, a power of two, as they follow each other in memory to a vector for each
-/// word.
+/// Transposes rows of `W` words, contiguous in memory, to a vector for each word.
+///
+/// `W` is a power of two.
 #[inline(always)]
 pub(crate) fn planes_of_rows<L: Bits, const W: usize>(l: L, mut rows: [L::V; W]) -> [L::V; W] {
     let mut bit = 1;

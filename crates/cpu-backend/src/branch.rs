@@ -1,5 +1,6 @@
-//! Forked queues and recordings: ops on the host finish before they return, so there is nothing to
-//! overlap or record.
+//! Forked queues and recordings.
+//!
+//! Ops on the host finish before they return, so there is nothing to overlap or record.
 
 use core::convert::Infallible;
 

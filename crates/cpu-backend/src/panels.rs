@@ -1,5 +1,6 @@
-//! Products of a few rows with a wide matrix, which is read where it lies, a panel of its columns
-//! at a time.
+//! Products of a few rows with a wide matrix.
+//!
+//! The matrix is read where it lies, a panel of its columns at a time.
 //!
 //! Each element of the result is one chain of sums over k in its order, so its bits do not depend
 //! on how many rows there are. Panels that were packed before would be read a tenth faster, but
@@ -23,7 +24,9 @@ pub(crate) enum Start<'a> {
     Last,
 }
 
-/// `C = start + A B`, A of `rows` rows of k, B of k rows of n; the rows of each lie a stride apart.
+/// `C = start + A B`, with A of `rows` rows of k, and B of k rows of n.
+///
+/// The rows of each matrix lie a stride apart.
 pub(crate) struct Product<'a> {
     pub(crate) rows: usize,
     pub(crate) k: usize,

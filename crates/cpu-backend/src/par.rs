@@ -15,16 +15,18 @@ use crate::CpuQueue;
 pub(crate) const CHUNK: usize = 1 << 16;
 
 impl CpuQueue {
-    /// Counts the scratch of an op in the budget while it runs: `elements` of `T` for each task
-    /// that runs at once, at most one per thread.
+    /// Reserves the scratch of an op in the budget while it runs.
+    ///
+    /// The scratch is `elements` of `T` for each task that runs at once, at most one per thread.
     pub(crate) fn reserve_scratch<T>(&self, tasks: usize, elements: usize) -> Result<Reservation, BackendError> {
         let at_once = tasks.min(self.caps().threads) as u64;
         let bytes = (elements as u64).saturating_mul(size_of::<T>() as u64);
         self.reserve(at_once.saturating_mul(bytes))
     }
 
-    /// Runs `body(index, chunk)` over consecutive chunks of `chunk_len` elements (the last may be
-    /// shorter).
+    /// Runs `body(index, chunk)` over consecutive chunks of `chunk_len` elements.
+    ///
+    /// The last chunk may be shorter.
     ///
     /// The cut depends only on `chunk_len`, never on the number of threads; with one thread, or one
     /// chunk, everything runs on the calling thread. Choose chunks of at least 50 us or 64 KiB of
@@ -46,8 +48,9 @@ impl CpuQueue {
         }
     }
 
-    /// Runs `body(index, job)` for every job of a list that was cut independently of the number of
-    /// threads.
+    /// Runs `body(index, job)` for every job of a list.
+    ///
+    /// The list is cut independently of the number of threads.
     pub(crate) fn for_jobs<J: Send>(&self, jobs: Vec<J>, body: impl Fn(usize, J) + Sync) {
         match self.pool() {
             Some(pool) if jobs.len() > 1 => in_turn(pool, jobs, &body),
@@ -68,8 +71,9 @@ fn in_turn<J: Send>(pool: &ThreadPool, jobs: Vec<J>, body: &(dyn Fn(usize, J) + 
     });
 }
 
-/// Runs `body(index)` for `0..count` on the threads of `pool`, at least `per_job` neighbouring
-/// indices on one thread.
+/// Runs `body(index)` for `0..count` on the threads of `pool`.
+///
+/// One thread runs at least `per_job` neighbouring indices.
 ///
 /// The body is behind a pointer: rayon's scheduling is compiled once, not for each op.
 fn in_parallel(pool: &ThreadPool, count: usize, per_job: usize, body: &(dyn Fn(usize) + Sync)) {

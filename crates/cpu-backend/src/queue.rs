@@ -67,8 +67,9 @@ impl CpuQueue {
         Self::with_simd(config, simd)
     }
 
-    /// Opens a queue on exactly the paths `simd`, so that tests and benchmarks can reach the weaker
-    /// ones.
+    /// Opens a queue on exactly the paths `simd`.
+    ///
+    /// Tests and benchmarks reach the weaker paths this way.
     ///
     /// # Errors
     /// [`CpuError::Threads`] if worker threads cannot be started.

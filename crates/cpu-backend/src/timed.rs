@@ -1,4 +1,6 @@
-//! Marks: ops on the host finish before they return, so a mark is the moment at which it is made.
+//! Marks of time.
+//!
+//! Ops on the host finish before they return, so a mark is the moment at which it is made.
 
 use std::time::Instant;
 

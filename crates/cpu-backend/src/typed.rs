@@ -1,5 +1,6 @@
-//! Op sets on floating-point elements: their ops are generic, and compiled here for each element
-//! type.
+//! Op sets on floating-point elements.
+//!
+//! Their ops are generic, and compiled here for each element type.
 
 use backend_api::{compiled_by_type, real_op_sets};
 

@@ -19,7 +19,7 @@ pub(super) const SCRATCH: usize = 4 * TILE;
 
 /// Fractions of positions that follow each other, and the columns that they make.
 pub(super) struct Sums<'a> {
-    /// For each column the four planes of numerators and the four of denominators, a tile of each.
+    /// For each column, four planes of numerators and four of denominators, a tile of each.
     pub(super) fractions: &'a [M31],
     /// Positions of a plane of fractions.
     pub(super) len: usize,
@@ -197,8 +197,9 @@ impl LastColumn {
         sums.map(|sums| QM31::from_coordinates(sums.map(M31::from_u64)))
     }
 
-    /// Replaces pairs `from..to` of each run by the sums up to them, beginning with `sums`, less
-    /// `mean` for each row.
+    /// Replaces pairs `from..to` of each run by their running sums, less `mean` for each row.
+    ///
+    /// The running sums begin with `sums`.
     ///
     /// # Safety
     /// The planes live, and no other thread reads or writes these pairs meanwhile.

@@ -192,7 +192,9 @@ impl AirOps for CpuQueue {
 }
 
 impl CpuQueue {
-    /// Adds up the last column of look-ups along the rows, and writes its total and mean to `sums`.
+    /// Adds up the last column of lookups along the rows.
+    ///
+    /// It writes the total and the mean of the column to `sums`.
     fn add_up(&self, params: LogUpColumnsParams, column: LastColumn, sums: &mut [QM31]) {
         let (runs, pairs) = (params.runs() as usize, params.pairs() as usize);
         let job = (JOB / runs).min(pairs);

@@ -1,5 +1,6 @@
-//! Programs made ready for tiles: registers become planes of a tile, each written once while anyone
-//! reads it.
+//! Programs prepared for tiles: registers become planes of a tile.
+//!
+//! A plane is written once while any step reads it.
 //!
 //! Copies, constants, challenges and masks of the row at hand cost nothing: a register then stands
 //! for a plane that is there already. Sums and products of the secure field with the base field are
@@ -84,7 +85,9 @@ pub(super) struct Source<'a> {
     pub(super) constants: &'a [M31],
     pub(super) challenges: &'a [QM31],
     pub(super) registers: u32,
-    /// Whether columns hold whole tiles, so that masks of the row at hand are read where they are.
+    /// Whether columns hold whole tiles.
+    ///
+    /// Masks of the current row are then read where they are.
     pub(super) in_place: bool,
 }
 

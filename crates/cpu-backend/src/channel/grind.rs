@@ -1,5 +1,6 @@
-//! The search for a nonce: threads take chunks of nonces in order, a nonce in each lane, and the
-//! least nonce found wins.
+//! The search for a proof-of-work nonce.
+//!
+//! Threads take chunks of nonces in order, a nonce in each lane. The least nonce found wins.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 

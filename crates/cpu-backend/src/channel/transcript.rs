@@ -1,4 +1,6 @@
-//! Absorbing and drawing, in order on the calling thread: each step needs the digest before it.
+//! Absorbing words and drawing challenges, in order on the calling thread.
+//!
+//! Each step needs the digest before it.
 
 use core_types::{field::QM31, params::channel::ChannelState};
 

@@ -1,5 +1,6 @@
-//! Batch inversion in Mersenne-31 by running products: three products per element and one inversion
-//! per chunk.
+//! Batch inversion in Mersenne-31 by running products.
+//!
+//! It takes three products per element and one inversion per chunk.
 
 use core_types::field::{Field, M31};
 
@@ -74,7 +75,9 @@ impl<L: Words> Kernel<L> for Inversion<'_> {
     }
 }
 
-/// The inverses of all words of the vectors, with one inversion; `None` if one has no inverse.
+/// Inverts all words of the vectors with one inversion.
+///
+/// `None` if a word has no inverse.
 #[inline(always)]
 fn invert_chains<L: Words>(l: L, products: [L::V; CHAINS]) -> Option<[L::V; CHAINS]> {
     let mut prefixes = products;

@@ -48,8 +48,9 @@ enum Direction {
 }
 
 impl CpuQueue {
-    /// Transforms between coefficients and the values on `2^log_size` positions of a domain, in
-    /// either direction.
+    /// Transforms between coefficients and values on a domain, in either direction.
+    ///
+    /// The values are on `2^log_size` positions.
     ///
     /// The op has checked the number of twiddles of the domain.
     fn circle_transform(&self, log_size: u32, twiddles: &[Twiddle], columns: &mut [M31], direction: Direction) {

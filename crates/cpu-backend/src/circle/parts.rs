@@ -1,4 +1,6 @@
-//! Weighted sums of the parts of columns of coefficients; their transform is a block of a domain.
+//! Weighted sums of the parts of coefficient columns.
+//!
+//! The transform of the sums is a block of a domain.
 
 use core_types::{
     field::{M31, Twiddle},
@@ -17,8 +19,9 @@ use crate::{
 /// Words of a task.
 pub(super) const TILE: usize = 1 << 13;
 
-/// Parts that are read side by side: few enough streams for prefetchers, many enough that sums are
-/// seldom stored.
+/// Number of parts read at once.
+///
+/// There are few enough streams for prefetchers, and enough parts that sums are seldom stored.
 const TOGETHER: usize = 16;
 
 /// The weight of each part in the values of the block.
@@ -36,8 +39,9 @@ pub(super) fn weights(params: &CircleRestrictParams, twiddles: &[Twiddle]) -> Ve
     weights
 }
 
-/// Writes to `sums` the weighted sums of the words `start..` of each part of `stride` words of a
-/// column.
+/// Writes weighted sums of the parts of a column to `sums`.
+///
+/// It adds the words `start..` of each part of `stride` words.
 pub(super) fn add_up(simd: Simd, column: &[M31], stride: usize, start: usize, weights: &[M31], sums: &mut [M31]) {
     let groups = column.chunks(TOGETHER * stride).zip(weights.chunks(TOGETHER));
     for (group, (parts, weights)) in groups.enumerate() {

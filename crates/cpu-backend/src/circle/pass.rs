@@ -1,5 +1,4 @@
-//! The two loops that all transforms are made of: blocks inside registers, and passes of one to
-//! three layers.
+//! The two loops of all transforms: blocks in registers, and passes of one to three layers.
 //!
 //! # Safety
 //! Every `unsafe` function of this file requires pointers and twiddles that are valid for the words
@@ -34,8 +33,9 @@ impl Twiddles {
     }
 }
 
-/// One butterfly between vectors `i` and `j` with one twiddle `t` in all lanes: the inverse takes
-/// `(a + b, (a - b) t)`, forward `(a + t b, a - t b)`.
+/// One butterfly between vectors `i` and `j`, with one twiddle `t` in all lanes.
+///
+/// The inverse computes `(a + b, (a - b) t)`, the forward transform `(a + t b, a - t b)`.
 #[inline(always)]
 fn butterfly<L: Words, const INVERSE: bool>(l: L, v: &mut [L::V], i: usize, j: usize, t: L::V) {
     let (a, b) = (v[i], v[j]);
@@ -108,8 +108,9 @@ struct Group<L: Words> {
 }
 
 impl<L: Words> Group<L> {
-    /// The twiddles of layers `layer .. layer + log2(R)` for the `R 2^layer` positions from
-    /// `position` on.
+    /// The twiddles of layers `layer .. layer + log2(R)`.
+    ///
+    /// They are for the `R 2^layer` positions from `position` on.
     ///
     /// # Safety
     /// All layers between 1 and the domain's last; `position` inside the domain.
@@ -274,8 +275,9 @@ pub(super) struct Rows<Ptr> {
     pub(super) stride: usize,
 }
 
-/// The range of a pass: rows `0..2^log_rows`; row `r` holds positions from
-/// `position + (r << layer)` on.
+/// The range of a pass: rows `0..2^log_rows`.
+///
+/// Row `r` holds positions from `position + (r << layer)` on.
 #[derive(Clone, Copy)]
 pub(super) struct Pass {
     /// Words of each row, a multiple of the vector width.
@@ -294,8 +296,9 @@ pub(super) struct Pass {
     pub(super) scale: u32,
 }
 
-/// Row bits `skip .. skip + log2(R)`, that is, layers from `layer + skip` on, from `source` to
-/// `target`.
+/// Transforms row bits `skip .. skip + log2(R)` from `source` to `target`.
+///
+/// These are the layers from `layer + skip` on.
 ///
 /// # Safety
 /// Both sets of rows valid for `2^log_rows` rows of `width` words, equal or disjoint; the positions

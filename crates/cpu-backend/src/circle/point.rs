@@ -21,8 +21,9 @@ use crate::{
 /// Log of the rows of a block: four kilobytes of basis values.
 const LOG_ROWS: u32 = 8;
 
-/// Log of the coefficients of a range, which stay in the second-level cache from one point to the
-/// next.
+/// Log of the number of coefficients in a range.
+///
+/// A range stays in the second-level cache from one point to the next.
 pub(super) const LOG_RANGE: u32 = 16;
 
 /// Most words in a vector, at any level.
@@ -57,8 +58,9 @@ impl Basis {
         CirclePointRangeParams::FACTORS + (1 << log_lanes) + (1 << LOG_ROWS) + (1 << (LOG_RANGE - LOG_ROWS - log_lanes))
     }
 
-    /// The sum of the coefficients of range `range`, or of a column that is shorter than one, times
-    /// their basis values.
+    /// The sum of the coefficients of range `range` times their basis values.
+    ///
+    /// A column shorter than a range is its only range.
     pub(super) fn sum(&self, simd: Simd, coefficients: &[M31], range: usize) -> QM31 {
         let sum = dispatch(simd, RangeSum { basis: self, coefficients });
         let set = self.factors[LOG_RANGE as usize..].iter().enumerate().filter(|&(bit, _)| range >> bit & 1 == 1);

@@ -24,7 +24,9 @@ pub(super) struct Sample<'a> {
     pub(super) point: usize,
 }
 
-/// Neighbouring samples of columns of one range, or of one column with more of them; and the range.
+/// A range, and neighbouring samples of which it is evaluated.
+///
+/// The samples are of columns of one range, or of one column with more ranges.
 struct Job<'a> {
     samples: &'a [Sample<'a>],
     range: usize,
@@ -76,8 +78,9 @@ impl CpuQueue {
     }
 }
 
-/// Neighbouring samples whose columns have `ranges` ranges each; it is one column if there are more
-/// than one.
+/// Neighbouring samples whose columns have `ranges` ranges each.
+///
+/// If there is more than one range, all samples are of one column.
 struct Group<'a> {
     samples: &'a [Sample<'a>],
     ranges: usize,

@@ -24,7 +24,9 @@ pub(crate) fn twiddle(twiddles: &[Twiddle], log_size: u32, layer: u32, h: usize)
     }
 }
 
-/// Calls `body(i, j, twiddle)` for all pairs of `layer` among `len` positions from `position` on.
+/// Calls `body(i, j, twiddle)` for all pairs of `layer`.
+///
+/// The pairs are among `len` positions from `position` on.
 fn pairs(
     len: usize,
     layer: u32,
@@ -42,8 +44,9 @@ fn pairs(
     }
 }
 
-/// Layers `0 .. log_len` of the inverse on the first `2^log_len` values of a domain of `2^log_size`
-/// points, and the division by their number.
+/// Applies layers `0 .. log_len` of the inverse transform to the first `2^log_len` values.
+///
+/// The values are on a domain of `2^log_size` points. Each is then divided by the number of values.
 pub(super) fn interpolate(values: &mut [M31], log_len: u32, twiddles: &[Twiddle], log_size: u32) {
     for layer in 0..log_len {
         pairs(values.len(), layer, 0, twiddles, log_size, |i, j, t| {
@@ -57,8 +60,9 @@ pub(super) fn interpolate(values: &mut [M31], log_len: u32, twiddles: &[Twiddle]
     }
 }
 
-/// Layers `log_len - 1 .. 0` on `2^log_len` values at `position` of a domain of `2^log_size`
-/// points.
+/// Applies layers `log_len - 1 .. 0` to `2^log_len` values at `position`.
+///
+/// The domain has `2^log_size` points.
 pub(super) fn evaluate(values: &mut [M31], log_len: u32, position: usize, twiddles: &[Twiddle], log_size: u32) {
     for layer in (0..log_len).rev() {
         pairs(values.len(), layer, position, twiddles, log_size, |i, j, t| {

@@ -1,5 +1,7 @@
-//! Batch inversion in the secure field by norms: running products of words of M31, seventeen
-//! products of words per element where running products of elements take twenty-seven.
+//! Batch inversion in the secure field by norms.
+//!
+//! Running products of words of M31 take seventeen products of words per element. Running products
+//! of elements take twenty-seven.
 
 use core_types::field::QM31;
 

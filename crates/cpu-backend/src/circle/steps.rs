@@ -153,8 +153,9 @@ impl<const INVERSE: bool, L: Words> Kernel<L> for StripStep<INVERSE> {
     }
 }
 
-/// The number of layers of each pass over `layers` layers: as few passes as possible, of nearly
-/// equal depth.
+/// Number of layers of the next pass, with `remaining` layers left.
+///
+/// There are as few passes as possible, of nearly equal depth.
 #[inline(always)]
 fn pass_depth(remaining: u32) -> u32 {
     remaining.div_ceil(remaining.div_ceil(3))
@@ -228,8 +229,9 @@ unsafe fn blocks<L: Words, const INVERSE: bool>(l: L, tile: Tile, source: *const
     }
 }
 
-/// `depth` layers of a tile, starting `skip` layers above its blocks: rows are as long as the
-/// distance within a pair.
+/// Applies `depth` layers of a tile, starting `skip` layers above its blocks.
+///
+/// Rows have the length of the distance within a pair.
 ///
 /// # Safety
 /// As [`Steps::tile`].

@@ -1,4 +1,4 @@
-//! Transforms by the steps of sixteen lanes, run on arrays, against the word-by-word transforms.
+//! Tests of the sixteen-lane steps, run on arrays, against the word-by-word transforms.
 
 use core_types::circle::{CirclePointIndex, bit_reversed};
 
@@ -61,7 +61,7 @@ impl Steps for Model {
     }
 }
 
-/// Not the intrinsics, but all that is built on them: tables, steps and tiling of sixteen lanes.
+/// Tests all that is built on the intrinsics: tables, steps and tiling of sixteen lanes.
 #[test]
 fn the_model_of_sixteen_lanes_transforms_as_the_scalar_layers_do() {
     let q = CpuQueue::open(CpuConfig::default()).unwrap();

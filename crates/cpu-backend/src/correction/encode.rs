@@ -1,5 +1,6 @@
-//! Codes of trainings: features, a product and its positive part, for a block of rows that stays in
-//! the cache.
+//! Codes of trainings: features, a product and its positive part.
+//!
+//! They are computed for a block of rows that stays in the cache.
 
 use backend_api::{
     BackendError,

@@ -1,5 +1,6 @@
-//! Scalar products whose terms go to 32 sums in turn, which are then added half to half: the order
-//! of a warp.
+//! Scalar products in the summation order of a warp.
+//!
+//! Terms go to 32 sums in turn, which are then added half to half.
 
 use crate::simd::floats::Floats;
 

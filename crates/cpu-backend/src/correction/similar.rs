@@ -1,5 +1,6 @@
-//! The states of a ring that are most like others: each task goes through a part of the ring and
-//! keeps a list for each query.
+//! Nearest-neighbour search in a ring of states.
+//!
+//! Each task scans a part of the ring and keeps a list for each query.
 
 use backend_api::{BackendError, Buffer, Queue, ops::correction::SimilarStates};
 use core_types::params::correction::{NO_STATE, Ring, SimilarParams, rank, ranked, similarity};
@@ -15,8 +16,9 @@ const PART: u64 = 4096;
 /// States that are compared with all queries while they are in the first-level cache.
 const BLOCK: u64 = 64;
 
-/// The most similar of the states of orders `from..to`, for each query: their words, the greatest
-/// first, zeros for none.
+/// A search for the most similar states of orders `from..to`, for each query.
+///
+/// Its results are the words of these states, the greatest first, with zeros for missing states.
 struct Search<'a> {
     params: &'a SimilarParams,
     ring: Ring,

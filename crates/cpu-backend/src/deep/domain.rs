@@ -27,8 +27,10 @@ pub(super) const LOG_TILE: u32 = 10;
 pub(super) struct Tiles {
     log_domain: u32,
     log_tile: u32,
-    /// For each position of a tile: x and y of the point that its pair adds, then both again,
-    /// negated at odd positions.
+    /// Points that pairs add to the first point of a tile, as four planes of words.
+    ///
+    /// For each position: x and y of the point of its pair, then both again, negated at odd
+    /// positions.
     steps: [Vec<M31>; 4],
 }
 
@@ -36,7 +38,9 @@ impl Tiles {
     /// Words that it holds.
     pub(super) const WORDS: usize = 4 * TILE;
 
-    /// Tiles of `2^log_tile` positions, a pair to [`TILE`], of the domain of `2^log_domain` points.
+    /// Tiles of `2^log_tile` positions, for a domain of `2^log_domain` points.
+    ///
+    /// A tile has from two to [`TILE`] positions.
     pub(super) fn new(log_domain: u32, log_tile: u32) -> Self {
         let mut points = vec![CirclePoint::NEUTRAL];
         for bit in 1..log_tile {
@@ -58,8 +62,9 @@ impl Tiles {
         Self { log_domain, log_tile, steps }
     }
 
-    /// Writes the coordinates of the points of tile `tile`, over and over if `x` and `y` are
-    /// longer.
+    /// Writes the coordinates of the points of tile `tile`.
+    ///
+    /// They repeat if `x` and `y` are longer than the tile.
     pub(super) fn write(&self, simd: Simd, tile: usize, x: &mut [M31; TILE], y: &mut [M31; TILE]) {
         let above = bit_reversed(tile as u32, self.log_domain - self.log_tile);
         let first = unit(self.log_domain) * (1 + 4 * above);

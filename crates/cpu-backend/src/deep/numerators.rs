@@ -19,8 +19,9 @@ use crate::{
 /// Positions of a task: runs of 16 KiB of each column.
 pub(super) const TILE: usize = 1 << 12;
 
-/// Columns that are read side by side: few enough streams for prefetchers, many enough that sums
-/// are seldom stored.
+/// Number of columns read at once.
+///
+/// There are few enough streams for prefetchers, and enough columns that sums are seldom stored.
 const TOGETHER: usize = 16;
 
 /// The inputs of the sums.

@@ -1,4 +1,6 @@
-//! Cholesky decompositions of small matrices, which leave out columns that depend on those before.
+//! Cholesky decompositions of small matrices that leave out dependent columns.
+//!
+//! A dependent column depends on the columns before it.
 //!
 //! Both take the upper triangle of G, row by row, and subtract from the rows below the multiple of
 //! a pivot's row that makes the pivot's column zero. The lower triangle is neither read nor, until
@@ -34,7 +36,9 @@ fn rows(matrix: &mut [f64], side: usize, pivot: usize, other: usize) -> (&[f64],
     }
 }
 
-/// Replaces G by the upper triangular R with `R^T R = G`, with rows of zeros for columns left out.
+/// Replaces G by the upper triangular R with `R^T R = G`.
+///
+/// Rows of columns that are left out are zero.
 pub(super) struct Factor<'a> {
     pub(super) side: usize,
     pub(super) matrix: &'a mut [f64],

@@ -71,16 +71,18 @@ impl<L> Kernel<L> for Negate<'_> {
     }
 }
 
-/// Replaces column `j` by the unit vector of the row with the least part in the columns before,
-/// less its projection on them.
+/// Replaces column `j` by a unit vector less its projection on the columns before.
+///
+/// The unit vector is the one of the row with the least part in these columns.
 struct Complete<'a> {
     cols: usize,
     j: usize,
     x: &'a mut [f32],
     /// The column.
     column: &'a mut [f64],
-    /// For each row the sum of the squares of its entries before the column, which takes in the
-    /// column.
+    /// For each row, the sum of the squares of its entries before the column.
+    ///
+    /// The step adds the square of the entry in the column.
     parts: &'a mut [f64],
     /// Of the columns before with this one.
     products: &'a mut [f64],
@@ -131,8 +133,9 @@ impl<L> Kernel<L> for Complete<'_> {
 }
 
 impl CpuQueue {
-    /// Makes the entry of largest magnitude of each column of U positive; negates columns of U and
-    /// V together.
+    /// Makes the entry of largest magnitude of each column of U positive.
+    ///
+    /// It negates columns of U and V together.
     pub(super) fn orient(&self, cols: usize, u: &mut [f32], v: &mut [f32]) -> Result<(), BackendError> {
         if cols == 0 {
             return Ok(());

@@ -9,8 +9,9 @@ pub(super) struct Strides {
     pub(super) col: usize,
 }
 
-/// `C = A B` for row-major C, on this thread; A is `m x k`, B is `k x n` and row-major, and none is
-/// empty.
+/// `C = A B` for row-major C, on this thread.
+///
+/// A is `m x k`, B is `k x n` and row-major, and none is empty.
 pub(super) fn product([m, n, k]: [usize; 3], a: &[f64], strides: Strides, b: &[f64], c: &mut [f64]) {
     let reach = (m - 1) * strides.row + (k - 1) * strides.col + 1;
     assert!(a.len() >= reach && b.len() >= k * n && c.len() >= m * n, "a product leaves its slices");

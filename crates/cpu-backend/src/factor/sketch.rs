@@ -8,8 +8,9 @@ use core_types::{
 use crate::{CpuQueue, par::CHUNK};
 
 impl CpuQueue {
-    /// Fills `omega` with signs of the sequence of `seed`, scaled for a matrix whose greatest
-    /// magnitude has the pattern `peak`.
+    /// Fills `omega` with scaled signs of the sequence of `seed`.
+    ///
+    /// The scale is for a matrix whose greatest magnitude has the pattern `peak`.
     pub(super) fn sketch(&self, seed: u64, peak: u32, omega: &mut [f32]) {
         let unit = (power_of_two(-scale_exponent(peak)) as f32).to_bits();
         self.for_chunks(omega, CHUNK, |chunk, omega| {

@@ -1,5 +1,6 @@
-//! Gram matrices of tall matrices and their products with small ones, in blocks of rows that are
-//! widened to f64.
+//! Gram matrices of tall matrices, and products of tall matrices with small ones.
+//!
+//! Blocks of rows are widened to f64.
 
 use backend_api::{BackendError, Buffer, Queue};
 use core_types::params::factor::{MatrixParams, TallParams};

@@ -17,8 +17,10 @@ use crate::{
 /// Log of the values of a tile, unless more of them fold to one.
 const LOG_TILE: u32 = 12;
 
-/// How many words ahead of its use memory is fetched: a layer is four streams read and four
-/// written, which processors do not follow fast enough by themselves.
+/// Prefetch distance in words.
+///
+/// A layer is four streams read and four written, too many for the hardware prefetchers to follow
+/// fast enough.
 const AHEAD: usize = 128;
 
 /// The folds of a layer.

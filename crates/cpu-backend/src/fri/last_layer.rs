@@ -8,8 +8,9 @@ use core_types::{
 
 use crate::circle::scalar::twiddle;
 
-/// Writes the lowest coefficients of the polynomial with these values, and returns whether another
-/// is not zero.
+/// Writes the lowest coefficients of the polynomial with these values.
+///
+/// Returns whether any other coefficient is not zero.
 pub(super) fn interpolate(
     params: FriLastLayerParams,
     inverse_twiddles: &[Twiddle],

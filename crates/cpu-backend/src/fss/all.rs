@@ -1,4 +1,6 @@
-//! CMP keys at every point, on vectors: all keys of a step walk through their trees side by side.
+//! CMP keys evaluated at every point, on vectors.
+//!
+//! All keys of a step walk through their trees in parallel.
 
 use backend_api::ops::fss::GROUP;
 use core_types::cmp::{CMP_ALL_BITS, CMP_TABLE_BITS, CmpTour};

@@ -8,8 +8,9 @@ use core_types::{
 
 use super::walk::group_words;
 
-/// Where the keys of a batch are evaluated: at masked inputs, one for each key, less each of the
-/// offsets.
+/// The points at which the keys of a batch are evaluated.
+///
+/// They are masked inputs, one for each key, less each of the offsets.
 #[derive(Clone, Copy)]
 pub(super) struct At<'a> {
     pub(super) x_hat: &'a [u64],

@@ -29,16 +29,19 @@ impl<L: AesBlocks> RoundKeys<L> {
         Self { first: l.splat(first), middle: keys, last: l.splat(last), accompanied }
     }
 
-    /// The keys of all middle rounds but the last: one for each vector of another step, which can
-    /// be worked on alongside that round. The units that compute rounds leave the other units idle.
+    /// The keys of all middle rounds but the last.
+    ///
+    /// One vector of another step can be processed alongside each of these rounds: the units that
+    /// compute rounds leave the other units idle.
     #[inline(always)]
     pub(super) fn accompanied(&self) -> impl Iterator<Item = (usize, &L::RoundKey)> {
         self.middle[..self.accompanied].iter().enumerate().map(|(i, key)| (i % TOGETHER, key))
     }
 }
 
-/// A step passing through a cipher: the input of the first middle round, and the words the last
-/// round adds.
+/// A step passing through a cipher.
+///
+/// It holds the input of the first middle round and the words that the last round adds.
 #[derive(Clone, Copy)]
 pub(super) struct Passage<L: AesBlocks> {
     entered: Step<L>,
@@ -66,8 +69,10 @@ impl<L: AesBlocks> Passage<L> {
         l.begin(&self.entered)
     }
 
-    /// Ends the rounds of `state`, which has gone through the [accompanied](RoundKeys::accompanied)
-    /// ones since [`begin`](Self::begin).
+    /// Ends the rounds of `state`.
+    ///
+    /// It has gone through the [accompanied](RoundKeys::accompanied) rounds since
+    /// [`begin`](Self::begin).
     #[inline(always)]
     pub(super) fn end(&self, l: L, keys: &RoundKeys<L>, mut state: L::State) -> Step<L> {
         l.round(&mut state, &keys.middle[8]);

@@ -17,8 +17,9 @@ use crate::simd::{
     blocks::{AesBlocks, Step, TOGETHER},
 };
 
-/// Points that are walked to together: the more there are, the less often correction words are
-/// read.
+/// Number of points walked to together.
+///
+/// The more there are, the less often correction words are read.
 const POINTS: usize = 4;
 
 /// Walks that go down together, level by level.
@@ -57,8 +58,9 @@ impl<L: AesBlocks> Paths<L> {
         Self { nodes: Nodes::idle(l), points: Points::idle(l), controls: [l.splat(0); TOGETHER] }
     }
 
-    /// Takes vector `i` down along bit `place` of its points, to the children that come out of
-    /// `passage`.
+    /// Takes vector `i` down along bit `place` of its points.
+    ///
+    /// It goes to the children that come out of `passage`.
     #[inline(always)]
     fn enter(&mut self, l: L, keys: &RoundKeys<L>, i: usize, place: u32, words: &[u128], passage: &mut Passage<L>) {
         let direction = self.points.bit(l, i, place);
@@ -76,9 +78,10 @@ impl<L: AesBlocks> Paths<L> {
         control
     }
 
-    /// Takes every walk down along bit `place` of its points; each run of `points` walks shares the
-    /// correction words in `words`. A walk is prepared while the one before it goes through the
-    /// rounds.
+    /// Takes every walk down along bit `place` of its points.
+    ///
+    /// Each run of `points` walks shares the correction words in `words`. A walk is prepared while
+    /// the walk before it goes through the rounds.
     #[inline(always)]
     fn level(walks: &mut [Self], l: L, keys: &RoundKeys<L>, place: u32, points: usize, rows: [&[u128]; 2]) {
         let [words, coming] = rows;
@@ -145,7 +148,9 @@ impl<L: AesBlocks> Paths<L> {
         }
     }
 
-    /// The first of `pair` where `mask` is clear, the second where it is set, to go on to `points`.
+    /// Selects the first of `pair` where `mask` is clear, the second where it is set.
+    ///
+    /// The walk continues to `points`.
     #[inline(always)]
     fn select(l: L, mask: &Step<L>, pair: &[Self; 2], points: Points<L>) -> Self {
         let nodes = Nodes::select(l, mask, [&pair[0].nodes, &pair[1].nodes]);
@@ -172,8 +177,9 @@ impl<L: AesBlocks> Blocks<L> {
         Self { x_hat: Points::idle(l), first: Points::idle(l), walks: [Paths::idle(l); 2] }
     }
 
-    /// The walk to the points `x_hat` - `offset` of `bits` bits, from their blocks of 2^`window`
-    /// points on.
+    /// The walk to the points `x_hat` - `offset` of `bits` bits.
+    ///
+    /// It starts at their blocks of 2^`window` points.
     #[inline(always)]
     fn walk(&self, l: L, offset: u64, bits: u32, window: u32) -> Paths<L> {
         let points = self.x_hat.less(l, offset, bits);
@@ -213,8 +219,10 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Evaluates `keys` keys from column `at` on, whole groups, at `points` points from `point` on;
-    /// `S` steps hold [`WALKS`] walks. They start at the roots, or in the `blocks` of the steps.
+    /// Evaluates `keys` keys from column `at` on at `points` points from `point` on.
+    ///
+    /// Keys are whole groups, and `S` steps hold [`WALKS`] walks. The walks start at the roots, or
+    /// in the `blocks` of the steps.
     #[inline(always)]
     fn tile<L: AesBlocks, const S: usize>(
         &mut self,
@@ -258,8 +266,9 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Walks to both blocks of the clustered points of `keys` keys from column `at` on; `S` steps
-    /// hold [`WALKS`] walks.
+    /// Walks to both blocks of the clustered points of `keys` keys from column `at` on.
+    ///
+    /// `S` steps hold [`WALKS`] walks.
     #[inline(always)]
     fn blocks<L: AesBlocks, const S: usize>(
         &self,
@@ -295,8 +304,9 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Evaluates every key at every point; `S` steps hold [`WALKS`] walks, and `K` steps hold
-    /// [`POINTS`] points.
+    /// Evaluates every key at every point.
+    ///
+    /// `S` steps hold [`WALKS`] walks, and `K` steps hold [`POINTS`] points.
     #[inline(always)]
     fn tiles<L: AesBlocks, const S: usize, const K: usize>(&mut self, l: L) {
         let round_keys = RoundKeys::new(l, &self.batch.params.key);
@@ -341,7 +351,9 @@ impl<L: AesBlocks> Kernel<L> for Eval<'_, '_> {
     }
 }
 
-/// Makes the keys from `first` on that `corrections` and the two rows of `leaves` have columns for.
+/// Generates the keys from `first` on.
+///
+/// There is a key for each column of `corrections` and of the two rows of `leaves`.
 pub(super) struct Gen<'a, 'b> {
     pub(super) secrets: &'a CmpSecrets<'a>,
     pub(super) first: usize,

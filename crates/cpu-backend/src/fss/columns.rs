@@ -1,7 +1,10 @@
-//! Cuts row-major sections into groups of columns, so that workers own disjoint keys of every row.
+//! Cuts row-major sections into groups of columns.
+//!
+//! Workers thus own disjoint keys of every row.
 
-/// The rows of `data`, cut into pieces of `width` columns: entry `i` holds columns `i * width ..`
-/// of every row.
+/// Cuts the rows of `data` into pieces of `width` columns.
+///
+/// Entry `i` holds columns `i * width ..` of every row.
 ///
 /// There is one entry for each piece begun, `ceil(row_len / width)`, even if there are no rows.
 pub(crate) fn columns<T>(data: &mut [T], row_len: usize, width: usize) -> Vec<Vec<&mut [T]>> {

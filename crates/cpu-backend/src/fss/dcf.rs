@@ -17,7 +17,9 @@ use crate::simd::{
     blocks::{AesBlocks, Step, TOGETHER},
 };
 
-/// Points that are walked to together: the more there are, the less often corrections are read.
+/// Number of points walked to together.
+///
+/// The more there are, the less often corrections are read.
 const POINTS: usize = 4;
 
 /// Walks that go down together, level by level, so that rows are read in long pieces.
@@ -80,8 +82,9 @@ fn unzip<L: AesBlocks>(l: L, blocks: &Step<L>, masks: L::V) -> [[u64; GROUP]; 2]
     words
 }
 
-/// Evaluates the keys from `first` on that `rows`, one per point and payload word, have elements
-/// for.
+/// Evaluates the keys from `first` on, one for each element of a row.
+///
+/// There is one of `rows` per point and payload word.
 pub(super) struct Eval<'a, 'b> {
     pub(super) batch: &'a DcfBatch<'a>,
     pub(super) first: usize,
@@ -112,7 +115,9 @@ impl<L: AesBlocks> Paths<L> {
         }
     }
 
-    /// The first of `pair` where `mask` is clear, the second where it is set, to go on to `points`.
+    /// Selects the first of `pair` where `mask` is clear, the second where it is set.
+    ///
+    /// The walk continues to `points`.
     #[inline(always)]
     fn select(l: L, mask: &Step<L>, pair: &[Self; 2], points: Points<L>) -> Self {
         let mut sums = pair[0].sums;
@@ -140,8 +145,9 @@ impl<L: AesBlocks> Blocks<L> {
         Self { x_hat: Points::idle(l), first: Points::idle(l), walks: [Paths::idle(l); 2] }
     }
 
-    /// The walk to the points `x_hat` - `offset` of `bits` bits, from their blocks of 2^`window`
-    /// points on.
+    /// The walk to the points `x_hat` - `offset` of `bits` bits.
+    ///
+    /// It starts at their blocks of 2^`window` points.
     #[inline(always)]
     fn walk(&self, l: L, offset: u64, bits: u32, window: u32) -> Paths<L> {
         let points = self.x_hat.less(l, offset, bits);
@@ -194,8 +200,10 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Evaluates `keys` keys from column `at` on, whole groups, at `points` points from `point` on;
-    /// `S` steps hold [`WALKS`] walks. They start at the roots, or in the `blocks` of the steps.
+    /// Evaluates `keys` keys from column `at` on at `points` points from `point` on.
+    ///
+    /// Keys are whole groups, and `S` steps hold [`WALKS`] walks. The walks start at the roots, or
+    /// in the `blocks` of the steps.
     #[inline(always)]
     fn tile<L: AesBlocks, const S: usize>(
         &mut self,
@@ -246,8 +254,9 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Walks to both blocks of the clustered points of `keys` keys from column `at` on; `S` steps
-    /// hold [`WALKS`] walks.
+    /// Walks to both blocks of the clustered points of `keys` keys from column `at` on.
+    ///
+    /// `S` steps hold [`WALKS`] walks.
     #[inline(always)]
     fn blocks<L: AesBlocks, const S: usize>(
         &self,
@@ -276,8 +285,9 @@ impl Eval<'_, '_> {
         }
     }
 
-    /// Evaluates every key at every point; `S` steps hold [`WALKS`] walks, and `K` steps hold
-    /// [`POINTS`] points.
+    /// Evaluates every key at every point.
+    ///
+    /// `S` steps hold [`WALKS`] walks, and `K` steps hold [`POINTS`] points.
     #[inline(always)]
     fn tiles<L: AesBlocks, const S: usize, const K: usize>(&mut self, l: L) {
         let ciphers = Ciphers::new(l, &self.batch.params.keys);

@@ -22,7 +22,9 @@ use self::batch::{At, CmpAllBatch, CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, D
 pub(crate) use self::columns::columns;
 use crate::{CpuQueue, simd::dispatch_aes};
 
-/// Keys that one job takes: some 50 us of work at the cheapest shape, and a multiple of [`GROUP`].
+/// Keys per job, some 50 us of work at the cheapest shape.
+///
+/// It is a multiple of [`GROUP`].
 const KEYS_PER_JOB: usize = 1024;
 
 /// Words that one job of the streaming ops takes.

@@ -1,5 +1,6 @@
-//! Comparison keys of up to seven bits, which are shared truth tables: there is no tree to walk and
-//! nothing to encrypt.
+//! Comparison keys of up to seven bits, which are shared truth tables.
+//!
+//! There is no tree to walk and nothing to encrypt.
 
 use backend_api::ops::fss::GROUP;
 use core_types::cmp::{cmp_table_share, cmp_table_unit, table_shares};

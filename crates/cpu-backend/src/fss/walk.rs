@@ -1,5 +1,6 @@
-//! Steps down the trees, for several keys at once and without a branch or an address that depends
-//! on a secret.
+//! Steps down the trees, for several keys at once.
+//!
+//! No branch and no address depends on a secret.
 
 use backend_api::ops::fss::GROUP;
 use core_types::Label;
@@ -32,8 +33,10 @@ pub(super) fn negate_if<L: AesBlocks>(l: L, mask: L::V, a: L::V) -> L::V {
     l.sub(l.xor(a, mask), mask)
 }
 
-/// One party's nodes: labels, whose lowest bit is the control bit, whose next bit is arbitrary, and
-/// whose other bits are the seed.
+/// One party's nodes, as labels.
+///
+/// The lowest bit of a label is the control bit, the next bit is arbitrary, and the other bits are
+/// the seed.
 #[derive(Clone, Copy)]
 pub(super) struct Nodes<L: AesBlocks> {
     pub(super) labels: Step<L>,
@@ -96,8 +99,9 @@ impl<L: AesBlocks> Nodes<L> {
         l.and(control, l.xor(word, l.and(direction, l.differ(word))))
     }
 
-    /// Makes the children of vector `i` in `direction`, 0 or 1, come out of `passage`, corrected by
-    /// `word`.
+    /// Enters the children of vector `i` in `direction`, corrected by `word`.
+    ///
+    /// `direction` is 0 or 1. The children come out of `passage`.
     #[inline(always)]
     pub(super) fn enter(
         &self,
@@ -183,7 +187,9 @@ impl<L: AesBlocks> Directions<L> {
         Self { rest: [l.splat(0); TOGETHER] }
     }
 
-    /// Starts at the highest of `bits` bits of the words that the step's keys begin the slice with.
+    /// Directions from the highest of `bits` bits on.
+    ///
+    /// The slice begins with the words of the step's keys.
     #[inline(always)]
     pub(super) fn new(l: L, words: &[u64], bits: u32) -> Self {
         let mut aligned = [0; 4 * TOGETHER];

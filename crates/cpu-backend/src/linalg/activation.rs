@@ -54,8 +54,9 @@ pub(crate) fn tanh<L: Floats>(l: L, x: L::V) -> L::V {
     l.select_gt(magnitude, l.splat(0.625), far, near)
 }
 
-/// The normal distribution function, from the Chebyshev fit of erfc in Numerical Recipes (relative
-/// error 1.2e-7).
+/// The normal distribution function.
+///
+/// It uses the Chebyshev fit of erfc in Numerical Recipes (relative error 1.2e-7).
 #[inline(always)]
 fn normal_cdf<L: Floats>(l: L, x: L::V) -> L::V {
     let magnitude = l.max(x, l.sub(l.splat(0.0), x));
@@ -279,8 +280,9 @@ fn in_place<L: Floats, F: Function>(l: L, y: &mut [f32]) {
     }
 }
 
-/// `rows[r][c] = f(rows[r][c] + bias[c])` for rows of `bias.len()` elements that start every
-/// `stride` elements.
+/// `rows[r][c] = f(rows[r][c] + bias[c])`.
+///
+/// Rows have `bias.len()` elements and start every `stride` elements.
 pub(super) struct BiasMap<'a> {
     pub(super) f: Activation,
     pub(super) bias: &'a [f32],

@@ -2,8 +2,9 @@
 
 use core_types::params::elementwise::MAX_RANK;
 
-/// The axes of `K` tensors of one shape, with neighbouring axes merged where every tensor goes on
-/// evenly from one to the next.
+/// The axes of `K` tensors of one shape, merged if possible.
+///
+/// Neighbouring axes are merged if every tensor continues evenly from one to the next.
 pub(crate) struct Axes<const K: usize> {
     /// Number of axes, at least 1.
     rank: usize,

@@ -119,8 +119,10 @@ pub(crate) fn as_f32_mut<T: Real>(x: &mut [T]) -> Option<&mut [f32]> {
 }
 
 impl CpuQueue {
-    /// Runs `op(first, inputs, y)` over blocks of f32, where `first` is the index of the block's
-    /// first element. `op` writes all of `y` and does not read it. Lengths are equal.
+    /// Runs `op(first, inputs, y)` over blocks of f32.
+    ///
+    /// `first` is the index of the block's first element. `op` writes all of `y` and does not read
+    /// it. Lengths are equal.
     pub(crate) fn for_blocks<T: Real, const K: usize>(
         &self,
         inputs: [&[T]; K],

@@ -4,14 +4,16 @@ use core_types::{params::elementwise::DropoutParams, philox};
 
 use crate::simd::{Kernel, floats::Floats};
 
-/// Counters whose words are computed ahead of use: enough for the first words to have left the
-/// store buffer by then.
+/// Number of counters whose words are computed ahead of use.
+///
+/// There are enough that the first words have left the store buffer when they are used.
 const BLOCKS: usize = 128;
 /// Words of those counters.
 const WORDS: usize = 4 * BLOCKS;
 
-/// `y = x scale` where the random word of an element reaches the threshold, else 0; element 0 is
-/// number `first` of the mask.
+/// `y = x scale` where the random word of an element reaches the threshold, else 0.
+///
+/// Element 0 is number `first` of the mask.
 pub(super) struct Dropped<'a> {
     pub(super) p: &'a DropoutParams,
     pub(super) first: u64,
@@ -73,8 +75,9 @@ mod tests {
     use super::*;
     use crate::simd::{dispatch, levels};
 
-    /// Each element by its definition, from places around the ends of blocks and of the counter's
-    /// words.
+    /// Compares each element with its definition.
+    ///
+    /// Elements begin at places around the ends of blocks and of the counter's words.
     #[test]
     fn every_element_has_its_own_word() {
         const LEN: usize = 2 * WORDS + 5;

@@ -1,5 +1,6 @@
-//! Sums and extremes over the middle axis of `outer x len x inner` elements, in an order that
-//! depends on the shape alone.
+//! Sums and extremes over the middle axis of `outer x len x inner` elements.
+//!
+//! The order depends only on the shape.
 
 use backend_api::{BackendError, Real};
 use core_types::float::{maximum, minimum};
@@ -345,8 +346,9 @@ impl<L: Floats, F: Fold> Kernel<L> for Rows<'_, F> {
     }
 }
 
-/// Neighbouring columns, one to a result: those at the start of rows that begin every `pitch`
-/// elements of `x`.
+/// Neighbouring columns, one for each result.
+///
+/// They are at the start of rows that begin every `pitch` elements of `x`.
 struct Strip<'a, F: Fold> {
     x: Reals<'a>,
     pitch: usize,

@@ -122,8 +122,9 @@ impl<L: Floats> Kernel<L> for Rows<'_> {
     }
 }
 
-/// Writes `2^64 exp(x - max)` and returns the maximum and the sum; a NaN in the row makes the sum
-/// NaN, as does one without a number above -inf.
+/// Writes `2^64 exp(x - max)` and returns the maximum and the sum.
+///
+/// The sum is NaN if the row has a NaN or no number above -inf.
 #[inline(always)]
 fn exponentials<L: Floats>(l: L, x: &[f32], next: &[f32], e: &mut [f32]) -> (f32, f32) {
     let max = greatest(l, x, e);

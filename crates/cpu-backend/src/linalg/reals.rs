@@ -1,5 +1,6 @@
-//! Slices of elements of any floating-point type: a kernel over them is compiled once, not once for
-//! each type.
+//! Slices of elements of any floating-point type.
+//!
+//! A kernel over them is compiled once, not once for each type.
 
 use core::ops::Range;
 

@@ -10,8 +10,9 @@ const MAX_B: usize = 1 << 14;
 const MAX_TERMS: usize = 384;
 const MAX_ROWS: usize = 64;
 
-/// `C = max(A B + bias, floor)` with unit strides along rows, straight from the operands into
-/// registers and out through the epilogue. NaN stays.
+/// `C = max(A B + bias, floor)` with unit strides along rows.
+///
+/// Operands go directly into registers, and results out through the epilogue. NaN stays.
 pub(super) struct SmallLayer<'a> {
     pub(super) floor: f32,
     pub(super) m: usize,

@@ -9,8 +9,10 @@ const LN2_HIGH: f32 = 0.693_145_75;
 /// ln 2 - LN2_HIGH.
 const LN2_LOW: f32 = 1.428_606_8e-6;
 
-/// exp(x): relative error below 2 ulp for results from 2^-126, correctly rounded to a multiple of
-/// 2^-149 below that up to the same error; 0 from -104 down, infinity from 88.73 up, NaN for NaN.
+/// exp(x), with a relative error below 2 ulp for results from 2^-126.
+///
+/// Results below that are correctly rounded to a multiple of 2^-149 up to the same error. The
+/// result is 0 from -104 down, infinity from 88.73 up, and NaN for NaN.
 ///
 /// Cody-Waite reduction x = n ln 2 + r with |r| <= ln(2)/2, then a minimax polynomial of degree 6
 /// (relative error 3.2e-9) and two exact factors 2^(n/2), so that subnormal results are rounded
@@ -36,8 +38,10 @@ pub(crate) fn exp<L: Floats>(l: L, x: L::V) -> L::V {
 /// The factor by which [`exp_scaled`] exceeds exp.
 pub(crate) const EXP_SCALE: f32 = 18_446_744_073_709_551_616.0; // 2^64
 
-/// 2^64 exp(x) for x <= 0 or NaN, constant from -104 down; relative error below 2e-7 + 3e-9 |x|, on
-/// the portable level, where n ln 2 is rounded, 2e-7 + 6e-8 |x|.
+/// 2^64 exp(x) for x <= 0 or NaN, constant from -104 down.
+///
+/// The relative error is below 2e-7 + 3e-9 |x|. On the portable level, where n ln 2 is rounded, it
+/// is below 2e-7 + 6e-8 |x|.
 ///
 /// The scale keeps every result normal, so one integer addition replaces two products; a caller
 /// that divides by a sum of such terms loses the scale for nothing, and terms from -104 down become

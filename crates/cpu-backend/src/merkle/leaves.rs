@@ -1,5 +1,6 @@
-//! Leaves of a tree of columns: a tile of rows goes through all columns, one block of a message
-//! after the other.
+//! Leaves of a tree of columns.
+//!
+//! A tile of rows goes through all columns, one block of a message after the other.
 
 use core_types::{
     air::lifted,
@@ -12,8 +13,9 @@ use crate::{
     simd::{Kernel, bits::Bits},
 };
 
-/// Most leaves of a tile: its chaining values fit the first-level cache, and it reads a page of
-/// each column.
+/// Most leaves of a tile.
+///
+/// The chaining values of a tile fit the first-level cache, and it reads a page of each column.
 pub(super) const TILE: usize = 1 << 10;
 
 /// Words of scratch of a tile.
@@ -22,8 +24,9 @@ pub(super) const SCRATCH: usize = 8 * TILE;
 /// Rows at a time for which smaller columns are written out.
 const STRIP: usize = 128;
 
-/// How many rows ahead of its use a column is fetched: processors follow a page by themselves, but
-/// each block of a message begins sixteen of them.
+/// Prefetch distance in rows of a column.
+///
+/// Processors follow a page by themselves, but each block of a message begins sixteen pages.
 const AHEAD: usize = 48;
 
 /// Most words in a vector, at any level.

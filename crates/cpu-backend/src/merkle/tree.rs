@@ -20,8 +20,9 @@ const LEVELS: u32 = LOG_SUBTREE - 4;
 const WIDEST: usize = 16;
 
 impl CpuQueue {
-    /// Writes all levels above the first of `levels`; each level has half the nodes of the level
-    /// below.
+    /// Writes all levels above the first of `levels`.
+    ///
+    /// Each level has half the nodes of the level below.
     pub(super) fn merkle_levels(&self, mut levels: &mut [&mut [Digest]]) {
         while let Some(log_leaves) = levels.len().checked_sub(1).filter(|&above| above > 0) {
             let log_subtrees = (log_leaves as u32).saturating_sub(LOG_SUBTREE);

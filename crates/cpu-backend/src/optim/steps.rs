@@ -1,4 +1,6 @@
-//! Optimiser steps: loops over blocks of f32 that widen gradients and round the copy on the way.
+//! Optimiser steps, as loops over blocks of f32.
+//!
+//! The loops widen gradients and round the copy on the way.
 
 use backend_api::Real;
 use core_types::params::optim::{AdamParams, SgdParams, StepState};
@@ -18,8 +20,9 @@ pub(super) trait Step<const N: usize>: Sync {
     /// The number of leading elements that decay.
     fn decayed(&self) -> u64;
 
-    /// The step of equally long slices, whose elements all decay if `decays` is 1, and do not if it
-    /// is 0.
+    /// Takes a step on slices of equal length.
+    ///
+    /// All elements decay if `decays` is 1, and none if it is 0.
     fn run(&self, simd: Simd, decays: f32, g: &[f32], beside: [&mut [f32]; N], w: &mut [f32]);
 }
 
@@ -69,8 +72,10 @@ macro_rules! steps {
         impl<L: Floats> Kernel<L> for Slices<'_, $name<'_>, $count> {
             type Out = ();
 
-            /// A plain loop: the compiler may use the level's instructions, square roots included,
-            /// since parameters and record are copies, which no write to the slices can reach.
+            /// Runs a plain loop, compiled with the level's instructions.
+            ///
+            /// The compiler may use all of them, square roots included: parameters and record are
+            /// copies, which no write to the slices can reach.
             #[inline(always)]
             fn run(self, _: L) {
                 let Self { step: &$name { params: &$p, state: &$s }, decays: $decays, g, beside: [$($beside),*], w } = self;

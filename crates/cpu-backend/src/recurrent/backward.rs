@@ -112,8 +112,9 @@ impl Unit<'_> {
     }
 }
 
-/// The gradients of the sums of z and c; if the reset comes `AFTER` the product, of r and of the
-/// product as well.
+/// The gradients of the sums of z and c.
+///
+/// If the reset comes `AFTER` the product, also the gradients of the sums of r and of the product.
 struct Candidate<'a, const AFTER: bool> {
     hidden: usize,
     saved: Saved<'a>,
@@ -150,7 +151,9 @@ impl<L: Floats, const AFTER: bool> Kernel<L> for Candidate<'_, AFTER> {
     }
 }
 
-/// The gradients of the sums of r, and of the state through the reset, from the gradients of `r h`.
+/// The gradients of the sums of r, and of the state through the reset.
+///
+/// They are computed from the gradients of `r h`.
 struct Reset<'a> {
     hidden: usize,
     saved: Saved<'a>,

@@ -1,5 +1,6 @@
-//! A step of a gated recurrent unit for some rows of a member: two or three products, and the gates
-//! between them.
+//! A step of a gated recurrent unit for some rows of a member.
+//!
+//! It takes two or three products, with the gates between them.
 
 use core_types::params::recurrent::{GruParams, GruVariant};
 
@@ -99,7 +100,9 @@ pub(super) fn store<L: Floats>(l: L, s: &mut [f32], v: L::V) {
     }
 }
 
-/// z and r from their sums, and the product of the reset; if `AFTER`, the candidate's sum as well.
+/// z and r from their sums, and the product of the reset.
+///
+/// If `AFTER`, the candidate's sum as well.
 struct Gates<'a, const AFTER: bool> {
     hidden: usize,
     h: &'a [f32],

@@ -14,8 +14,10 @@ fn magnitude<L: Floats>(l: L, x: L::V) -> L::V {
     l.max(x, l.sub(l.splat(0.0), x))
 }
 
-/// 1 / (1 + exp(-x)) as one of `1 / (1 + e)` and `e / (1 + e)` for `e = exp(-|x|)`; relative error
-/// below 4e-7 + 4e-9 |x|, on the portable level 4e-7 + 7e-8 |x|.
+/// 1 / (1 + exp(-x)), with a relative error below 4e-7 + 4e-9 |x|.
+///
+/// On the portable level, the bound is 4e-7 + 7e-8 |x|. The result is one of `1 / (1 + e)` and
+/// `e / (1 + e)` for `e = exp(-|x|)`.
 #[inline(always)]
 pub(super) fn sigmoid<L: Floats>(l: L, x: L::V) -> L::V {
     let (zero, one) = (l.splat(0.0), l.splat(EXP_SCALE));
@@ -23,8 +25,10 @@ pub(super) fn sigmoid<L: Floats>(l: L, x: L::V) -> L::V {
     l.div(l.select_gt(x, zero, one, e), l.add(one, e))
 }
 
-/// tanh(x): the polynomial of Cephes' tanhf below 0.625, `(1 - e) / (1 + e)` for `e = exp(-2 |x|)`
-/// with the sign of x above; relative error below 4e-7.
+/// tanh(x), with a relative error below 4e-7.
+///
+/// Below 0.625, it is the polynomial of Cephes' tanhf. Above, it is `(1 - e) / (1 + e)` for
+/// `e = exp(-2 |x|)`, with the sign of x.
 #[inline(always)]
 pub(super) fn tanh<L: Floats>(l: L, x: L::V) -> L::V {
     let z = l.mul(x, x);

@@ -25,8 +25,9 @@ impl Form {
         (i as u64 * self.hidden / self.stochastic) as usize
     }
 
-    /// Adds the second part to the combined state, whose first part is there; returns its product
-    /// with `weights`, and its entropy.
+    /// Adds the second part to the combined state, whose first part is there.
+    ///
+    /// Returns the product of the combined state with `weights`, and its entropy.
     #[inline(always)]
     pub(super) fn combine<L: Floats>(&self, l: L, weights: &[f32], combined: &mut [f32]) -> (f32, f32) {
         let (h, part) = combined.split_at_mut(self.hidden as usize);

@@ -173,8 +173,9 @@ impl<'t, 'a> Running<'t, 'a> {
         Self { lane, cell: Cell::new(rows, hidden), constant, fed, losses, x: Vec::new() }
     }
 
-    /// Takes in the features of step `step`, unless they equal the previous step's apart from the
-    /// value fed back.
+    /// Reads the features of step `step`.
+    ///
+    /// It does nothing if they equal the previous step's apart from the value fed back.
     fn see(&mut self, simd: Simd, features: &Features<'_>, step: usize) {
         let Lane { weights, member, row, combined, .. } = &*self.lane;
         let (p, rows, input) = (&features.params.gru, self.fed.len(), weights.input);
@@ -205,8 +206,9 @@ impl<'t, 'a> Running<'t, 'a> {
     }
 }
 
-/// The gates' share of all features: the share of the first, which is kept apart, added to the
-/// rest.
+/// The gates' share of all features.
+///
+/// The share of the first feature, which is stored separately, is added to the share of the others.
 struct Feed<'a> {
     constant: &'a [f32],
     weights: &'a [f32],

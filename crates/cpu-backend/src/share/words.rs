@@ -7,8 +7,9 @@ use core_types::params::share::{MAX_POWER, NO_ROW, ONE_ROW, WordParams, WordTerm
 
 use crate::simd::Kernel;
 
-/// Elements that go through all terms together, a multiple of 32: their rows stay in the
-/// first-level cache.
+/// Elements that go through all terms together, a multiple of 32.
+///
+/// Their rows stay in the first-level cache.
 const TILE: usize = 64;
 
 const POWERS: usize = MAX_POWER as usize + 1;

@@ -145,8 +145,10 @@ impl Simd {
         Self { bf16: false, ..self }
     }
 
-    /// Whether products of bf16 take VDPBF16PS, which has subnormal numbers for zeros; if not, they
-    /// are sums of products of f32.
+    /// Whether products of bf16 use VDPBF16PS.
+    ///
+    /// VDPBF16PS treats subnormal numbers as zeros. Otherwise, products are sums of products of
+    /// f32.
     #[must_use]
     pub const fn bf16(self) -> bool {
         self.bf16
@@ -179,8 +181,10 @@ impl Simd {
     }
 }
 
-/// Whether the processor is a Zen 4, which fetches rows better by itself: of AMD's processors with
-/// AVX-512, which alone have SSE4a, those after it have VP2INTERSECT.
+/// Whether the processor is a Zen 4, which fetches rows better by itself.
+///
+/// Among processors with AVX-512, only AMD's have SSE4a. AMD's processors after Zen 4 have
+/// VP2INTERSECT.
 fn is_zen_4() -> bool {
     #[cfg(target_arch = "x86_64")]
     {

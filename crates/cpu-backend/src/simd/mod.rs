@@ -1,5 +1,4 @@
-//! Vectors: which instruction sets the processor has, and computations written once for all of
-//! them.
+//! Vectors: detection of instruction sets, and computations written once for all of them.
 //!
 //! A *token* ([`Avx2`], [`AesNi`], ..) is an empty value that exists only inside a function
 //! compiled for its instructions, and so proves that they may be used. Four sets of lanes name what

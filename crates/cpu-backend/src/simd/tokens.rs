@@ -8,8 +8,9 @@ use super::Simd;
 #[cfg(target_arch = "x86_64")]
 use super::{AesPath, SimdLevel};
 
-/// A computation over the lanes `L`, written once for all of them:
-/// `impl<L: Floats> Kernel<L> for ..`.
+/// A computation over the lanes `L`, written once for all of them.
+///
+/// It is implemented by `impl<L: Floats> Kernel<L> for ..`.
 pub(crate) trait Kernel<L> {
     /// Its result.
     type Out;

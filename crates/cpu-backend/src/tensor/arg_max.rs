@@ -87,8 +87,9 @@ fn greatest(row: &[f32]) -> f32 {
     all
 }
 
-/// Neighbouring columns, at most [`BLOCK`]: those at the start of rows that begin every `pitch`
-/// elements of `x`.
+/// Neighbouring columns, at most [`BLOCK`].
+///
+/// They are at the start of rows that begin every `pitch` elements of `x`.
 struct Columns<'a> {
     x: Reals<'a>,
     pitch: usize,

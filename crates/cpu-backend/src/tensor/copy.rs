@@ -10,8 +10,10 @@ use crate::{
     simd::{Kernel, Simd, dispatch, floats::Floats},
 };
 
-/// Rows and columns of the squares by which a transpose proceeds: lines of the cache on both sides
-/// stay there. A square of f32 is turned in registers.
+/// Rows and columns of the squares of a transpose.
+///
+/// The cache lines of a square stay in the cache on both sides. A square of f32 is turned in
+/// registers.
 const SQUARE: usize = 16;
 
 /// An axis: its length, and the distance between its indices in the source and in the result.
@@ -44,8 +46,9 @@ pub(super) fn copy<T: Real>(q: &CpuQueue, p: &CopyParams, x: &[T], y: &mut [T]) 
     });
 }
 
-/// The axes by falling strides of the result, merged where source and result go on evenly from one
-/// to the next; at least one.
+/// The axes by falling strides of the result, merged; at least one.
+///
+/// Axes are merged if source and result continue evenly from one to the next.
 fn ordered(p: &CopyParams) -> ([Axis; MAX_RANK], usize) {
     let mut axes = [Axis { len: 1, x: 0, y: 0 }; MAX_RANK];
     for (i, axis) in axes.iter_mut().enumerate().take(p.rank as usize) {
@@ -122,7 +125,9 @@ fn plane<T: Real>(simd: Simd, a: Axis, b: Axis, x: &[T], y: &mut [T]) {
     }
 }
 
-/// Copies the elements of a square, or of the part of one that there is, from the index `first` on.
+/// Copies the elements of a square from the index `first` on.
+///
+/// A square at the end of an axis is a part of one.
 #[inline(always)]
 fn elements<T: Copy>(a: Axis, b: Axis, first: [usize; 2], x: &[T], y: &mut [T]) {
     for i in first[0]..(first[0] + SQUARE).min(a.len) {

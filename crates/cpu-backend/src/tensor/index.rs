@@ -36,8 +36,9 @@ fn row<T>(table: &[T], width: usize, index: u32) -> Option<&[T]> {
     table.get(first..first.checked_add(width)?)
 }
 
-/// Adds rows of g to the table rows that `indices` name; rows of equal index are added in the order
-/// of `order`.
+/// Adds rows of g to the table rows that `indices` name.
+///
+/// Rows of equal index are added in the order of `order`.
 pub(super) fn scatter_add<T: Real>(q: &CpuQueue, op: ScatterAdd<'_, CpuQueue, T>) {
     let ScatterAdd { params: p, indices, order, g, table } = op;
     let width = p.width as usize;

@@ -147,7 +147,9 @@ impl TensorOps for CpuQueue {
     }
 }
 
-/// `y = x` in another type, with values beyond its range held at the greatest if there is one.
+/// `y = x` in another type.
+///
+/// Values beyond its range are clamped to `greatest` if there is one.
 struct Narrowed<'a> {
     beyond: f32,
     greatest: Option<f32>,

@@ -1,4 +1,4 @@
-//! Matrix products, each followed by its bias and activation while the result is in the cache.
+//! Matrix products, with bias and activation applied while the result is in the cache.
 //!
 //! Every element is a sum of pieces, each one chain of sums over up to [`PIECE`] slots of terms in
 //! their order, so that rows of a product have the same bits in a product of other rows, and errors
@@ -35,8 +35,9 @@ use crate::{
 const SERIAL_MULTIPLY_ADDS: usize = 1 << 20;
 /// Rows of a task, whose panels of A lie in the L2 cache.
 const TASK_ROWS: usize = 128;
-/// Elements of the result that a task holds in f32 before it rounds them, unless so few rows have
-/// more.
+/// Elements of the result that a task holds in f32 before it rounds them.
+///
+/// A task of the fewest rows may have more.
 const TASK_RESULTS: usize = 1 << 16;
 /// Up to this many rows, B is read where it lies: packing it would cost more.
 const ROWS_IN_PLACE: usize = 48;
@@ -230,8 +231,9 @@ impl CpuQueue {
         ])
     }
 
-    /// `C = f(A B + bias)`, `C = A B` or `C += A B`; `m` and `n` are at least 1, and every element
-    /// lies in its slice.
+    /// `C = f(A B + bias)`, `C = A B` or `C += A B`.
+    ///
+    /// `m` and `n` are at least 1, and every element lies in its slice.
     fn product<T: Real, O: Real, S: Slot>(
         &self,
         p: Product,
@@ -367,8 +369,9 @@ fn holds_results<O: Real>(p: &Product) -> bool {
     O::DTYPE != DType::F32 || !p.has_rows()
 }
 
-/// The terms of the slots from `first` on that are multiplied together, and the number of these
-/// slots.
+/// The terms of the piece that starts at slot `first`, and the number of its slots.
+///
+/// They are multiplied together.
 fn piece<T: Real, S: Slot>(factor: Factor<'_, T>, first: usize) -> (Factor<'_, T>, usize) {
     let terms = (factor.terms - first * S::TERMS).min(PIECE * S::TERMS);
     (factor.part(first * S::TERMS, terms), terms.div_ceil(S::TERMS))

@@ -1,5 +1,7 @@
-//! Factors of a product in panels: sixteen lines side by side, rows of A or columns of B, one slot
-//! of terms after the other.
+//! Factors of a product in panels.
+//!
+//! A panel has sixteen lines (rows of A or columns of B) side by side, one slot of terms after the
+//! other.
 
 use backend_api::{DType, Real};
 use half::bf16;
@@ -17,11 +19,14 @@ use crate::{
     },
 };
 
-/// Slots multiplied before the next ones; the slots of three panels of B stay in the L2 cache
-/// meanwhile.
+/// Slots of a piece, which are multiplied before the next ones.
+///
+/// The slots of three panels of B stay in the L2 cache meanwhile.
 pub(super) const PIECE: usize = 384;
 
-/// Adjacent panels of pairs packed together, so that whole cache lines of the source are read.
+/// Adjacent panels of pairs packed together.
+///
+/// Whole cache lines of the source are read this way.
 const SIDE_BY_SIDE: usize = 8;
 
 /// A slot of terms in a panel.

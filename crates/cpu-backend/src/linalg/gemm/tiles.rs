@@ -11,8 +11,9 @@ use crate::simd::{
     floats::{Floats, Pair, Pairs, Terms},
 };
 
-/// `C = A B`, or `C += A B` unless it is the `first` piece: panels of `slots` slots each, C of
-/// `rows` rows that start every `c_row`.
+/// `C = A B`, or `C += A B` unless it is the `first` piece.
+///
+/// Panels have `slots` slots each. C has `rows` rows that start every `c_row` elements.
 pub(super) struct Tiles<'a, S> {
     pub(super) slots: usize,
     pub(super) a: &'a [[S; LINES]],

@@ -1,5 +1,6 @@
-//! Softmax along an axis that is not the last: strips of 64 columns, gathered into scratch as
-//! `len x 64`.
+//! Softmax along an axis that is not the last.
+//!
+//! Strips of 64 columns are gathered into scratch as `len x 64`.
 
 use core::ops::Range;
 
@@ -43,7 +44,9 @@ pub(super) struct Strip<'a> {
     results: Results<'a>,
 }
 
-/// The results of a strip, for each outer index and each index along the axis `width` neighbours.
+/// The results of a strip.
+///
+/// For each outer index and each index along the axis, there are `width` neighbours.
 enum Results<'a> {
     /// One after the other.
     Block(RealsMut<'a>),
@@ -99,8 +102,9 @@ pub(super) fn strips<'a, T: Real>(axis: &AxisParams, y: &'a mut [T]) -> Vec<Stri
 }
 
 impl Strip<'_> {
-    /// Copies the strip's columns of `x` into `to`, `len x STRIP`; columns past the strip stay as
-    /// they are.
+    /// Copies the strip's columns of `x` into `to`, `len x STRIP`.
+    ///
+    /// Columns past the strip stay as they are.
     #[inline(always)]
     fn gather<L: Floats>(&self, l: L, axis: &AxisParams, x: Reals<'_>, to: &mut [Row]) {
         let (len, inner) = (axis.len as usize, axis.inner as usize);
@@ -138,8 +142,9 @@ impl Strip<'_> {
     }
 }
 
-/// Adds the sums of [`PART_STEPS`] rows to the running sums, so that rounding errors do not grow
-/// with the length of the axis.
+/// Adds the sums of [`PART_STEPS`] rows to the running sums.
+///
+/// Rounding errors thus do not grow with the length of the axis.
 #[inline(always)]
 fn join(sums: &mut [f64; STRIP], part: &Row) {
     sums.iter_mut().zip(part).for_each(|(sum, &part)| *sum += f64::from(part));
@@ -155,8 +160,9 @@ pub(super) struct Forward<'a> {
 }
 
 impl Forward<'_> {
-    /// Applies the mask to the gathered logits and reports which columns have an element that is
-    /// not left out.
+    /// Applies the mask to the gathered logits.
+    ///
+    /// Returns which columns have an element that is not left out.
     fn apply_mask(&self, logits: &mut [Row]) -> [bool; STRIP] {
         let (axis, s) = (&self.p.axis, &self.strip);
         let (len, inner) = (axis.len as usize, axis.inner as usize);

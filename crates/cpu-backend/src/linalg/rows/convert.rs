@@ -49,8 +49,9 @@ pub(in crate::linalg) fn scratch(x: Reals<'_>, len: usize) -> Vec<f32> {
     if x.as_f32().is_some() { Vec::new() } else { vec![0.0; len] }
 }
 
-/// The values of the columns as f32, or `default` for each without columns; converted values are
-/// stored in `scratch`.
+/// The values of the columns as f32, or `default` for each if there are none.
+///
+/// Converted values are stored in `scratch`.
 #[inline(always)]
 pub(super) fn column_values<'a, L: Floats>(
     l: L,
@@ -69,9 +70,10 @@ pub(super) fn column_values<'a, L: Floats>(
     scratch
 }
 
-/// The row after row `i`, if there is one and it needs no conversion: what to fetch while row `i`
-/// is computed. The processor prefetches along a row by itself, but does not fetch the next row in
-/// time.
+/// The row after row `i`, if there is one and it needs no conversion.
+///
+/// It is prefetched while row `i` is computed. The processor prefetches along a row by itself, but
+/// does not fetch the next row in time.
 #[inline(always)]
 pub(in crate::linalg) fn next_row(rows: Reals<'_>, i: usize, len: usize) -> &[f32] {
     rows.as_f32().and_then(|rows| rows.get((i + 1) * len..(i + 2) * len)).unwrap_or(&[])

@@ -25,8 +25,10 @@ use crate::{CpuQueue, simd::dispatch};
 /// The fewest elements that one task works on: 64 KiB of f32.
 const GRAIN: usize = 16 * 1024;
 
-/// Steps of a sum over a row or column, of one or more vectors each, whose terms are added up
-/// before their sum joins the running sum, so that rounding errors do not grow with the length.
+/// Steps of a sum whose terms are added up before they join the running sum.
+///
+/// A step takes one or more vectors of a row or column. Rounding errors thus do not grow with the
+/// length.
 pub(super) const PART_STEPS: usize = 64;
 
 /// Whether a part ends with this step, counted from 0.
@@ -136,16 +138,18 @@ impl CpuQueue {
         Ok(())
     }
 
-    /// Reserves the scratch memory of a softmax along an axis other than the last; it copies
-    /// `gathered` operands.
+    /// Reserves the scratch memory of a softmax along an axis other than the last.
+    ///
+    /// The softmax copies `gathered` operands.
     fn reserve_strips(&self, axis: &AxisParams, gathered: usize) -> Result<[Reservation; 2], BackendError> {
         let (strips, bytes) = columns::strips_and_bytes(axis);
         let scratch = gathered * columns::strip_scratch(axis.len as usize);
         Ok([self.reserve(bytes)?, self.reserve_scratch::<f32>(strips, scratch)?])
     }
 
-    /// Counts the scratch of tasks of `chunk` elements each; a task holds `always` rows of `len`
-    /// f32, and `narrow` more unless `T` is f32.
+    /// Reserves the scratch of tasks of `chunk` elements each.
+    ///
+    /// A task holds `always` rows of `len` f32, and `narrow` more unless `T` is f32.
     fn reserve_rows<T: Real>(
         &self,
         [elements, chunk]: [usize; 2],
@@ -158,8 +162,9 @@ impl CpuQueue {
         (rows > 0).then(|| self.reserve_scratch::<f32>(elements.div_ceil(chunk), rows * len)).transpose()
     }
 
-    /// Layer norm if `CENTRED`, else RMS norm without `beta` and `mean`, for `op`, which has
-    /// checked the lengths.
+    /// Layer norm if `CENTRED`, else RMS norm without `beta` and `mean`.
+    ///
+    /// `op` has checked the lengths.
     fn norm_forward<T: Real, const CENTRED: bool>(
         &self,
         op: &'static str,

@@ -84,7 +84,9 @@ impl<L: Floats> Kernel<L> for Add<'_> {
     }
 }
 
-/// Consecutive rows of a normalisation; `CENTRED` subtracts the mean and adds beta (layer norm).
+/// Consecutive rows of a normalisation.
+///
+/// `CENTRED` subtracts the mean and adds beta (layer norm).
 pub(super) struct Forward<'a, const CENTRED: bool> {
     pub(super) p: &'a NormParams,
     /// Whether the next row and the output are fetched before they are needed.
@@ -134,8 +136,9 @@ impl<const CENTRED: bool, L: Floats> Kernel<L> for Forward<'_, CENTRED> {
     }
 }
 
-/// Whether sums of squares in f32 may have lost a row: for elements far above 1 they overflow, and
-/// far below 1 they lose small terms.
+/// Whether sums of squares in f32 may have lost a row.
+///
+/// They overflow for elements far above 1, and lose small terms for elements far below 1.
 fn is_lost(rstd: f32) -> bool {
     const MOST: f32 = (1u32 << 30) as f32;
     let kept = rstd > 0.0 && rstd <= MOST; // nor NaN

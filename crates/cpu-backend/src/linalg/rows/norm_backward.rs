@@ -60,8 +60,9 @@ impl<const CENTRED: bool, L: Floats> Kernel<L> for NormBackward<'_, CENTRED> {
     }
 }
 
-/// Measure of distances from the mean: `d = (x - mean) scale`, with a power of two that scales them
-/// close to 1.
+/// Measure of distances from the mean: `d = (x - mean) scale`.
+///
+/// The scale is a power of two that makes the distances close to 1.
 #[derive(Clone, Copy)]
 struct Line {
     mean: f32,
@@ -115,7 +116,9 @@ fn shared_step<L: Floats>(l: L, [d, a, ad]: [L::V; 3], line: Line, x: L::V, g: L
     [l.add(d, new_d), l.add(a, new_a), l.mul_add(new_d, new_a, ad)]
 }
 
-/// Terms that the gradients of one row share: `h = d unit + offset`, the means of a and of `a h`.
+/// Terms that the gradients of one row share.
+///
+/// `h = d unit + offset`, and the means of a and of `a h`.
 struct RowGradient {
     line: Line,
     unit: f32,
@@ -126,8 +129,9 @@ struct RowGradient {
 }
 
 impl RowGradient {
-    /// `dx = rstd (a - mean(a) - h mean(a h))`, `dgamma += g h`, `dbeta += g`, given x, g and
-    /// gamma.
+    /// Computes `dx = rstd (a - mean(a) - h mean(a h))` from x, g and gamma.
+    ///
+    /// Also `dgamma += g h` and `dbeta += g`.
     #[inline(always)]
     fn apply<L: Floats, const CENTRED: bool>(
         &self,

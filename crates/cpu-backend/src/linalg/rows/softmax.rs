@@ -181,8 +181,9 @@ fn scale<L: Floats>(l: L, y: &mut [f32], factor: f32) {
     l.store_partial(rest, v);
 }
 
-/// `ln sum exp(x - greatest)`, where elements equal to the greatest are counted separately, so that
-/// a sum near 1 loses nothing.
+/// `ln sum exp(x - greatest)`.
+///
+/// Elements equal to the greatest are counted separately, so that a sum near 1 loses nothing.
 #[inline(always)]
 fn log_sum<L: Floats>(l: L, x: &[f32], next: &[f32], greatest: f32) -> f32 {
     let m = l.splat(greatest);
@@ -213,8 +214,9 @@ fn log_sum<L: Floats>(l: L, x: &[f32], next: &[f32], greatest: f32) -> f32 {
     log_of_parts(l.sum(total(l, rest)), l.sum(total(l, ties)))
 }
 
-/// Adds `2^64 exp(x - m)` to `rest` where `x < m`, and 1 to `ties` elsewhere; NaN makes both NaN or
-/// counts, so that the rest is NaN.
+/// Adds `2^64 exp(x - m)` to `rest` where `x < m`, and 1 to `ties` elsewhere.
+///
+/// A NaN makes `rest` NaN.
 #[inline(always)]
 pub(super) fn log_sum_step<L: Floats>(l: L, x: L::V, m: L::V, rest: L::V, ties: L::V) -> (L::V, L::V) {
     let (zero, one) = (l.splat(0.0), l.splat(1.0));
@@ -223,8 +225,9 @@ pub(super) fn log_sum_step<L: Floats>(l: L, x: L::V, m: L::V, rest: L::V, ties: 
     (l.mul_add(e, l.sub(one, tie), rest), l.add(ties, tie))
 }
 
-/// `ln(ties + rest / 2^64)`, with 0 for results below the least normal number: [`exp_scaled`] is
-/// above 0 where exp is 0 in f32, and a sum of such values alone has to come out as 0.
+/// `ln(ties + rest / 2^64)`, with 0 for results below the least normal number.
+///
+/// [`exp_scaled`] is above 0 where exp is 0 in f32. A sum of such values alone must give 0.
 #[inline(always)]
 pub(super) fn log_of_parts(rest: f32, ties: f32) -> f32 {
     let (rest, ties) = (f64::from(rest / EXP_SCALE), f64::from(ties));
@@ -246,14 +249,17 @@ fn subtract<L: Floats>(l: L, x: &[f32], [greatest, log_sum, lowest]: [f32; 3], y
     l.store_partial(outs.into_remainder(), log_of_finite(l, x, l.sub(l.sub(x, m), s), lowest));
 }
 
-/// `y`, but `lowest` where y is less though x is finite: -inf means an element that is left out.
+/// `y`, but `lowest` if y is less although x is finite.
+///
+/// -inf means an element that is left out.
 #[inline(always)]
 pub(super) fn log_of_finite<L: Floats>(l: L, x: L::V, y: L::V, lowest: L::V) -> L::V {
     l.select_gt(lowest, y, l.select_gt(l.splat(f32::MIN), x, y, lowest), y)
 }
 
-/// A sum below this leaves `g - sum` finite for every finite g: half a unit in the last place of
-/// `f32::MAX` is 2^103.
+/// Bound below which a sum leaves `g - sum` finite for every finite g.
+///
+/// Half a unit in the last place of `f32::MAX` is 2^103.
 const HARMLESS_SUM: f32 = 5e30;
 
 /// Consecutive rows of a backward pass with `inner = 1`.
@@ -295,7 +301,7 @@ impl<L: Floats> Kernel<L> for Backward<'_> {
 }
 
 impl Backward<'_> {
-    /// Corrects the softmax rows in which an infinite gradient or sum, or NaN, met an element of 0.
+    /// Corrects the softmax rows in which a non-finite gradient or sum met an element of 0.
     #[cold]
     fn repair(mut self) {
         let n = self.len;
@@ -329,8 +335,9 @@ impl Kind {
         }
     }
 
-    /// Whether elements of 0 need another look after [`gradient`](Self::gradient), given the sum
-    /// that their row shares.
+    /// Whether elements of 0 need another look after [`gradient`](Self::gradient).
+    ///
+    /// `sum` is the sum that their row shares.
     #[inline(always)]
     pub(super) fn may_lose_zeros(self, sum: f32) -> bool {
         matches!(self, Self::Softmax) && (sum.is_nan() || sum.abs() >= HARMLESS_SUM)

@@ -44,8 +44,9 @@ pub(crate) trait Bits: Copy {
 
     /// The words of `a` and `b` in turn: the first `N` of them, then the others.
     fn zip(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
-    /// The words at even and at odd places of `a` with `b` after it: what undoes
-    /// [`zip`](Self::zip).
+    /// The words at even and at odd places of `a` followed by `b`.
+    ///
+    /// This is the inverse of [`zip`](Self::zip).
     fn unzip(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
 }
 

@@ -1,5 +1,6 @@
-//! Four words in an array: the portable level where no vectors are in the baseline, and in tests
-//! everywhere.
+//! Four words in an array.
+//!
+//! This is the portable level if the baseline has no vectors. Tests use it everywhere.
 
 use core::array;
 

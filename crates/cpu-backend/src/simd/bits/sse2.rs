@@ -1,4 +1,6 @@
-//! Four words in an XMM register: SSE2 is in the baseline of x86-64, so this is its portable level.
+//! Four words in an XMM register.
+//!
+//! SSE2 is in the baseline of x86-64, so this is its portable level.
 
 use core::arch::x86_64::*;
 

@@ -1,5 +1,6 @@
-//! AES of 32 blocks on bit planes in plain Rust: a Boolean circuit, without a table, a branch or an
-//! address that depends on the blocks.
+//! AES of 32 blocks on bit planes in plain Rust.
+//!
+//! It is a Boolean circuit, without a table, a branch or an address that depends on the blocks.
 //!
 //! Loops run over the 16 bytes of the state, whose planes compute side by side, so that the
 //! compiler maps them to the vector instructions of its baseline target.

@@ -54,11 +54,13 @@ pub(crate) trait AesBlocks: Copy {
     fn sign(self, a: Self::V) -> Self::V;
     /// Each block is filled with its lowest bit.
     fn spread(self, a: Self::V) -> Self::V;
-    /// The lowest bit of each block is the XOR of the two lowest bits of `a`; the other bits are
-    /// arbitrary.
+    /// The XOR of the two lowest bits of `a`, as the lowest bit of each block.
+    ///
+    /// The other bits are arbitrary.
     fn differ(self, a: Self::V) -> Self::V;
-    /// Bits 0 ..= p of each block, where p is the 7 lowest bits of its low half, which its high
-    /// half repeats.
+    /// Bits 0 ..= p of each block.
+    ///
+    /// p is the 7 lowest bits of the block's low half. The high half repeats the low half.
     fn prefix(self, a: Self::V) -> Self::V;
     /// The key of a middle round.
     fn round_key(self, key: u128) -> Self::RoundKey;

@@ -76,8 +76,9 @@ pub(crate) trait Floats: Copy {
     fn max(self, a: Self::V, b: Self::V) -> Self::V;
     /// `a` where `a < b`, else `b`; so `b` where either is NaN.
     fn min(self, a: Self::V, b: Self::V) -> Self::V;
-    /// `v` with the lowest 9 bits of the pattern of `t` added to sign and exponent: `v 2^k` for
-    /// `t = 1.5 2^23 + k`, as long as `v` and the result are normal.
+    /// `v` with the lowest 9 bits of the pattern of `t` added to sign and exponent.
+    ///
+    /// This is `v 2^k` for `t = 1.5 2^23 + k`, if `v` and the result are normal.
     fn shift_exponent(self, v: Self::V, t: Self::V) -> Self::V;
     /// `x` where `a > b`, else `y`; so `y` where `a` or `b` is NaN.
     fn select_gt(self, a: Self::V, b: Self::V, x: Self::V, y: Self::V) -> Self::V;
@@ -152,8 +153,9 @@ mod tests {
         }
     }
 
-    /// Every 16-bit number there and back, and what rounding has to get right: ties, carries into
-    /// the exponent, numbers below and beyond the normal ones.
+    /// Every 16-bit number there and back, and the hard cases of rounding.
+    ///
+    /// These are ties, carries into the exponent, and numbers below and beyond the normal ones.
     struct Halves;
 
     impl<L: Floats> Kernel<L> for Halves {

@@ -1,4 +1,6 @@
-//! Eight lanes in an array; the compiler vectorises them as far as the baseline target allows.
+//! Eight lanes in an array.
+//!
+//! The compiler vectorises them as far as the baseline target allows.
 
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 

@@ -15,8 +15,9 @@ impl Avx2 {
         unsafe { _mm256_min_epu32(words, _mm256_sub_epi32(words, _mm256_set1_epi32(P as i32))) }
     }
 
-    /// From 64-bit products `2 x t` of the even and the odd lanes to `x t`: high word plus half the
-    /// low word.
+    /// Reduces 64-bit products `2 x t` of the even and the odd lanes to `x t`.
+    ///
+    /// The result is the high word plus half the low word.
     #[inline(always)]
     fn reduced_products(self, even: __m256i, odd: __m256i) -> __m256i {
         // SAFETY: `self` proves AVX2.
@@ -34,8 +35,9 @@ impl Avx2 {
         unsafe { (_mm256_permute2x128_si256::<0x20>(a, b), _mm256_permute2x128_si256::<0x31>(a, b)) }
     }
 
-    /// Even and odd words of each 128-bit half: the vector bit takes lane bit 0, bit 0 takes bit 1,
-    /// bit 1 the vector bit.
+    /// Even and odd words of each 128-bit half.
+    ///
+    /// The vector bit takes lane bit 0, bit 0 takes bit 1, and bit 1 takes the vector bit.
     #[inline(always)]
     fn unzip(self, a: __m256i, b: __m256i) -> (__m256i, __m256i) {
         // SAFETY: `self` proves AVX2.

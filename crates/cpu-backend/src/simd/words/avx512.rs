@@ -16,8 +16,9 @@ const EVEN_WORDS: Table = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28
 const ODD_WORDS: Table = [1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31];
 const FIRST_ZIPPED: Table = [0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23];
 const SECOND_ZIPPED: Table = [8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31];
-/// Of one vector: the twiddles of layer 1 as layer 0 uses them, where [`CIRCLE_SIGNS`] negates
-/// some.
+/// The twiddles of layer 1 as layer 0 uses them, from one vector.
+///
+/// [`CIRCLE_SIGNS`] negates some of them.
 const CIRCLE_PATTERN: Table = [1, 1, 0, 0, 3, 3, 2, 2, 5, 5, 4, 4, 7, 7, 6, 6];
 const CIRCLE_SIGNS: Table = {
     let n = NEGATE as i32;
@@ -39,8 +40,9 @@ impl Avx512 {
         unsafe { _mm512_min_epu32(words, _mm512_sub_epi32(words, _mm512_set1_epi32(P as i32))) }
     }
 
-    /// From 64-bit products `2 x t` of the even and the odd lanes to `x t`: high word plus half the
-    /// low word.
+    /// Reduces 64-bit products `2 x t` of the even and the odd lanes to `x t`.
+    ///
+    /// The result is the high word plus half the low word.
     #[inline(always)]
     fn reduced_products(self, even: __m512i, odd: __m512i) -> __m512i {
         // SAFETY: `self` proves AVX-512.
@@ -185,7 +187,9 @@ impl Words for Avx512 {
     }
 }
 
-/// The same steps on arrays with the same tables, so that tests reach them on every processor.
+/// The same steps on arrays with the same tables.
+///
+/// Tests reach them on every processor.
 #[cfg(test)]
 pub(super) mod model {
     use core::array;

@@ -21,7 +21,9 @@ pub(crate) fn invert_lanes<L: Words>(l: L, words: L::V) -> Option<L::V> {
     Some(unsafe { l.load(inverses.as_ptr().cast()) })
 }
 
-/// Inverts `elements` with one running product, and returns whether every element has an inverse.
+/// Inverts `elements` with one running product.
+///
+/// Returns whether every element has an inverse.
 #[inline(always)]
 pub(crate) fn invert_serially<F: Field>(elements: &[F], inverses: &mut [F]) -> bool {
     let mut product = F::ONE;
@@ -37,8 +39,9 @@ pub(crate) fn invert_serially<F: Field>(elements: &[F], inverses: &mut [F]) -> b
     true
 }
 
-/// Norms of elements of the secure field: over CM31, and of that over M31, which is zero for the
-/// element zero alone.
+/// Norms of elements of the secure field: over CM31, and the norm of that norm over M31.
+///
+/// The norm over M31 is zero for the element zero alone.
 #[derive(Clone, Copy)]
 pub(crate) struct Norms<V> {
     pub(crate) complex: [V; 2],
@@ -46,8 +49,10 @@ pub(crate) struct Norms<V> {
 }
 
 impl<V: Copy> Norms<V> {
-    /// The norms of `a + b u`: `a^2 - u^2 b^2`, where `u^2 = 2 + i`, and the sum of the squares of
-    /// its coordinates.
+    /// The norms of `a + b u`.
+    ///
+    /// Over CM31, the norm is `a^2 - u^2 b^2`, where `u^2 = 2 + i`. Over M31, it is the sum of the
+    /// squares of the coordinates of the first norm.
     #[inline(always)]
     pub(crate) fn of<L: Words<V = V>>(l: L, [a0, a1, b0, b1]: [V; 4]) -> Self {
         let ([x, y], [z, w]) = (complex_square(l, [a0, a1]), complex_square(l, [b0, b1]));
@@ -58,7 +63,7 @@ impl<V: Copy> Norms<V> {
         Self { complex: [real, imaginary], word }
     }
 
-    /// The inverses of the elements that have these norms, from the inverses of the norms over M31.
+    /// Inverts the elements that have these norms, given the inverses of the norms over M31.
     #[inline(always)]
     pub(crate) fn inverses<L: Words<V = V>>(&self, l: L, [a0, a1, b0, b1]: [V; 4], inverse: V) -> [V; 4] {
         let [real, imaginary] = self.complex;

@@ -70,8 +70,9 @@ pub(crate) trait Words: Copy {
     fn split<const K: u32>(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
     /// The inverse of split step `K`.
     fn merge<const K: u32>(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
-    /// Doubled twiddles of layer 0 between split steps 0 and 1, from `WIDTH / 2` doubled twiddles
-    /// of layer 1.
+    /// Doubled twiddles of layer 0 between split steps 0 and 1.
+    ///
+    /// They are computed from `WIDTH / 2` doubled twiddles of layer 1.
     ///
     /// Points of a pair of pairs are `(x, y), (x, -y), (-x, -y), (-x, y)` and the next four have
     /// `x` and `y` exchanged, so twiddles `x0, x1` of layer 1 give `x1, -x1, -x0, x0` for layer 0.
@@ -80,8 +81,9 @@ pub(crate) trait Words: Copy {
     /// # Safety
     /// The twiddles are readable; no alignment is needed.
     unsafe fn circle_twiddles(self, layer_1: *const u32) -> Self::V;
-    /// Doubled twiddles of layer `K` of `1..LOG` between split steps `K` and `K + 1`, from
-    /// `WIDTH >> K` of them.
+    /// Doubled twiddles of layer `K` of `1..LOG` between split steps `K` and `K + 1`.
+    ///
+    /// They are expanded from `WIDTH >> K` doubled twiddles.
     ///
     /// # Safety
     /// The twiddles are readable; no alignment is needed.

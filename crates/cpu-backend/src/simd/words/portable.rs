@@ -1,5 +1,6 @@
-//! Four words in plain Rust; the compiler maps the loops to the vector instructions of its baseline
-//! target.
+//! Four words in plain Rust.
+//!
+//! The compiler maps the loops to the vector instructions of its baseline target.
 
 use core::array;
 
