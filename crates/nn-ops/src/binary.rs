@@ -13,8 +13,9 @@ use crate::{Layout, NnError, TensorMut, TensorRef};
 
 const OP: &str = "binary";
 
-/// A checked function of two tensors, `y = a op b`, with NumPy broadcasting to the shape of y,
-/// which is contiguous.
+/// A checked function of two tensors, `y = a op b`, with NumPy broadcasting.
+///
+/// Operands are broadcast to the shape of y, which is contiguous.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -70,8 +71,9 @@ impl BinaryPlan {
 }
 
 impl BinaryPlan {
-    /// Applies `op` in place of its first operand: `y = y op b`, with the bits of
-    /// [`run`](Self::run).
+    /// Applies `op` in place of its first operand: `y = y op b`.
+    ///
+    /// The result has the bits of [`run`](Self::run).
     ///
     /// # Errors
     /// [`NnError::Broadcast`] unless the plan's a has the shape of y; otherwise as

@@ -8,8 +8,9 @@ use core_types::params::tensor::Beyond;
 
 use crate::{Layout, NnError, TensorMut, TensorRef};
 
-/// What becomes of values that a narrower type does not have: those that rounding makes infinite,
-/// and infinities.
+/// Treatment of values beyond the range of a narrower type.
+///
+/// These are infinities, and values that rounding makes infinite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
     /// They become infinite, as IEEE 754 has it.

@@ -8,8 +8,9 @@ use core_types::params::{elementwise::MAX_RANK, tensor::CopyParams};
 
 use crate::{Layout, NnError, Shape, TensorMut, TensorRef};
 
-/// `y = x` for tensors that are laid out in any way; x is repeated up to the shape of y by the
-/// rules of NumPy.
+/// `y = x` for tensors of any layout.
+///
+/// x is broadcast to the shape of y by the rules of NumPy.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -43,8 +44,9 @@ pub fn copy<Q: TensorOps, T: Real>(q: &Q, x: TensorRef<'_, Q, T>, y: TensorMut<'
     Ok(q.copy_strided(CopyStrided { params: &params, x: q.shorten(x.view()), y: q.shorten_mut(y.into_view()) })?)
 }
 
-/// Writes the parts one after the other along `axis` of a row-major tensor, to all of y: a copy for
-/// each.
+/// Concatenates the parts along `axis` of a row-major tensor.
+///
+/// The parts fill all of y, with a copy for each.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};

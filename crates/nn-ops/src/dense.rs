@@ -1,4 +1,4 @@
-//! A dense layer among the tensors of a model, and the plan of its passes over batches of one size.
+//! A dense layer of a model, and the plan of its passes over batches of one size.
 
 use backend_api::{
     Real,
@@ -15,8 +15,9 @@ const OP: &str = "dense";
 const WEIGHT: &str = "weight";
 const BIAS: &str = "bias";
 
-/// A dense layer: which tensors of a table are its weights, `[inputs, outputs]`, and biases,
-/// `[outputs]`.
+/// A dense layer: its weights and biases among the tensors of a table.
+///
+/// Weights are `[inputs, outputs]`, and biases `[outputs]`.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -125,8 +126,7 @@ pub struct DensePlan {
 }
 
 impl DensePlan {
-    /// A plan for `rows` rows of `inputs` features each, to `outputs` features, with activation
-    /// `f`.
+    /// A plan for `rows` rows, from `inputs` to `outputs` features, with activation `f`.
     ///
     /// # Errors
     /// [`NnError::Overflow`] if no memory holds that many rows.

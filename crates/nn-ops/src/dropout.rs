@@ -10,7 +10,9 @@ use crate::{ElementwisePlan, NnError, Optimizer, TensorMut, TensorRef};
 
 const OP: &str = "dropout";
 
-/// Seeded dropout: `y = x keep / (1 - p)`, where each element is kept with probability `1 - p`.
+/// Seeded dropout, `y = x keep / (1 - p)`.
+///
+/// Each element is kept with probability `1 - p`.
 ///
 /// The mask is a function of seed, site, step and the row-major index of the element: the same on
 /// every device, for every number of threads and in the backward pass. Element i is kept iff word i

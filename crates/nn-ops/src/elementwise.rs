@@ -59,8 +59,9 @@ impl ElementwisePlan {
         Ok(q.activate(Activate { f, x: x.planned(OP, "x", &self.layout)?, y: y.planned(OP, "y", &self.layout)? })?)
     }
 
-    /// The gradient of [`activate`](Self::activate): `dx = g f'(x)`, where `saved` is y for
-    /// functions with [`Activation::saves_output`] and x for the others.
+    /// The gradient of [`activate`](Self::activate), `dx = g f'(x)`.
+    ///
+    /// `saved` is y for functions with [`Activation::saves_output`] and x for the others.
     ///
     /// # Errors
     /// As [`activate`](Self::activate).

@@ -34,8 +34,9 @@ pub struct Indices<Q: Queue> {
     rows: usize,
     count: usize,
     indices: Q::Buf<u32>,
-    /// The places of the indices so that these ascend, equal ones in the order in which they were
-    /// given.
+    /// Permutation that sorts the indices in ascending order.
+    ///
+    /// Equal indices keep the order in which they were given.
     order: Q::Buf<u32>,
 }
 
@@ -77,9 +78,10 @@ impl<Q: TensorOps> Indices<Q> {
         Ok(q.gather(tensor::Gather { params: &params, table, indices: self.indices.view(), y })?)
     }
 
-    /// Adds row i of g, `[count, ..]`, to the row of `table`, `[rows, ..]`, that index i names: the
-    /// gradient of [`gather`](Self::gather). Rows of one index are summed in f32 in their order,
-    /// added, and rounded once.
+    /// Adds row i of g, `[count, ..]`, to the row of `table`, `[rows, ..]`, that index i names.
+    ///
+    /// This is the gradient of [`gather`](Self::gather). Rows of one index are summed in f32 in
+    /// their order, added, and rounded once.
     ///
     /// # Errors
     /// As [`gather`](Self::gather).

@@ -18,12 +18,15 @@ pub enum Init {
         /// No value is greater.
         high: f32,
     },
-    /// Uniform within `sqrt(6 / (inputs + outputs))` of zero: Glorot, Bengio, "Understanding the
-    /// difficulty of training deep feedforward neural networks", 2010. The last axis counts the
-    /// outputs, the others together the inputs.
+    /// Uniform within `sqrt(6 / (inputs + outputs))` of zero.
+    ///
+    /// Glorot, Bengio, "Understanding the difficulty of training deep feedforward neural
+    /// networks", 2010. The last axis counts the outputs, the others together the inputs.
     Glorot,
-    /// Uniform within `sqrt(6 / inputs)` of zero, for layers before a ReLU: He et al., "Delving
-    /// Deep into Rectifiers", 2015. Inputs count as in [`Glorot`](Self::Glorot).
+    /// Uniform within `sqrt(6 / inputs)` of zero, for layers before a ReLU.
+    ///
+    /// He et al., "Delving Deep into Rectifiers", 2015. Inputs count as in
+    /// [`Glorot`](Self::Glorot).
     Kaiming,
 }
 

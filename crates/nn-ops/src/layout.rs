@@ -6,7 +6,9 @@ use core_types::params::elementwise::MAX_RANK;
 
 use crate::{NnError, Shape};
 
-/// Shape and strides of a tensor: element `[i0, i1, ..]` is element `i0 s0 + i1 s1 + ..` of a view.
+/// Shape and strides of a tensor.
+///
+/// Element `[i0, i1, ..]` is element `i0 s0 + i1 s1 + ..` of a view.
 ///
 /// The canonical layout is row-major and contiguous. A stride of 0 repeats an operand along an
 /// axis.
@@ -106,8 +108,7 @@ impl Layout {
         Self { contiguous, injective: contiguous || self.nests(), ..self }
     }
 
-    /// Whether the stride of each axis is greater than all that the axes with smaller strides
-    /// reach.
+    /// Whether the stride of each axis exceeds the reach of all axes with smaller strides.
     fn nests(&self) -> bool {
         let mut axes = [(0, 0); MAX_RANK];
         let axes = &mut axes[..self.rank()];
@@ -147,7 +148,9 @@ impl Layout {
         if self.contiguous { self.span } else { self.shape().iter().product() }
     }
 
-    /// Elements that a view needs: one more than the largest index, or 0 if there are no elements.
+    /// Number of elements that a view needs.
+    ///
+    /// One more than the largest index, or 0 if there are no elements.
     #[must_use]
     pub fn span(&self) -> usize {
         self.span
@@ -161,8 +164,10 @@ impl Layout {
         self.contiguous
     }
 
-    /// Whether no two indices share an element, judged by whether the axes nest: a layout whose
-    /// axes interleave counts as overlapping even if it happens not to overlap.
+    /// Whether no two indices share an element.
+    ///
+    /// The criterion is whether the axes nest: a layout whose axes interleave counts as overlapping
+    /// even if it happens not to overlap.
     #[must_use]
     pub fn is_injective(&self) -> bool {
         self.injective
@@ -204,8 +209,9 @@ impl Layout {
         Ok(permuted.examined())
     }
 
-    /// The elements with these indices along `axis`, as a layout, and the place of its first
-    /// element in a view.
+    /// The layout of a range of indices along `axis`, after the place of its first element.
+    ///
+    /// The place is in a view of the whole layout.
     pub(crate) fn narrowed(
         &self,
         op: &'static str,
@@ -225,8 +231,9 @@ impl Layout {
         Ok((if layout.span == 0 { 0 } else { range.start * self.strides[axis] }, layout))
     }
 
-    /// This layout repeated with zero strides up to `shape`, by the rules of NumPy: axes are
-    /// matched from the last one, and an axis that has length 1 or is missing stretches.
+    /// This layout repeated with zero strides up to `shape`, by the rules of NumPy.
+    ///
+    /// Axes are matched from the last one. An axis that has length 1 or is missing stretches.
     ///
     /// # Errors
     /// [`NnError::Broadcast`] if an axis has neither length 1 nor the requested length.

@@ -11,8 +11,9 @@ use crate::{ElementwisePlan, GemmPlan, Layout, NnError, SumPlan, TensorMut, Tens
 const OP: &str = "linear";
 const BACKWARD: &str = "linear_backward";
 
-/// A checked dense layer `Y = f(X W + b)` in one pass: X is `[.., m, k]`, W is `[k, n]`, b is `[n]`
-/// and contiguous, or left out, and Y is `[.., m, n]`.
+/// A checked dense layer `Y = f(X W + b)` in one pass.
+///
+/// X is `[.., m, k]`, W is `[k, n]` and Y is `[.., m, n]`. b is `[n]` and contiguous, or left out.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -97,8 +98,10 @@ pub(crate) struct GradientViews<'a, Q: GemmOps + 'a, T: Real> {
     pub(crate) bias: Option<Mut<'a, Q, T>>,
 }
 
-/// The checked gradients of `P = X W + b` for matrices X, `[m, k]`, and W, `[k, n]`, from
-/// `D = dL/dP`, row-major `[m, n]`: `dX = D W^T`, `dW = X^T D`, and db, the column sums of D.
+/// The checked gradients of `P = X W + b` from `D = dL/dP`.
+///
+/// `dX = D W^T`, `dW = X^T D`, and db is the column sums of D. The matrices are X, `[m, k]`, W,
+/// `[k, n]`, and D, row-major `[m, n]`.
 ///
 /// For a layer with an activation, D is what [`ElementwisePlan::activate_backward`] makes of dL/dY.
 #[derive(Clone, Debug, PartialEq)]
@@ -219,8 +222,10 @@ pub fn linear<Q: GemmOps, T: Real>(
     LinearPlan::new(x.layout(), w.layout(), f, y.layout())?.run(q, x, w, bias, y)
 }
 
-/// Adds the gradients of [`linear`] for `G = dL/dY`: with `P = X W + b` and `D = G f'(P)`,
-/// `dX += D W^T`, `dW += X^T D`, `db +=` column sums of D.
+/// Adds the gradients of [`linear`] for `G = dL/dY`.
+///
+/// With `P = X W + b` and `D = G f'(P)`, these are `dX += D W^T`, `dW += X^T D`, and `db +=` column
+/// sums of D.
 ///
 /// `saved` is Y for functions with [`Activation::saves_output`], P for the others, and unused for
 /// the identity; for ReLU, Y works as well as P. X is a matrix; `g` and `saved` are contiguous. A

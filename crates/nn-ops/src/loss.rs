@@ -10,7 +10,9 @@ use crate::{Layout, NnError, TensorMut, TensorRef};
 const OP: &str = "cross_entropy";
 const PROBS: &str = "cross_entropy_probs";
 
-/// Softmax cross-entropy of row-major logits `[rows, classes]`, with its gradient in the same pass.
+/// Softmax cross-entropy with its gradient in the same pass.
+///
+/// The logits are row-major, `[rows, classes]`.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -43,8 +45,9 @@ impl CrossEntropyPlan {
         Self::of(OP, rows, classes)
     }
 
-    /// The same plan for [`cross_entropy_probs`](Self::cross_entropy_probs), which is what its
-    /// errors name.
+    /// The same plan for [`cross_entropy_probs`](Self::cross_entropy_probs).
+    ///
+    /// Errors name that function.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -65,10 +68,12 @@ impl CrossEntropyPlan {
         &self.logits
     }
 
-    /// The losses for class numbers: `losses[r] = ln(sum_j exp(x_rj)) - x_rc` for class
-    /// `c = targets[r]`, and `dlogits = scale (softmax(x) - onehot(c))`: pass `scale = 1 / rows`
-    /// for the gradient of the mean. Rows whose target is not below `classes` are ignored (zero
-    /// loss and gradient). Targets and losses are `[rows]`.
+    /// Computes the losses and their gradients for class numbers.
+    ///
+    /// `losses[r] = ln(sum_j exp(x_rj)) - x_rc` for class `c = targets[r]`, and
+    /// `dlogits = scale (softmax(x) - onehot(c))`. Pass `scale = 1 / rows` for the gradient of the
+    /// mean. Rows whose target is not below `classes` are ignored (zero loss and gradient). Targets
+    /// and losses are `[rows]`.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
@@ -92,8 +97,10 @@ impl CrossEntropyPlan {
         Ok(q.cross_entropy(CrossEntropy { classes: self.classes, scale, logits, targets, losses, dlogits })?)
     }
 
-    /// The losses for target probabilities t of the shape of the logits:
-    /// `losses[r] = -sum_j t_j log_softmax(x)_j`, `dlogits = scale (softmax(x) sum_i t_i - t)`.
+    /// Computes the losses and their gradients for target probabilities t.
+    ///
+    /// `losses[r] = -sum_j t_j log_softmax(x)_j` and `dlogits = scale (softmax(x) sum_i t_i - t)`.
+    /// t has the shape of the logits.
     ///
     /// # Errors
     /// As [`cross_entropy`](Self::cross_entropy).
@@ -133,8 +140,9 @@ pub fn cross_entropy<Q: LossOps, T: Real>(
     plan(OP, logits.layout())?.cross_entropy(q, scale, logits, targets, losses, dlogits)
 }
 
-/// Softmax cross-entropy against target probabilities; see
-/// [`CrossEntropyPlan::cross_entropy_probs`].
+/// Softmax cross-entropy against target probabilities.
+///
+/// See [`CrossEntropyPlan::cross_entropy_probs`].
 ///
 /// # Errors
 /// As [`cross_entropy`].

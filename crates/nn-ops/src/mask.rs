@@ -22,6 +22,8 @@ pub enum Mask<'a, Q: Queue + 'a> {
     ///
     /// NaN and +inf among the logits still spread. Row-major.
     Additive(TensorRef<'a, Q, f32>),
+    /// Elements above a shifted diagonal are left out.
+    ///
     /// Element `k` of the softmax axis is left out of row `q` of the axis before it if
     /// `k > q + offset`. With a cache of n earlier keys, the offset is n.
     Causal {
@@ -49,7 +51,7 @@ impl<'a, Q: Queue + 'a> core::fmt::Debug for Mask<'a, Q> {
     }
 }
 
-/// A mask that fits its logits: how often it repeats, the offset of a causal one, and the operand.
+/// A mask that fits its logits: number of repetitions, causal offset and operand.
 pub(crate) struct FittedMask<'a, Q: Queue + 'a> {
     pub(crate) period: usize,
     pub(crate) causal_offset: i64,

@@ -213,8 +213,9 @@ fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
         .collect()
 }
 
-/// Leading axes with their strides in A, B and C, outermost first; neighbouring axes that can be
-/// walked as one in all three are merged.
+/// Leading axes with their strides in A, B and C, outermost first.
+///
+/// Neighbouring axes that can be walked as one in all three are merged.
 fn merged_axes(lead: &[usize], wide: &[Layout; 3]) -> Vec<(usize, [usize; 3])> {
     let mut axes: Vec<(usize, [usize; 3])> = Vec::new();
     for (axis, &len) in lead.iter().enumerate().filter(|&(_, &len)| len != 1) {

@@ -24,8 +24,9 @@ impl<'a, Q: RowOps + 'a, T: Real> core::fmt::Debug for NormSaved<'a, Q, T> {
     }
 }
 
-/// Layer and RMS normalisation along the last axis of row-major tensors of one shape, forward and
-/// backward.
+/// Layer and RMS normalisation along the last axis, forward and backward.
+///
+/// Tensors are row-major and of one shape.
 ///
 /// Factors `gamma` and addends `beta` have the shape `[columns]` of that axis; if left out, they
 /// stand for ones and zeros. Statistics are f32 for every element type, of the shape `[2, rows]`
@@ -71,8 +72,9 @@ pub struct NormPlan {
 }
 
 impl NormPlan {
-    /// A plan for tensors of `shape`; `eps` is added to the variance or mean square inside the
-    /// root.
+    /// A plan for tensors of `shape`.
+    ///
+    /// `eps` is added to the variance or mean square inside the root.
     ///
     /// # Errors
     /// [`NnError::TooFewAxes`] for no axes, [`NnError::EmptyReduction`] for rows without elements,
@@ -117,8 +119,9 @@ impl NormPlan {
         Ok(q.alloc(self.rms_stats.numel())?)
     }
 
-    /// `y = (x - mean) / sqrt(variance + eps) gamma + beta` for each row, with the biased variance.
-    /// Ba, Kiros, Hinton, arXiv 1607.06450.
+    /// `y = (x - mean) / sqrt(variance + eps) gamma + beta` for each row.
+    ///
+    /// The variance is the biased one. Ba, Kiros, Hinton, arXiv 1607.06450.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout;
@@ -141,11 +144,12 @@ impl NormPlan {
         Ok(q.layer_norm(LayerNorm { params: &self.params, x, gamma, beta, y, stats })?)
     }
 
-    /// `sum = x + r`, added in f32 and rounded, and [`layer_norm`](Self::layer_norm) of `sum`: a
-    /// residual connection and the normalisation after it. A GPU reads each element once less than
-    /// for the two alone, where rows fit in registers. The gradients with respect to x and to r
-    /// both equal the gradient of `layer_norm` with respect to `sum`, plus the gradient that
-    /// reaches `sum` from elsewhere.
+    /// A residual connection and the normalisation after it.
+    ///
+    /// `sum = x + r`, added in f32 and rounded. y is [`layer_norm`](Self::layer_norm) of `sum`. A
+    /// GPU reads each element once less than for the two alone, if rows fit in registers. The
+    /// gradients with respect to x and to r both equal the gradient of `layer_norm` with respect to
+    /// `sum`, plus the gradient that reaches `sum` from elsewhere.
     ///
     /// # Errors
     /// As [`layer_norm`](Self::layer_norm).

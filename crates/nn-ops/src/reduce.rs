@@ -13,8 +13,9 @@ use crate::{Layout, NnError, TensorMut, TensorRef, copy};
 
 const OP: &str = "reduce";
 
-/// A checked reduction of a row-major tensor over some of its axes: the result has the shape of x
-/// without them.
+/// A checked reduction of a row-major tensor over some of its axes.
+///
+/// The result has the shape of x without them.
 ///
 /// Sums are taken in f64, in an order that depends on the shape alone, and rounded to f32, then to
 /// the type. A sum over no elements is zero. An extreme is NaN if an element is. Axes that are not

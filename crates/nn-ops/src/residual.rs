@@ -13,8 +13,9 @@ use crate::{GemmPlan, Layout, NnError, SvdFactors, SvdOptions, SvdPlan, SvdWorks
 
 const OP: &str = "residual";
 
-/// A checked compression of `[m, n]` residuals to rank `r`, and its application to a matrix of that
-/// shape.
+/// A checked compression of `[m, n]` residuals to rank `r`, and its application.
+///
+/// It is applied to a matrix of that shape.
 ///
 /// Neither waits for the device, so residuals can be compressed on a [fork](backend_api::Fork) of
 /// the queue while the main one goes on; joined before they are applied, they give the same bits as
@@ -44,8 +45,9 @@ pub struct ResidualPlan {
     left: Layout,
 }
 
-/// A residual of rank r: orthonormal columns `left [m, r]` and `right [n, r]`, and r singular
-/// values, on the queue's device.
+/// A residual of rank r, on the queue's device.
+///
+/// It has orthonormal columns `left [m, r]` and `right [n, r]`, and r singular values.
 pub struct CompressedResidual<Q: Queue> {
     factors: SvdFactors<Q>,
     /// The left factor times the singular values and a number.
@@ -92,8 +94,9 @@ impl ResidualPlan {
         &self.svd
     }
 
-    /// Memory for a compressed residual; its contents are unspecified before
-    /// [`compress`](Self::compress).
+    /// Allocates memory for a compressed residual.
+    ///
+    /// Its contents are unspecified before [`compress`](Self::compress).
     ///
     /// # Errors
     /// [`NnError::Backend`] for lack of memory.
@@ -126,8 +129,9 @@ impl ResidualPlan {
         self.svd.run(q, residual, &mut compressed.factors, workspace)
     }
 
-    /// Compresses a residual together with the error of the compressions before, so that nothing is
-    /// lost for good: `error += residual`, then the sum is compressed, then
+    /// Compresses a residual together with the error of the compressions before.
+    ///
+    /// Nothing is lost for good: `error += residual`, then the sum is compressed, then
     /// `error -= left diag(sigma) right^T`. `error` has `m n` elements, row-major, zeros at first.
     ///
     /// # Errors

@@ -8,7 +8,9 @@ use core_types::params::rows::{AxisParams, SoftmaxParams};
 
 use crate::{Layout, Mask, NnError, TensorMut, TensorRef};
 
-/// Softmax and log-softmax along one axis of row-major tensors of one shape, forward and backward.
+/// Softmax and log-softmax along one axis, forward and backward.
+///
+/// Tensors are row-major and of one shape.
 ///
 /// Maxima, exponentials and sums are f32 for every element type; the order of each sum depends only
 /// on the shape, and a row's result only on that row. NaN or +inf in a row makes the row NaN, and
@@ -65,8 +67,10 @@ impl SoftmaxPlan {
         Ok(Self { layout, axis, params })
     }
 
-    /// `y_c = exp(x_c) / sum_j exp(x_j)` along the axis, computed from differences to the greatest
-    /// element. Elements that the mask leaves out give 0.
+    /// `y_c = exp(x_c) / sum_j exp(x_j)` along the axis.
+    ///
+    /// It is computed from differences to the greatest element. Elements that the mask leaves out
+    /// give 0.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout or a
@@ -85,10 +89,11 @@ impl SoftmaxPlan {
         Ok(q.softmax(Softmax { params: &params, x, mask, y })?)
     }
 
-    /// `y_c = x_c - ln sum_j exp(x_j)` along the axis, without cancellation for large x and without
-    /// loss where one element dominates. Elements that the mask leaves out give -inf. A finite
-    /// element has a finite result: the least number of `T` where the difference overflows (PyTorch
-    /// gives -inf there).
+    /// `y_c = x_c - ln sum_j exp(x_j)` along the axis.
+    ///
+    /// There is no cancellation for large x, and no loss if one element dominates. Elements that
+    /// the mask leaves out give -inf. A finite element has a finite result: the least number of `T`
+    /// where the difference overflows (PyTorch gives -inf there).
     ///
     /// # Errors
     /// As [`softmax`](Self::softmax).
@@ -105,8 +110,9 @@ impl SoftmaxPlan {
         Ok(q.log_softmax(LogSoftmax { params: &params, x, mask, y })?)
     }
 
-    /// `dx = y (g - sum_j g_j y_j)` for the output y of [`softmax`](Self::softmax) and the gradient
-    /// g of the loss with respect to y.
+    /// The gradient of [`softmax`](Self::softmax), `dx = y (g - sum_j g_j y_j)`.
+    ///
+    /// y is the output of `softmax`, and g the gradient of the loss with respect to y.
     ///
     /// Elements left out have y = 0, so a mask is not needed again.
     ///
@@ -124,8 +130,9 @@ impl SoftmaxPlan {
         Ok(q.softmax_backward(SoftmaxBackward { params: &self.params, y, g, dx: dx.planned(OP, "dx", &self.layout)? })?)
     }
 
-    /// `dx = g - exp(y) sum_j g_j` for the output y of [`log_softmax`](Self::log_softmax) and the
-    /// gradient g of the loss with respect to y.
+    /// The gradient of [`log_softmax`](Self::log_softmax), `dx = g - exp(y) sum_j g_j`.
+    ///
+    /// y is the output of `log_softmax`, and g the gradient of the loss with respect to y.
     ///
     /// Elements with y = -inf are constant: dx is 0 there and their g counts for nothing.
     ///

@@ -10,8 +10,9 @@ use crate::{Layout, NnError, TensorMut, TensorRef};
 
 const OP: &str = "sum_axis";
 
-/// Checked sums of a row-major tensor over one axis: the result has the shape of x without the
-/// axis.
+/// Checked sums of a row-major tensor over one axis.
+///
+/// The result has the shape of x without the axis.
 ///
 /// A sum over no elements is zero. Sums do not depend on the number of threads.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -62,8 +62,9 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
         Ok(Self { view: self.view, layout: self.layout.permuted(axes)? })
     }
 
-    /// The same elements in another shape, in their row-major order, in which they lie without
-    /// gaps.
+    /// The same elements in another shape, in their row-major order.
+    ///
+    /// The elements must lie without gaps.
     ///
     /// # Errors
     /// [`NnError::Length`] for a shape of another number of elements, [`NnError::InvalidStride`] if
@@ -157,8 +158,9 @@ impl<'a, Q: Queue + 'a, T: Element> core::fmt::Debug for TensorRef<'a, Q, T> {
     }
 }
 
-/// An exclusive view of a queue's buffer with a layout whose elements do not overlap: a tensor
-/// result.
+/// An exclusive view of a queue's buffer with a layout: a tensor result.
+///
+/// The elements of the layout do not overlap.
 pub struct TensorMut<'a, Q: Queue + 'a, T: Element> {
     view: Mut<'a, Q, T>,
     layout: Layout,

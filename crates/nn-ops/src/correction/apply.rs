@@ -7,8 +7,10 @@ use crate::{Layout, NnError, TensorMut, TensorRef};
 
 const OP: &str = "apply_correction";
 
-/// `y = p + c`, element by element, where c is `history a + model b`, held within `limit |p|` of
-/// zero. NaN stays. All tensors are row-major and of one shape.
+/// `y = p + c`, element by element, with a clamped correction c.
+///
+/// `c` is `history a + model b`, clamped to within `limit |p|` of zero. NaN stays. All tensors are
+/// row-major and of one shape.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};

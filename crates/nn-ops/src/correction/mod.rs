@@ -1,5 +1,6 @@
-//! Corrections of predicted losses: features of trainings and their codes, states that are
-//! remembered, and what their residuals say.
+//! Corrections of predicted losses by the residuals of stored states.
+//!
+//! They use features of trainings and their codes, and estimates from the residuals.
 
 mod apply;
 mod plan;

@@ -20,8 +20,9 @@ pub struct CorrectionOptions {
     pub decay: f32,
     /// Features that the linear model sees, the first ones: 32.
     pub coefficients: usize,
-    /// Factors of the two estimates, and the greatest part of a prediction that a correction may
-    /// be.
+    /// Factors of the two estimates, and the limit of a correction.
+    ///
+    /// The limit is the greatest part of a prediction that a correction may be.
     pub factors: CorrectionParams,
 }
 
@@ -31,8 +32,9 @@ impl Default for CorrectionOptions {
     }
 }
 
-/// A checked correction of predictions by the residuals of similar states, and by a linear model of
-/// the features.
+/// A checked correction of predictions by residuals of similar states and a linear model.
+///
+/// The linear model is a model of the features.
 ///
 /// Nothing waits, and the step can be recorded as a graph.
 ///
@@ -155,9 +157,11 @@ impl CorrectionPlan {
         })
     }
 
-    /// Corrects `predictions [queries]`, made at states of `features [queries, width]` and steps
-    /// `[queries]`. `model` has the linear model's coefficients and then its bias,
-    /// `[coefficients + 1]`. Without a stored state, predictions stay as they are.
+    /// Corrects `predictions [queries]`.
+    ///
+    /// They are made at states of `features [queries, width]` and steps `[queries]`. `model` has
+    /// the linear model's coefficients and then its bias, `[coefficients + 1]`. Without a stored
+    /// state, predictions stay as they are.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout

@@ -96,8 +96,10 @@ impl<Q: CorrectionOps> ResidualStore<Q> {
         Ok(q.clear(self.stored.view_mut())?)
     }
 
-    /// Stores states, `features [count, width]` and `outcomes [count, 3]` (residual, step,
-    /// confidence), each in the place of the oldest.
+    /// Stores states, each in the place of the oldest.
+    ///
+    /// A state has a row of `features [count, width]` and of `outcomes [count, 3]` (residual, step,
+    /// confidence).
     ///
     /// # Errors
     /// [`NnError::Rank`] or [`NnError::ShapeMismatch`] for tensors of other shapes and for more
@@ -129,8 +131,9 @@ impl<Q: CorrectionOps> ResidualStore<Q> {
         })?)
     }
 
-    /// Finds the states that are most like each of `queries [queries, width]`, by the cosine of the
-    /// angle between them.
+    /// Finds the nearest neighbours of each of `queries [queries, width]` among the states.
+    ///
+    /// Similarity is the cosine of the angle between query and state.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for queries of another shape,
@@ -183,8 +186,9 @@ pub struct SimilarStates<Q: Queue> {
 }
 
 impl<Q: Queue> SimilarStates<Q> {
-    /// Memory for the `count` most similar states of each query; its contents are unspecified
-    /// before a search.
+    /// Allocates memory for the `count` most similar states of each query.
+    ///
+    /// Its contents are unspecified before a search.
     ///
     /// # Errors
     /// [`NnError::Parameter`] for more than 32 states, [`NnError::Overflow`] if they cannot be
@@ -210,8 +214,9 @@ impl<Q: Queue> SimilarStates<Q> {
         &self.places
     }
 
-    /// The cosines, `[queries, count]`: 0 for states or queries shorter than 1e-8, and where there
-    /// is no state.
+    /// The cosines, `[queries, count]`.
+    ///
+    /// 0 for states or queries shorter than 1e-8, and for missing states.
     #[must_use]
     pub fn similarities(&self) -> &Q::Buf<f32> {
         &self.similarities

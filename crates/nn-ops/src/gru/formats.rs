@@ -24,8 +24,9 @@ pub struct GruConcat {
 }
 
 impl GruMember {
-    /// A unit that resets its state before the product, from a matrix of `hidden` rows for each
-    /// gate.
+    /// Creates a unit from a matrix of `hidden` rows for each gate.
+    ///
+    /// The unit resets its state before the product.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -67,8 +68,9 @@ impl GruMember {
         })
     }
 
-    /// A unit that resets its state before the product, from a matrix for each gate that takes
-    /// input and state side by side.
+    /// Creates a unit from matrices that take input and state side by side.
+    ///
+    /// There is a matrix for each gate. The unit resets its state before the product.
     ///
     /// # Errors
     /// As [`new`](Self::new).

@@ -1,5 +1,6 @@
-//! The gradients of weights, biases and inputs, as products and sums over the gradients of the
-//! gates' sums.
+//! Gradients of weights, biases and inputs.
+//!
+//! They are products and sums over the gradients of the gates' sums.
 
 use backend_api::{
     Buffer as _, BufferRef as _, Queue, Ref,
@@ -94,8 +95,10 @@ struct Decay {
     steps: Layout,
 }
 
-/// What [`GruGradientPlan::weights`] and [`add_inputs`](GruGradientPlan::add_inputs) work in, made
-/// once for all calls.
+/// Workspace of the gradients of weights and inputs.
+///
+/// It is made once for all calls of [`GruGradientPlan::weights`] and
+/// [`add_inputs`](GruGradientPlan::add_inputs).
 pub struct GruGradientWorkspace<Q: Queue> {
     plan: GruGradientPlan,
     /// The factors of the steps, and the gradients of the gates times them.

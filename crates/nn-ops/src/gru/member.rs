@@ -4,8 +4,9 @@ use core_types::params::recurrent::GruVariant;
 
 use crate::NnError;
 
-/// The weights of one gated recurrent unit, whose gates are z, r and c of
-/// [`GruForward`](backend_api::ops::recurrent::GruForward).
+/// The weights of one gated recurrent unit.
+///
+/// Its gates are z, r and c of [`GruForward`](backend_api::ops::recurrent::GruForward).
 ///
 /// ```
 /// use nn_ops::{GruMember, GruRows};
@@ -29,9 +30,10 @@ pub struct GruMember {
 }
 
 impl GruMember {
-    /// A unit of `input` features and `hidden` states with these weights: w is `[input, 3 hidden]`,
-    /// u `[hidden, 3 hidden]` and b `[3 hidden]`, with columns of z, r and c in this order. With
-    /// `bu`, `[hidden]`, the reset comes after the product.
+    /// Creates a unit of `input` features and `hidden` states from its weights.
+    ///
+    /// w is `[input, 3 hidden]`, u `[hidden, 3 hidden]` and b `[3 hidden]`, with columns of z, r
+    /// and c in this order. With `bu`, `[hidden]`, the reset comes after the product.
     ///
     /// # Errors
     /// [`NnError::Length`] for another number of values; [`NnError::Overflow`] if the expected

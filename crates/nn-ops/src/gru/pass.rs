@@ -67,8 +67,9 @@ impl GruPlan {
 }
 
 impl<Q: Queue> GruPass<Q> {
-    /// Runs all steps on inputs `x`, from the states `first`, `[members, batch, hidden]`, or from
-    /// zeros.
+    /// Runs all steps on inputs `x`, from the states `first` or from zeros.
+    ///
+    /// `first` is `[members, batch, hidden]`.
     ///
     /// # Errors
     /// As [`GruPlan::forward`].

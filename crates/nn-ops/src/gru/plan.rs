@@ -18,14 +18,17 @@ pub struct GruResults<'a, Q: Queue + 'a> {
     pub states: Option<TensorMut<'a, Q, f32>>,
     /// The states after the last step, `[members, batch, hidden]`.
     pub last: TensorMut<'a, Q, f32>,
-    /// z, r, c, the states before the steps, and `r h` (`h U_c + bu` where the reset comes after
-    /// the product), `[5, members, steps, batch, hidden]`, if a backward pass is to follow.
+    /// Inputs of a later backward pass, `[5, members, steps, batch, hidden]`.
+    ///
+    /// These are z, r, c, the states before the steps, and `r h`. If the reset comes after the
+    /// product, `h U_c + bu` replaces `r h`.
     pub saved: Option<TensorMut<'a, Q, f32>>,
 }
 
-/// A checked pass of an ensemble of gated recurrent units over a batch; see [`GruForward`] for the
-/// formulas. A row's results do not depend on the other rows, down to their bits, and two passes
-/// give what one of all their steps gives.
+/// A checked pass of an ensemble of gated recurrent units over a batch.
+///
+/// See [`GruForward`] for the formulas. A row's results do not depend on the other rows, down to
+/// their bits. Two passes give the same results as one pass of all their steps.
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
@@ -53,8 +56,9 @@ pub struct GruPlan {
 }
 
 impl GruPlan {
-    /// A plan for `weights` on batches of `batch` rows and `steps` steps, for inputs of a form of
-    /// [`GruInputs`], without the axes that it does not have.
+    /// A plan for `weights` on batches of `batch` rows and `steps` steps.
+    ///
+    /// The inputs have a form of [`GruInputs`], without the axes that the form lacks.
     ///
     /// # Errors
     /// [`NnError::Overflow`] if the elements of a tensor cannot be counted.
@@ -127,9 +131,10 @@ impl GruPlan {
         &self.x
     }
 
-    /// Runs all steps on inputs `x`, from the states `first`, `[members, batch, hidden]`, or from
-    /// zeros. Weights of 16 bits ([`GruWeights::narrowed`]) are widened as they are used; states
-    /// and sums stay f32.
+    /// Runs all steps on inputs `x`, from the states `first` or from zeros.
+    ///
+    /// `first` is `[members, batch, hidden]`. Weights of 16 bits ([`GruWeights::narrowed`]) are
+    /// widened as they are used; states and sums stay f32.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout

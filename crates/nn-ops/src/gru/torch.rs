@@ -21,7 +21,9 @@ const OP: &str = "gru_from_torch";
 pub enum TorchUnit {
     /// A layer of `torch.nn.GRU`: names end in `_l0` for layer 0.
     Layer(usize),
-    /// The unit of a bidirectional layer that takes the steps from the last one on: `_l0_reverse`.
+    /// The backward unit of a bidirectional layer: names end in `_l0_reverse`.
+    ///
+    /// It takes the steps from the last one on.
     Reverse(usize),
     /// `torch.nn.GRUCell`: names without an end.
     Cell,
@@ -53,7 +55,9 @@ fn reordered(gates: &[f32], len: usize) -> impl Iterator<Item = f32> + '_ {
     part(1).iter().map(|z| -z).chain(part(0).iter().copied()).chain(part(2).iter().copied())
 }
 
-/// Rows `[3 hidden, columns]` as columns `[columns, 3 hidden]`, in the order of the other side.
+/// Transposes rows `[3 hidden, columns]` to columns `[columns, 3 hidden]`.
+///
+/// The gates are reordered for the target format.
 fn turned(rows: &[f32], hidden: usize, columns: usize) -> Vec<f32> {
     let mut all = Vec::with_capacity(rows.len());
     for k in (0..columns).take_while(|_| hidden > 0) {

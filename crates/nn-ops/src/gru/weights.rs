@@ -13,8 +13,9 @@ use crate::{
 
 const OP: &str = "gru_weights";
 
-/// The weights of an ensemble of gated recurrent units of one size and variant, on a queue's
-/// device.
+/// The weights of an ensemble of gated recurrent units, on a queue's device.
+///
+/// All units have one size and variant.
 ///
 /// ```
 /// use nn_ops::{GruMember, GruWeights};
@@ -101,8 +102,10 @@ impl<Q: Queue> GruWeights<Q> {
         Ok(Self { sizes: GruSizes { members: count, input, hidden, variant, ids }, arena })
     }
 
-    /// `members` units of `[input, hidden]` features with weights and biases that are uniform in
-    /// `+-1 / sqrt(hidden)`, as PyTorch begins; the same on every device.
+    /// Creates `members` random units of `[input, hidden]` features.
+    ///
+    /// Weights and biases are uniform in `+-1 / sqrt(hidden)`, as in PyTorch, and the same on every
+    /// device.
     ///
     /// # Errors
     /// As [`new`](Self::new); [`NnError::Overflow`] if the weights cannot be counted.
@@ -127,8 +130,9 @@ impl<Q: Queue> GruWeights<Q> {
         Self::new(q, &units)
     }
 
-    /// All weights as a row of numbers, for what treats them alike, such as a step of an optimiser.
-    /// Between tensors there may be zeros.
+    /// All weights as a row of numbers, for uses that treat them alike.
+    ///
+    /// An example is a step of an optimiser. Between tensors there may be zeros.
     ///
     /// # Errors
     /// None that [`new`](Self::new) would not have reported.
@@ -153,8 +157,9 @@ impl<Q: Queue> GruWeights<Q> {
         Ok(Self { sizes: self.sizes, arena: ParameterArena::zeros(q, self.arena.table())? })
     }
 
-    /// The weights rounded to 16 bits, for passes that only infer: they take half the memory and,
-    /// on a GPU, half the time to read.
+    /// The weights rounded to 16 bits, for inference only.
+    ///
+    /// They take half the memory and, on a GPU, half the time to read.
     ///
     /// # Errors
     /// [`NnError::Range`] for values beyond the range of `T` where they are refused;

@@ -1,5 +1,7 @@
-//! Readers and writers of common tensor files, on byte slices: the caller owns the files, may map
-//! them, and replaces them as a whole (`tempfile::NamedTempFile::persist` does).
+//! Readers and writers of common tensor files, on byte slices.
+//!
+//! The caller owns the files, may map them, and replaces them as a whole
+//! (`tempfile::NamedTempFile::persist` does).
 //!
 //! Readers are total: malformed or hostile bytes give a typed error, never a panic, and nothing is
 //! allocated beyond a small multiple of the input's length.

@@ -45,9 +45,11 @@ pub struct NpyArray<T> {
     pub data: Vec<T>,
 }
 
-/// Reads an `.npy` file (format versions 1 to 3) of floats of 16 to 64 bits, integers of 8 to 64
-/// bits or booleans, in either byte order and in C or Fortran order, as row-major elements of `T`:
-/// conversions to floats round to nearest, even, and those to integers are exact.
+/// Reads an `.npy` file (format versions 1 to 3) as row-major elements of `T`.
+///
+/// The file has floats of 16 to 64 bits, integers of 8 to 64 bits or booleans, in either byte order
+/// and in C or Fortran order. Conversions to floats round to nearest, even. Conversions to integers
+/// are exact.
 ///
 /// ```
 /// use nn_ops::io::{NpyArray, read_npy, write_npy};

@@ -3,7 +3,9 @@
 use super::npy_error::NpyError;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
-/// Dimensions that a shape may have: more than any tensor here, few enough to keep parsing linear.
+/// Most dimensions of a shape.
+///
+/// More than any tensor here has, and few enough to keep parsing linear.
 const MAX_DIMS: usize = 32;
 
 /// The contents of an `.npy` header.

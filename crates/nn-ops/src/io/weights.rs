@@ -112,8 +112,9 @@ pub struct SavedTensors<'a> {
 }
 
 impl<'a> SavedTensors<'a> {
-    /// Reads the header and checks it against the length, and the content against its digest in
-    /// files that [`write_safetensors_as`] wrote.
+    /// Reads the header and checks it against the length.
+    ///
+    /// In files written by [`write_safetensors_as`], it also checks the content against its digest.
     ///
     /// # Errors
     /// [`WeightsError::Container`] if the container is malformed, [`WeightsError::Digest`] if the
@@ -180,7 +181,9 @@ impl<'a> SavedTensors<'a> {
         Ok(self.view(name)?.shape().to_vec())
     }
 
-    /// A tensor in f32: f16 and bf16 exactly, f64, integers and booleans rounded to nearest, even.
+    /// A tensor in f32.
+    ///
+    /// f16 and bf16 convert exactly. f64, integers and booleans are rounded to nearest, even.
     ///
     /// # Errors
     /// [`WeightsError::Missing`] if there is no such tensor, [`WeightsError::DType`] if it is of
@@ -220,8 +223,10 @@ fn floats(dtype: Dtype) -> Option<DType> {
     }
 }
 
-/// Little-endian elements of a type in f32, or how many finite ones lie beyond its range; none for
-/// a type that is not converted.
+/// Converts little-endian elements of a type to f32.
+///
+/// The error is the number of finite elements beyond the range of f32. `None` for a type that is
+/// not converted.
 fn in_f32(dtype: Dtype, bytes: &[u8]) -> Option<Result<Vec<f32>, usize>> {
     Some(Ok(match dtype {
         Dtype::F64 => {
@@ -276,9 +281,11 @@ pub fn write_safetensors(tensors: &Tensors) -> Result<Vec<u8>, WeightsError> {
     write_safetensors_as(tensors, DType::F32, &TextByKey::new())
 }
 
-/// Writes tensors as a safetensors file whose elements are of type `dtype`, rounded to nearest,
-/// with `text` and a SHA-256 of all content, by which [`SavedTensors::read`] notices damage.
-/// Nothing is signed: a digest does not show deliberate changes.
+/// Writes tensors as a safetensors file whose elements are of type `dtype`.
+///
+/// Elements are rounded to nearest. The file also has `text` and a SHA-256 of all content, by which
+/// [`SavedTensors::read`] detects damage. Nothing is signed: a digest does not show deliberate
+/// changes.
 ///
 /// # Errors
 /// [`WeightsError::Length`] if a tensor's number of elements differs from its shape,
@@ -314,8 +321,10 @@ pub fn write_safetensors_as(tensors: &Tensors, dtype: DType, text: &TextByKey) -
     safetensors::serialize(views, Some(text)).map_err(container)
 }
 
-/// SHA-256 in hexadecimal over tensors in the order of their names and text in the order of its
-/// keys. Every part is preceded by its length, so that no two files have the same input.
+/// SHA-256 in hexadecimal over tensors and text.
+///
+/// Tensors are in the order of their names, and text in the order of its keys. Every part is
+/// preceded by its length, so that no two files have the same input.
 fn digest(views: &[(&str, TensorView<'_>)], text: &TextByKey) -> String {
     let mut hash = Sha256::new();
     let mut part = |bytes: &[u8]| {

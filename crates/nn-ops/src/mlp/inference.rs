@@ -11,7 +11,9 @@ use backend_api::{
 use super::layers::Layers;
 use crate::{NnError, ParameterArena, TensorMut, TensorRef};
 
-/// An [`Mlp`](super::Mlp)'s weights rounded to `T`, to predict with: half the bytes in 16 bits.
+/// The weights of an [`Mlp`](super::Mlp) rounded to `T`, for inference.
+///
+/// With 16 bits, they take half the bytes.
 pub struct MlpInference<Q: Queue, T: Real> {
     pub(super) layers: Layers,
     pub(super) values: ParameterArena<Q, T>,
@@ -28,8 +30,9 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> MlpInference<Q, T> {
 }
 
 impl<Q: GemmOps + ElementwiseOps + TensorOps, T: Real> MlpInference<Q, T> {
-    /// The class with the largest logit of each row, as [`Mlp::classify`](super::Mlp::classify)
-    /// gives it.
+    /// The class with the largest logit of each row.
+    ///
+    /// The result is as in [`Mlp::classify`](super::Mlp::classify).
     ///
     /// # Errors
     /// As [`forward`](Self::forward).

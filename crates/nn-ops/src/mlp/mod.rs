@@ -23,8 +23,10 @@ use crate::{
 const OP: &str = "mlp";
 const TRAIN: &str = "mlp.train_step";
 
-/// A multi-layer perceptron with weights in f32: dense layers with an activation between them,
-/// trained on the softmax cross-entropy by any [`Optimizer`](crate::Optimizer).
+/// A multi-layer perceptron with weights in f32.
+///
+/// It has dense layers with an activation between them. It is trained on the softmax cross-entropy
+/// by any [`Optimizer`](crate::Optimizer).
 ///
 /// Parameters stay on the queue's device. Activations are row-major `[rows, features]`, weights
 /// `[inputs, outputs]`. Biases do not decay.
@@ -53,8 +55,10 @@ pub struct Mlp<Q: Queue> {
 }
 
 impl<Q: LinalgOps> Mlp<Q> {
-    /// A network with `sizes[0]` inputs, `sizes[i]` units in layer `i`, ReLU between them and zero
-    /// biases; weights uniform in `+-sqrt(6 / inputs)` (He et al., arXiv 1502.01852).
+    /// Creates a network with `sizes[0]` inputs and `sizes[i]` units in layer `i`.
+    ///
+    /// There is a ReLU between layers. Biases are zero, and weights are uniform in
+    /// `+-sqrt(6 / inputs)` (He et al., arXiv 1502.01852).
     ///
     /// # Errors
     /// [`NnError::Parameter`] for fewer than two sizes, [`NnError::EmptyReduction`] for a size of
@@ -172,8 +176,9 @@ impl<Q: LinalgOps> Mlp<Q> {
         self.layers.sizes()
     }
 
-    /// The weights and biases, by the names `layers.0.weight`, `layers.0.bias`, `layers.1.weight`
-    /// and so on.
+    /// The weights and biases.
+    ///
+    /// Their names are `layers.0.weight`, `layers.0.bias`, `layers.1.weight` and so on.
     #[must_use]
     pub fn values(&self) -> &ParameterArena<Q, f32> {
         &self.values
@@ -205,8 +210,10 @@ impl<Q: LinalgOps> Mlp<Q> {
         MlpTraining::new(q, &self.layers, rows, config, None)
     }
 
-    /// One step on the mean cross-entropy of a batch with inputs `[rows, features]` and targets
-    /// `[rows]`. [`loss`](MlpTraining::loss) then gives that cross-entropy, from before the step.
+    /// Takes one step on the mean cross-entropy of a batch.
+    ///
+    /// Inputs are `[rows, features]` and targets `[rows]`. [`loss`](MlpTraining::loss) then returns
+    /// that cross-entropy, from before the step.
     ///
     /// It takes no memory of the queue beyond what single ops need, and waits for nothing, so it
     /// can be recorded: [`Record`](backend_api::Record). A recording keeps the buffers that it was
@@ -251,8 +258,9 @@ impl<Q: LinalgOps> Mlp<Q> {
         training.begin(TRAIN, &self.layers, rows)
     }
 
-    /// The parameters as tensors named `names[i].weight` (`[inputs, outputs]`) and `names[i].bias`.
-    /// Waits for them.
+    /// The parameters as named tensors.
+    ///
+    /// The names are `names[i].weight` (`[inputs, outputs]`) and `names[i].bias`. Waits for them.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] unless there is a name for each layer, [`NnError::Backend`].
@@ -274,8 +282,9 @@ impl<Q: LinalgOps> Mlp<Q> {
 }
 
 impl<Q: LinalgOps + TensorOps> Mlp<Q> {
-    /// The class with the largest logit of each row, by [`arg_max`](crate::arg_max): the first of
-    /// equals, and the first that is NaN if there is one.
+    /// The class with the largest logit of each row, by [`arg_max`](crate::arg_max).
+    ///
+    /// Among equal logits, it is the first. If there is a NaN, it is the first NaN.
     ///
     /// # Errors
     /// As [`forward`](Self::forward).

@@ -11,9 +11,10 @@ use crate::{
     widen,
 };
 
-/// The optimiser of an [`Mlp`](super::Mlp), and the memory that its steps work in, made once for
-/// all of them. Passes are in `T`: with f16 or bf16, weights stay in f32 and a copy in `T` goes
-/// through the layers.
+/// The optimiser of an [`Mlp`](super::Mlp), and the workspace of its steps.
+///
+/// The workspace is made once for all steps. Passes are in `T`: with f16 or bf16, weights stay in
+/// f32 and a copy in `T` goes through the layers.
 pub struct MlpTraining<Q: Queue, T: Real = f32> {
     pub(super) optimizer: Optimizer<Q>,
     pub(super) pass: Pass<Q, T>,
@@ -117,8 +118,9 @@ impl<Q: LinalgOps> MlpTraining<Q, f32> {
 }
 
 impl<Q: LinalgOps + TensorOps, T: Real> MlpTraining<Q, T> {
-    /// Computes the losses of the batch in f32, and their gradient with respect to the logits in
-    /// `T`, times the loss scale.
+    /// Computes the losses of the batch in f32, and their gradient in `T`.
+    ///
+    /// The gradient is with respect to the logits, times the loss scale.
     pub(super) fn differentiate_wide_loss(&mut self, q: &Q, targets: TensorRef<'_, Q, u32>) -> Result<(), NnError> {
         let (rows, share) = (self.pass.plans.rows, 1.0 / self.pass.plans.rows.numel() as f32);
         let layout = *self.loss.logits();

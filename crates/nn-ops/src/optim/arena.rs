@@ -9,8 +9,9 @@ use crate::{NnError, TensorMut, TensorRef};
 
 const OP: &str = "parameter_arena";
 
-/// The tensors of a [`ParameterTable`] in one buffer of a queue's device: the values of a model,
-/// its gradients, a copy in 16 bits, or what an optimiser keeps.
+/// The tensors of a [`ParameterTable`] in one buffer of a queue's device.
+///
+/// They are the values of a model, its gradients, a copy in 16 bits, or the state of an optimiser.
 ///
 /// ```
 /// use nn_ops::{Optimizer, OptimizerConfig, ParameterArena, ParameterSpec, ParameterTable};

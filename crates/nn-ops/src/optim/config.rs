@@ -13,16 +13,18 @@ const SHARE: &str = "at least 0 and less than 1";
 /// Which numbers a step is made of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rule {
-    /// Stochastic gradient descent: `v = momentum v + g`, and a step along v, or along
-    /// `g + momentum v` of Nesterov's form. PyTorch's `SGD` without dampening.
+    /// Stochastic gradient descent, as PyTorch's `SGD` without dampening.
+    ///
+    /// `v = momentum v + g`, and a step along v, or along `g + momentum v` in Nesterov's form.
     Sgd {
         /// Share of the running sum of gradients that a step keeps, in `0..1`.
         momentum: f64,
         /// Whether to step along Nesterov's direction.
         nesterov: bool,
     },
-    /// Adam (Kingma, Ba, 2015): a step along `m / (sqrt(v) + eps)`, where both moments are
-    /// corrected for having begun as zeros.
+    /// Adam (Kingma, Ba, 2015): a step along `m / (sqrt(v) + eps)`.
+    ///
+    /// Both moments are corrected for having begun as zeros.
     Adam {
         /// Share of the first moment that a step keeps, in `0..1`.
         beta1: f64,
@@ -44,8 +46,9 @@ pub enum WeightDecay {
     ///
     /// AdamW (Loshchilov, Hutter, "Decoupled Weight Decay Regularization", 2019).
     Decoupled(f64),
-    /// This part of each weight is added to its gradient: the penalty of squares that PyTorch's
-    /// `SGD` and `Adam` have.
+    /// A step adds this part of each weight to its gradient.
+    ///
+    /// This is the penalty of squares in PyTorch's `SGD` and `Adam`.
     Coupled(f64),
 }
 
@@ -79,14 +82,16 @@ pub enum Annealing {
     },
 }
 
-/// The rate as a function of the step, which the device computes, so that recorded steps follow it
-/// too.
+/// The rate as a function of the step.
+///
+/// The device computes it, so that recorded steps follow it too.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Schedule {
     /// The greatest rate; 0 or more, as is every other.
     pub rate: f64,
-    /// Steps over which the rate rises to it in a straight line: step t of them, from 1 on, has
-    /// `t / warmup` of it.
+    /// Steps over which the rate rises linearly to its greatest value.
+    ///
+    /// Step t of them, from 1 on, has `t / warmup` of it.
     pub warmup: u64,
     /// What comes after.
     pub annealing: Annealing,
@@ -125,9 +130,11 @@ impl Schedule {
     }
 }
 
-/// A loss scale that is found while training: small gradients would vanish in f16, so losses are
-/// multiplied by a number that grows until gradients overflow (Micikevicius et al., "Mixed
-/// Precision Training", 2018; PyTorch's `GradScaler`).
+/// A loss scale that is adapted while training.
+///
+/// Small gradients would vanish in f16, so losses are multiplied by a number that grows until
+/// gradients overflow (Micikevicius et al., "Mixed Precision Training", 2018; PyTorch's
+/// `GradScaler`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LossScale {
     /// The first scale.

@@ -13,7 +13,9 @@ use crate::NnError;
 
 const OP: &str = "optimizer";
 
-/// Steps through all weights of a model in a launch or two, whatever the number of its tensors.
+/// An optimiser that steps all weights of a model in one or two launches.
+///
+/// The number of launches does not depend on the number of tensors.
 ///
 /// The number of the step, its rate, the norm of the gradients and the loss scale are a record on
 /// the device, which every step advances: nothing waits, and a recorded step
@@ -62,8 +64,9 @@ impl<Q: Queue> Optimizer<Q> {
         &self.config
     }
 
-    /// Waits and gives the record: steps taken and left out, the last rate and norm, the loss
-    /// scale.
+    /// Waits and returns the record.
+    ///
+    /// It has the steps taken and left out, the last rate and norm, and the loss scale.
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device.
@@ -78,9 +81,10 @@ impl<Q: Queue> Optimizer<Q> {
 }
 
 impl<Q: OptimOps> Optimizer<Q> {
-    /// Steps along gradients of type `T`, divided by the loss scale: those and the weights are all
-    /// elements of arenas of the table ([`ParameterArena::view`]). `copy`, if `T` has 16 bits and a
-    /// copy of the weights is wanted, gets them rounded to `T`.
+    /// Takes a step along gradients of type `T`, divided by the loss scale.
+    ///
+    /// Gradients and weights are all elements of arenas of the table ([`ParameterArena::view`]).
+    /// `copy`, an optional copy of the updated weights if `T` has 16 bits, is rounded to `T`.
     ///
     /// # Errors
     /// [`NnError::Length`] if the length of a view differs from the table, [`NnError::Backend`]
@@ -114,8 +118,9 @@ impl<Q: OptimOps> Optimizer<Q> {
         self.update(q, None, Some(gradients), weights, Some(copy))
     }
 
-    /// `y = scale x` with the loss scale, rounded to `T`: the gradient of a loss, as a backward
-    /// pass in 16 bits begins with.
+    /// `y = scale x` with the loss scale, rounded to `T`.
+    ///
+    /// This is the gradient of a loss, with which a backward pass in 16 bits begins.
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device, also for views of different lengths.

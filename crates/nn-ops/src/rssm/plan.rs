@@ -40,9 +40,10 @@ pub struct RssmSpec {
     pub dropout: Option<RssmDropout>,
 }
 
-/// Which elements of states a roll-out drops before they are read: those that the dropout would
-/// drop from a tensor `[members, steps, batch, hidden]` at this site and step. The next state does
-/// not see it.
+/// Dropout of elements of states before a roll-out reads them.
+///
+/// The elements are the same as in the dropout of a tensor `[members, steps, batch, hidden]` at
+/// this site and step. The next state is not affected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RssmDropout {
     /// Probability and seed.
@@ -72,9 +73,13 @@ impl Default for RssmSpec {
 /// What reads losses from states.
 #[derive(Clone, Copy, Debug)]
 pub struct RssmHead<'a, Q: Queue + 'a> {
-    /// Weights of the state and of the second part of the combined state, `[hidden + stochastic]`.
+    /// Weights of the combined state, `[hidden + stochastic]`.
+    ///
+    /// The weights of the state come first, then the weights of the second part.
     pub weights: TensorRef<'a, Q, f32>,
-    /// Factors and addends of normalised states, `[hidden]` each, if the specification has a norm.
+    /// Factors and addends of normalised states, `[hidden]` each.
+    ///
+    /// Present if the specification has a norm.
     pub norm: Option<[TensorRef<'a, Q, f32>; 2]>,
     /// Weights `[hidden, features]` and biases `[features]`, if states are fed back.
     ///
@@ -91,7 +96,9 @@ impl<'a, Q: Queue> RssmHead<'a, Q> {
     }
 }
 
-/// Where the results of a rollout go; [`RssmTensors`](crate::RssmTensors) are memory for them.
+/// Destinations of the results of a rollout.
+///
+/// [`RssmTensors`](crate::RssmTensors) are memory for them.
 #[derive(Debug)]
 pub struct RssmResults<'a, Q: Queue + 'a> {
     /// The losses before the first step and after each one, `[members, batch, steps + 1]`.
@@ -102,9 +109,9 @@ pub struct RssmResults<'a, Q: Queue + 'a> {
     pub combined: TensorMut<'a, Q, f32>,
     /// The entropies of all steps, added up, `[members, batch]`.
     pub entropy: TensorMut<'a, Q, f32>,
-    /// The states after every step as they are read, `[members, steps, batch, hidden]`, if they are
-    /// wanted. A [`LinearPlan`](crate::LinearPlan) on them is a head for whatever else should be
-    /// predicted.
+    /// The states after every step as the head reads them, `[members, steps, batch, hidden]`.
+    ///
+    /// Optional. A [`LinearPlan`](crate::LinearPlan) on them is a head for other predictions.
     pub states: Option<TensorMut<'a, Q, f32>>,
 }
 
@@ -203,10 +210,12 @@ impl RssmPlan {
         self.gru.inputs()
     }
 
-    /// Runs all steps: `features` have the axes of their form ([`features`](Self::features)), the
-    /// states `first` are `[members, batch, hidden]`, and `losses`, those before the first step,
-    /// `[members, batch]`. The features of the first step are what `features` say, whatever
-    /// `losses` are.
+    /// Runs all steps.
+    ///
+    /// `features` have the axes of their form ([`features`](Self::features)), and the states
+    /// `first` are `[members, batch, hidden]`. `losses` are the losses before the first step,
+    /// `[members, batch]`. The features of the first step come from `features`, whatever `losses`
+    /// are.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout

@@ -18,8 +18,9 @@ pub struct TrajectoryMetrics {
 pub struct RssmSummary {
     /// The mean of the members' losses, before the first step and after each one.
     pub mean: Vec<f64>,
-    /// The standard deviation of the last losses, as of a population; 0 without steps, when nothing
-    /// is predicted.
+    /// The standard deviation of the last losses, as of a population.
+    ///
+    /// 0 without steps, when nothing is predicted.
     pub deviation: f64,
     /// The uncertainty, `deviation (1 + sqrt(steps) / 10)`.
     pub total: f64,
@@ -56,8 +57,10 @@ impl TrajectoryMetrics {
 }
 
 impl RssmSummary {
-    /// A summary for each row of a rollout of `members` members and `steps` steps, from its
-    /// trajectory, `[members, batch, steps + 1]`, and its entropies, `[members, batch]`.
+    /// A summary for each row of a rollout of `members` members and `steps` steps.
+    ///
+    /// The inputs are its trajectory, `[members, batch, steps + 1]`, and its entropies,
+    /// `[members, batch]`.
     ///
     /// # Errors
     /// [`NnError::Parameter`] without members; [`NnError::Length`] if the two do not have the

@@ -45,12 +45,15 @@ pub struct RssmTraining {
     pub head: LossHead,
     /// What an error is.
     pub error: LossError,
-    /// A step counts `decay^age` times in the gradients of the units' weights, with age the steps
-    /// of the window that follow it: 1 for whole gradients, 0.7 in RSSM-Lite. The head's gradient
-    /// is whole.
+    /// Decay of a step in the gradients of the units' weights.
+    ///
+    /// A step counts `decay^age` times, with age the number of later steps in the window: 1 for
+    /// whole gradients, 0.7 in RSSM-Lite. The head's gradient is whole.
     pub decay: f32,
-    /// Whether a window begins with the states that the one before it ended with, or always with
-    /// those that were set. States that a window makes NaN are carried too, until others are set.
+    /// Whether a window begins with the last states of the window before it.
+    ///
+    /// Otherwise, it always begins with the states that were set. States that a window makes NaN
+    /// are carried too, until others are set.
     pub carried: bool,
     /// Whether each member has separate features and losses.
     pub own_data: bool,
@@ -238,8 +241,9 @@ impl<Q: OptimOps> RssmTrainer<Q> {
         self.head.of(&self.weights)
     }
 
-    /// The gradients of the last step, before they were held to the limit, in the form of the units
-    /// and of the head.
+    /// The gradients of the last step, before clipping.
+    ///
+    /// They have the form of the units and of the head.
     ///
     /// # Errors
     /// As [`head`](Self::head).
@@ -253,14 +257,18 @@ impl<Q: OptimOps> RssmTrainer<Q> {
         &self.optimizer
     }
 
-    /// The losses that the last step predicted, `[members, steps, batch]`; zeros before the first.
+    /// The losses that the last step predicted, `[members, steps, batch]`.
+    ///
+    /// Zeros before the first step.
     #[must_use]
     pub fn predicted(&self) -> TensorRef<'_, Q, f32> {
         self.workspace.predicted.at()
     }
 
-    /// Waits and gives the mean of the squared errors of each member in the last step, from before
-    /// the weights changed; zeros before the first. A replay of a recorded step counts as one.
+    /// Waits and returns the mean of the squared errors of each member in the last step.
+    ///
+    /// The errors are from before the weights changed; zeros before the first step. A replay of a
+    /// recorded step counts as a step.
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device.
@@ -287,8 +295,10 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
         Ok(q.copy(from, self.workspace.first.buffer_mut().view_mut())?)
     }
 
-    /// A step on a window: features `[steps, batch, features]` and the losses that followed,
-    /// `[steps, batch]`; with data of their own, `[members, ..]` of both.
+    /// Takes a step on a window.
+    ///
+    /// Features are `[steps, batch, features]`, and the losses that followed are `[steps, batch]`.
+    /// If members have separate data, both are `[members, ..]`.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout,

@@ -1,5 +1,6 @@
-//! The plan of a decomposition: a randomized one, or a direct one where a side of the matrix is
-//! short.
+//! The plan of a singular value decomposition.
+//!
+//! It is a randomized one, or a direct one if a side of the matrix is short.
 
 use backend_api::{
     Buffer, Queue, Ref,
@@ -21,18 +22,22 @@ use crate::{GemmPlan, Layout, NnError, Shape, TensorRef};
 const OP: &str = "svd";
 /// Most columns of a sketch, and the longest side that is decomposed directly.
 const MOST: usize = MAX_SIDE as usize;
-/// Sides up to this are decomposed directly if the sketch would have at least half that number of
-/// columns.
+/// Longest side that is decomposed directly if the sketch is wide.
+///
+/// A wide sketch has at least half that number of columns.
 const MEDIUM: usize = SHARED_SIDE as usize;
 /// Sides up to this are decomposed directly whatever the rank is.
 const SHORT: usize = 64;
 /// Most power iterations: far fewer already eliminate small components.
 const MOST_ITERATIONS: usize = 64;
-/// Columns of a sketch are a multiple of this, so that its lines are whole multiples of 16 bytes.
+/// Columns of a sketch are a multiple of this.
+///
+/// Its lines are then whole multiples of 16 bytes.
 const GRANULE: usize = 4;
 
-/// A checked truncated singular value decomposition `A ~ U diag(S) V^T` of `[m, n]` matrices of
-/// f32: the `k` greatest singular values with their vectors.
+/// A checked truncated singular value decomposition `A ~ U diag(S) V^T`.
+///
+/// It computes the `k` greatest singular values of `[m, n]` matrices of f32, with their vectors.
 ///
 /// The decomposition is exact up to rounding, from the eigenvectors of the Gram matrix in f64, if
 /// the shorter side has at most 64 elements, or at most 96 and less than twice the columns of a
@@ -109,8 +114,9 @@ enum Route {
 }
 
 impl SvdPlan {
-    /// A plan for `[m, n]` matrices and the `rank` greatest singular values, or all of them if
-    /// there are fewer.
+    /// A plan for `[m, n]` matrices and the `rank` greatest singular values.
+    ///
+    /// If there are fewer, it is for all of them.
     ///
     /// # Errors
     /// [`NnError::Parameter`] for a rank of 0, one above 1024 if both sides are longer, and for
@@ -169,8 +175,9 @@ impl SvdPlan {
         &self.layout
     }
 
-    /// Memory for the factors of a matrix; their contents are unspecified before
-    /// [`run`](Self::run).
+    /// Allocates memory for the factors of a matrix.
+    ///
+    /// Its contents are unspecified before [`run`](Self::run).
     ///
     /// # Errors
     /// [`NnError::Backend`] for lack of memory.
@@ -322,14 +329,16 @@ fn sides<'b, B>(is_wide: bool, u: &'b mut B, v: &'b mut B) -> (&'b mut B, &'b mu
 struct Basis<'b, Q: Queue> {
     rows: usize,
     cols: usize,
-    /// The pattern of the magnitude that the basis is divided by, so that products with the matrix
-    /// stay in range.
+    /// The pattern of the magnitude by which the basis is divided.
+    ///
+    /// Products with the matrix thus stay in range.
     scale: Option<&'b Q::Buf<u32>>,
 }
 
 impl<Q: FactorOps> Basis<'_, Q> {
-    /// One step of Cholesky QR: enough for a basis to be well conditioned, and two for it to be
-    /// orthonormal.
+    /// One step of Cholesky QR.
+    ///
+    /// One step makes a basis well conditioned, and two make it orthonormal.
     fn orthonormal(
         &self,
         q: &Q,

@@ -7,8 +7,9 @@ use crate::NnError;
 /// Elements of the buffers, in the order of the fields; pairs of equal length have one entry.
 pub(super) type Lengths = [usize; 6];
 
-/// Memory that the decompositions of a [`SvdPlan`](crate::SvdPlan) work in, made once for all of
-/// them.
+/// Memory for the decompositions of a [`SvdPlan`](crate::SvdPlan).
+///
+/// It is made once for all of them.
 pub struct SvdWorkspace<Q: Queue> {
     /// Matrices with the number of rows of the longer side of A: a sketch, and its successor.
     pub(super) long: [Q::Buf<f32>; 2],
