@@ -24,7 +24,7 @@ pub(super) struct Sample<'a> {
     pub(super) point: usize,
 }
 
-/// A range, and neighbouring samples of which it is evaluated.
+/// Neighbouring samples, and the range of their columns to evaluate.
 ///
 /// The samples are of columns of one range, or of one column with more ranges.
 struct Job<'a> {

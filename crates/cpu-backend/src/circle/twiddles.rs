@@ -144,8 +144,8 @@ impl<L> Kernel<L> for Doubled<'_> {
 impl CpuQueue {
     /// Writes the twiddles of a domain and their inverses.
     ///
-    /// The domain has `2^log_size` points. There are `2^(log_size - 1)` twiddles and as many
-    /// inverses.
+    /// The domain has `2^log_size` points. There are `2^(log_size - 1)` twiddles, and the same
+    /// number of inverses.
     pub(super) fn write_twiddles(
         &self,
         log_size: u32,
