@@ -23,8 +23,9 @@ use mpi::{
 
 use crate::{JoinError, flight::Flight, group::Group, wire::Notice};
 
-/// How long a rank that ends waits for the others to end: they may be computing, and have not seen
-/// why.
+/// Time limit for the other ranks to end when a rank ends.
+///
+/// They may be computing, and have not yet read the failure.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(5);
 
 /// How long the thread sleeps when idle.
@@ -171,9 +172,10 @@ impl Agent<'_> {
         }
     }
 
-    /// Sends a notice to all others, including ranks that have left: they wait for this rank's
-    /// notices. A rank sends at most two notices, so their memory may be leaked: MPI owns it until
-    /// they arrive, and a rank that hangs may never receive them.
+    /// Sends a notice to all others, including ranks that have left.
+    ///
+    /// Those ranks wait for this rank's notices. A rank sends at most two notices, so their memory
+    /// may be leaked: MPI owns it until they arrive, and a rank that hangs may never receive them.
     fn tell(&mut self, notice: &Notice) {
         let words: &'static [u32] = notice.encode().leak();
         for rank in self.others() {

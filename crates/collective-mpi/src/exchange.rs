@@ -18,8 +18,9 @@ use crate::{
     wire::Arrival,
 };
 
-/// Extra time that a rank waits if it waits for several ranks: one of them may itself wait for a
-/// single rank, and then names it.
+/// Extra time that a rank waits if it waits for several ranks.
+///
+/// One of them may itself wait for a single rank, and then names that rank.
 const GRACE: Duration = Duration::from_secs(1);
 /// That a rank has come to a call.
 const ARRIVAL: Tag = 1;
@@ -153,8 +154,9 @@ impl Agent<'_> {
         self.group.failure_of(self.completed).unwrap_or(why)
     }
 
-    /// Waits for the pending messages of a failed exchange, whose memory MPI holds; others may have
-    /// to fail before they receive them.
+    /// Waits for the pending messages of a failed exchange, whose memory MPI holds.
+    ///
+    /// Other ranks may have to fail before they receive them.
     fn settle(&mut self, flight: &mut Flight<'_, '_>) {
         while !flight.is_done() {
             flight.poll();
