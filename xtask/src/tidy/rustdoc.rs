@@ -9,7 +9,7 @@ const WIDTH: usize = 100;
 const SUMMARY: usize = 90;
 
 /// Summaries that are longer today. The number may only fall.
-const LONG_SUMMARIES: usize = 962;
+const LONG_SUMMARIES: usize = 92;
 
 /// Reports lines that are too wide, and summaries beyond the number that is allowed.
 pub(super) fn check(files: &[File], findings: &mut Vec<Finding>) {
