@@ -1,4 +1,9 @@
-//! Columns of look-ups: fractions divided and added up along each row, then along the rows.
+//! Columns of lookups: fractions divided and added up along each row, then along the rows.
+//!
+//! Column `k` has `S_k(r) = S_(k-1)(r) + n_k(r) / d_k(r)` in row `r`. The last, `S`, becomes the
+//! running sum `R(r) = R(r-1) + S(r) - mean` with `mean = sum over r of S(r) / 2^log_rows`, so that
+//! `R` ends with zero (Haboeck, <https://eprint.iacr.org/2022/1530>; stwo 2.3's constraint
+//! framework, `logup.rs`).
 
 use core_types::{
     circle::bit_reversed,
@@ -68,6 +73,7 @@ fn divide<L: Words>(
     targets: [&mut [M31]; 4],
     notes: &mut [u32],
 ) {
+    // Norms of each denominator, and the product of all norms before it in its lane.
     let count = targets[0].len();
     let whole = count / L::WIDTH * L::WIDTH;
     let mut product = l.splat(1);
@@ -79,10 +85,12 @@ fn divide<L: Words>(
         }
         product = l.mul(product, l.doubled(word));
     }
+    // One inversion for all norms; a zero among them is left to single divisions.
     let Some(mut inverse) = invert_lanes(l, product) else {
         return divide_singly(numerators, denominators, previous, targets, 0);
     };
     let [t0, t1, t2, t3] = targets;
+    // From the end: inverse, quotient, and the sum with the previous column.
     for at in (0..whole).step_by(L::WIDTH).rev() {
         let mut note = [inverse; 4];
         for (part, note) in note.iter_mut().enumerate() {
@@ -110,6 +118,7 @@ fn divide<L: Words>(
             l.store(t3[at..].as_mut_ptr().cast(), sum[3]);
         }
     }
+    // The rest is less than a vector.
     divide_singly(numerators, denominators, previous, [t0, t1, t2, t3], whole);
 }
 

@@ -196,6 +196,7 @@ impl CpuQueue {
     ///
     /// It writes the total and the mean of the column to `sums`.
     fn add_up(&self, params: LogUpColumnsParams, column: LastColumn, sums: &mut [QM31]) {
+        // Sums of the parts of each run.
         let (runs, pairs) = (params.runs() as usize, params.pairs() as usize);
         let job = (JOB / runs).min(pairs);
         let mut parts = vec![[QM31::ZERO; logup::RUNS]; pairs / job];
@@ -210,14 +211,17 @@ impl CpuQueue {
                 total += core::mem::replace(&mut part[run], total);
             }
         }
+        // Less the mean for each row, the last running sum is zero.
         let mean = QM31::from_coordinates(total.coordinates().map(|word| word.div_power_of_two(params.log_rows)));
         sums.copy_from_slice(&[total, mean]);
+        // Each part starts from the rows before it, less their means.
         for run in 0..runs {
             for (i, part) in parts.iter_mut().enumerate() {
                 let rows = 2 * (run * pairs + i * job);
                 part[run] -= mean.scale(M31::from_u32(rows as u32));
             }
         }
+        // Running sums within each part.
         self.for_chunks(&mut parts, 1, |i, part| {
             // SAFETY: parts are disjoint pairs of the column, which is borrowed for the whole op.
             unsafe { column.add_up(i * job, (i + 1) * job, &part[0], mean) };

@@ -94,6 +94,7 @@ pub(super) struct Source<'a> {
 impl TileProgram {
     /// Makes a checked program ready.
     pub(super) fn new(source: &Source<'_>, outputs: Outputs<'_>) -> Self {
+        // Registers start as the plane of zeros.
         let mut maker = Maker {
             steps: Vec::new(),
             readers: Vec::new(),
@@ -108,9 +109,11 @@ impl TileProgram {
             maker.hold(zero);
             maker.registers.push(zero);
         }
+        // Instructions become steps on planes.
         for step in source.instructions {
             maker.step(source, outputs, step);
         }
+        // The last terms are padded to four.
         while !maker.terms.is_empty() && maker.terms.len() < 4 {
             maker.hold(zero);
             maker.terms.push(Term { plane: zero, factor: QM31::ZERO });
@@ -230,6 +233,7 @@ impl Maker {
     fn step(&mut self, source: &Source<'_>, outputs: Outputs<'_>, step: &Instruction) {
         let [target, left, right] = [step.target, step.left, step.right].map(usize::from);
         let zero = self.constant(M31::ZERO);
+        // Copies, constants and masks in place only rename planes; all else adds steps.
         match Opcode::ALL[usize::from(step.opcode)] {
             Opcode::Mask => {
                 let plane = if source.in_place && source.masks[left].offset == 0 {

@@ -1,4 +1,7 @@
 //! Programs run on tiles of positions, one step after another on whole planes.
+//!
+//! Constraints add `sum over k of power_k C_k(p) / V(p)` to the output at position `p`. `1 / V` is
+//! given for each `2^log_rows` positions, where `V` is constant.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -87,6 +90,7 @@ impl<L: StoredSums> Kernel<L> for Run<'_> {
 
     #[inline(always)]
     fn run(mut self, l: L) {
+        // Memory of all tiles; planes of constants are filled once.
         let mut planes = vec![0u32; (self.program.planes + 1) * TILE];
         let mut sums = vec![0u64; 4 * TILE];
         let offsets = &self.program.offsets;
@@ -97,6 +101,7 @@ impl<L: StoredSums> Kernel<L> for Run<'_> {
         for start in (0..self.positions).step_by(TILE) {
             let count = TILE.min(self.positions - start);
             let position = self.first + start;
+            // Positions of neighbouring rows, by offset.
             for (&offset, indices) in offsets.iter().zip(indices.chunks_mut(TILE)) {
                 for (index, at) in indices[..count].iter_mut().zip(position as u32..) {
                     *index = neighbour(at, self.log_size, self.log_rows, offset);
@@ -110,6 +115,7 @@ impl<L: StoredSums> Kernel<L> for Run<'_> {
                 len: count.next_multiple_of(L::WIDTH),
                 position,
             };
+            // Each step runs on all positions of the tile.
             for step in &self.program.steps {
                 match *step {
                     Step::Gather { target, mask, offset } => {
@@ -184,6 +190,7 @@ impl<L: StoredSums> Kernel<L> for Run<'_> {
                     Step::MulSecure { target, left, right } => mul_secure(l, &tile, target, left, right),
                 }
             }
+            // Sums times the inverse of the vanishing polynomial are added to the output.
             if let Some(factors) = self.factors {
                 let plane = self.program.planes;
                 let run = 1usize << self.log_rows;
@@ -208,6 +215,7 @@ fn accumulate<L: StoredSums>(l: L, tile: &Tile<'_>, terms: [Term; 4], sums: *mut
         tile.source(terms[2].plane),
         tile.source(terms[3].plane),
     ];
+    // Factors by coordinate; a sum is folded before it takes four more products.
     let mut factors = [[0u32; 4]; 4]; // by coordinate
     for (k, term) in terms.iter().enumerate() {
         for (factors, word) in factors.iter_mut().zip(term.factor.coordinates()) {

@@ -1,5 +1,7 @@
 //! The search for a proof-of-work nonce.
 //!
+//! Nonce `k` is `(k >> 20) 2^32 + (k mod 2^20)`. It shows work if `Blake2s(prefix || nonce)` has
+//! `bits` trailing zeros as a little-endian number (stwo 2.3, `prover/backend/simd/grind.rs`).
 //! Threads take chunks of nonces in order, a nonce in each lane. The least nonce found wins.
 
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -57,6 +59,7 @@ impl<L: Bits> Kernel<L> for Search {
     #[inline(always)]
     fn run(self, l: L) -> Option<u64> {
         let Self { first, prefix, bits } = self;
+        // All lanes have the prefix; they differ in the lower word of the nonce.
         let lowest_zeros = ((1u64 << bits.min(32)) - 1) as u32;
         let mut block = [l.splat(0); 16];
         for (lanes, word) in block.iter_mut().zip(prefix.0) {
@@ -68,6 +71,7 @@ impl<L: Bits> Kernel<L> for Search {
         }
         let places = l.load(&places);
         let mut done = 0;
+        // A lane whose first digest word passes is checked for all bits.
         while done < CHUNK {
             let [lower, upper] = nonce(first + done);
             block[8] = l.add(l.splat(lower), places);

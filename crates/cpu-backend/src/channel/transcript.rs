@@ -1,6 +1,8 @@
 //! Absorbing words and drawing challenges, in order on the calling thread.
 //!
-//! Each step needs the digest before it.
+//! Absorbing sets `digest = Blake2s(digest || words)` and `draws = 0`; a draw is eight words of
+//! `Blake2s(digest || draws || one zero byte)`, and `draws += 1` (stwo 2.3,
+//! `core/channel/blake2s.rs`). Each step needs the digest before it.
 
 use core_types::{field::QM31, params::channel::ChannelState};
 

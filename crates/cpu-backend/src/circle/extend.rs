@@ -1,4 +1,7 @@
 //! From coefficients to values on a whole domain or on a block of it.
+//!
+//! The top layers of a low-degree extension see zeros and copy the `2^m` coefficients. Copy `q` is
+//! then their transform by layers `m-1 .. 0` at the positions from `q 2^m` on.
 
 use backend_api::BackendError;
 use core_types::{
@@ -41,6 +44,7 @@ impl CpuQueue {
         let CircleRestrictParams { log_coefficients: log_len, log_domain, log_block: log_values, columns, .. } =
             *params;
         let (log_copies, position) = (log_values - log_len, params.position() as usize);
+        // Columns of less than a block are evaluated word by word.
         if log_len < log_block(self.simd().log_width()) {
             self.for_chunks(values, 1 << log_values, |column, values| {
                 let coefficients = &coefficients[column << log_len..(column + 1) << log_len];
@@ -51,6 +55,7 @@ impl CpuQueue {
             });
             return;
         }
+        // Each copy is a region that reads the coefficients.
         let source = Shared(coefficients.as_ptr().cast::<u32>());
         let base = Shared(values.as_mut_ptr().cast::<u32>());
         // SAFETY: the view holds 2^(log_domain - 1) twiddles, doubled words in a transparent type.

@@ -1,6 +1,7 @@
 //! Batch inversion in Mersenne-31 by running products.
 //!
-//! It takes three products per element and one inversion per chunk.
+//! `1 / x_i = (x_0 .. x_(i-1)) / (x_0 .. x_i)`, and `1 / (x_0 .. x_(i-1)) = x_i / (x_0 .. x_i)`. It
+//! takes three products per element and one inversion per chunk.
 
 use core_types::field::{Field, M31};
 
@@ -56,6 +57,7 @@ impl<L: Words> Kernel<L> for Inversion<'_> {
                 }
             }
         }
+        // One inversion for all chains; then each inverse follows from the end of its chain.
         let Some(mut inverse) = invert_chains(l, products) else { return false };
         for start in (0..whole).step_by(row).rev() {
             for (chain, inverse) in inverse.iter_mut().enumerate() {

@@ -1,6 +1,9 @@
 //! Weighted sums of the parts of coefficient columns.
 //!
-//! The transform of the sums is a block of a domain.
+//! Block `q` of `2^B` values is the transform, at its positions, of
+//! `sum over t of w_t c[t 2^B + m]` for `0 <= m < 2^B`. These are the layers from `B` on of the
+//! circle FFT. The weight `w_t` is the product, over the set bits `i` of `t`, of the twiddle of
+//! layer `B + i` for pair `q >> (i+1)`, negated if bit `i` of `q` is set.
 
 use core_types::{
     field::{M31, Twiddle},

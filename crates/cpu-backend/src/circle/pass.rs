@@ -200,6 +200,7 @@ pub(super) unsafe fn block<L: Words, const INVERSE: bool>(
 ) {
     // SAFETY: vectors 0..8 lie inside the 8 WIDTH words, twiddles serve the block's positions.
     unsafe {
+        // Layers inside pairs of vectors, and the three layers across all eight.
         let mut v = load_all::<L, 8>(l, source, L::WIDTH);
         let across = Group::<L>::load::<8>(l, twiddles, L::LOG, position);
         if INVERSE {
@@ -315,6 +316,7 @@ pub(super) unsafe fn radix<L: Words, const R: usize, const INVERSE: bool>(
         let first_row = group * R * streams;
         // SAFETY: rows first_row + i * streams + j with i < R, j < streams are below 2^log_rows, columns below width.
         unsafe {
+            // The rows of a group share their twiddles.
             let layer = pass.layer + pass.skip;
             let t = Group::<L>::load::<R>(l, pass.twiddles, layer, pass.position + (first_row << pass.layer));
             for row in first_row..first_row + streams {

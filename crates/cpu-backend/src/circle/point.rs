@@ -1,8 +1,10 @@
 //! Evaluation of polynomials at points over the secure field.
 //!
-//! The index of a coefficient has four parts, from its lowest bit: the lane of a vector, the row of
-//! vectors within a block, the block within a range, and the range. Products with the basis values
-//! of rows are summed in every lane; the other parts come to a few products for a block or a range.
+//! `f(x, y) = sum over k of c_k y^b0 x^b1 pi(x)^b2 pi(pi(x))^b3 ..` with the bits `b0 b1 ..` of `k`
+//! and `pi(x) = 2 x^2 - 1`. An index `k` has four parts, from its lowest bit: the lane of a vector,
+//! the row of vectors within a block, the block within a range, and the range. Products with the
+//! basis values of rows are summed in every lane; the other parts come to a few products for a
+//! block or a range.
 
 use core_types::{
     circle::{CirclePoint, double_x},
@@ -92,9 +94,11 @@ impl<L: Sums> Kernel<L> for RangeSum<'_> {
     #[inline(always)]
     fn run(self, l: L) -> QM31 {
         let Basis { lanes, rows, blocks, .. } = self.basis;
+        // A column of less than a vector is summed word by word.
         if self.coefficients.len() < L::WIDTH {
             return lanes.iter().zip(self.coefficients).fold(QM31::ZERO, |sum, (&basis, &c)| sum + basis * c);
         }
+        // Sums over the rows of each block, times the basis value of the block.
         let mut total = [l.splat(0); 4];
         for (block, basis) in self.coefficients.chunks(rows.len() << L::LOG).zip(blocks) {
             let [c0, c1, c2, c3] = basis.coordinates();
@@ -106,6 +110,7 @@ impl<L: Sums> Kernel<L> for RangeSum<'_> {
                 k += 1;
             }
         }
+        // The lanes times their basis values add up to the range.
         let mut planes = [[M31::ZERO; WIDEST]; 4];
         for (plane, sums) in planes.iter_mut().zip(total) {
             // SAFETY: no vector has more words than a plane, and its words are canonical.
@@ -127,6 +132,7 @@ fn block_sums<L: Sums>(l: L, block: &[M31], rows: &[QM31]) -> [L::V; 4] {
     let count = block.len() >> L::LOG;
     let mut sums = [l.no_products(); 4];
     let mut row = 0;
+    // Four rows at a time, since that is one step of the sums.
     while row + 4 <= count {
         // SAFETY: row + 3 < count, and the block has `count` vectors.
         let vectors = unsafe {

@@ -41,6 +41,7 @@ impl CpuQueue {
         samples: &[Sample<'_>],
         values: &mut [QM31],
     ) -> Result<(), BackendError> {
+        // Samples grouped by their columns, and the basis at each point.
         let groups = groups(samples);
         let sums = groups.iter().map(|group| group.samples.len() * group.ranges).sum();
         let log_lanes = self.simd().log_width();
@@ -48,6 +49,7 @@ impl CpuQueue {
         let longest = samples.iter().map(|sample| sample.column.len().ilog2()).max().unwrap_or(0);
         let bases: Vec<Basis> = points.iter().map(|&point| Basis::new(point, longest, log_lanes)).collect();
 
+        // One job for each range of a group.
         let mut all_sums = vec![QM31::ZERO; sums];
         let (mut jobs, mut rest) = (Vec::with_capacity(groups.len()), &mut all_sums[..]);
         for group in &groups {
@@ -64,6 +66,7 @@ impl CpuQueue {
             }
         });
 
+        // The sums of all ranges of a column add up to its value.
         let (mut values, mut sums) = (values, &all_sums[..]);
         for Group { samples, ranges } in groups {
             let (own, left) = values.split_at_mut(samples.len());

@@ -1,4 +1,9 @@
 //! The transforms word by word, for columns below one block of vectors.
+//!
+//! Layer `i` pairs positions `p` and `p + 2^i` with the twiddle `t` of pair `p >> (i+1)`.
+//! Interpolation: layers `0 .. n-1` map `(a, b)` to `(a + b, (a - b) / t)`, and values are divided
+//! by `2^n`. Evaluation: layers `n-1 .. 0` map `(a, b)` to `(a + t b, a - t b)` (circle FFT,
+//! <https://eprint.iacr.org/2024/278>).
 
 use core_types::field::{M31, Twiddle};
 

@@ -1,7 +1,8 @@
 //! Batch inversion in the secure field by norms.
 //!
-//! Running products of words of M31 take seventeen products of words per element. Running products
-//! of elements take twenty-seven.
+//! `1 / (a + b u) = (a - b u) / N` with `N = a^2 - (2 + i) b^2`, and
+//! `1 / N = conj(N) / (N conj(N))`, whose denominator is a word. Running products of words of M31
+//! take seventeen products of words per element. Running products of elements take twenty-seven.
 
 use core_types::field::QM31;
 
@@ -56,6 +57,7 @@ impl<L: Coordinates> Kernel<L> for Inversion<'_> {
                 product = l.mul(product, l.doubled(word));
             }
         }
+        // One inversion for all norms; then each inverse follows from the end of its lane.
         let Some(mut inverse) = invert_lanes(l, product) else { return false };
         for at in (0..whole).step_by(L::WIDTH).rev() {
             let factor = l.doubled(inverse);

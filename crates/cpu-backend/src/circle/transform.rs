@@ -1,4 +1,8 @@
 //! The schedule: contiguous tiles for the low layers, strips of strided rows for the others.
+//!
+//! Layer `i` pairs positions `2^i` apart, so tiles of `2^a` positions hold layers `0 .. a-1` whole.
+//! A strip of `depth` layers from `i` on has `2^depth` rows, `2^i` words apart. The inverse runs
+//! tiles first, the forward transform runs them last.
 
 use super::{
     pass::{Pass, Twiddles},
@@ -68,6 +72,7 @@ impl CpuQueue {
             });
             return;
         }
+        // With fewer regions than threads, the items of a stage are shared by the threads.
         for region in (0..count).map(region) {
             for (number, stage) in stages(steps, &region).enumerate() {
                 let count = items(steps, &region, stage);
@@ -118,6 +123,7 @@ fn items(steps: impl Steps, region: &Region, stage: Stage) -> usize {
 /// As [`CpuQueue::run_regions`], and no item of the same stage runs twice at once.
 unsafe fn run_item(steps: impl Steps, region: &Region, first: bool, stage: Stage, item: usize) {
     let source = if first { region.source } else { region.target.cast_const() };
+    // The stage of the last layer of the inverse scales the values.
     let top = |end: u32| if end == region.log_len { region.scale } else { 0 };
     match stage {
         Stage::Tiles => {

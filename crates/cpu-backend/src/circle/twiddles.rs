@@ -1,8 +1,10 @@
 //! Twiddles of canonic domains.
 //!
-//! Entry `h` of a layer is the x-coordinate of that layer's first point plus the steps of the set
+//! Entry `h` of layer `j` is the x-coordinate of `2^j g (1 + 4 bitrev(h))` times the generator,
+//! with `g = 2^(30-n)` and `n-2-j` reversed bits: the layer's first point plus the steps of the set
 //! bits of `h`, and the step of a bit is the same in every layer. So every entry is a sum of two
-//! points: one from its lowest bits, shared by all layers, and one from the other bits.
+//! points: one from its lowest bits, shared by all layers, and one from the other bits (circle FFT,
+//! <https://eprint.iacr.org/2024/278>).
 
 use core::ops::Range;
 

@@ -1,4 +1,7 @@
 //! Points of a canonic domain, a tile of stored positions at a time.
+//!
+//! Position `p` of `2^n` is `g (1 + 4 bitrev(p >> 1))` times the generator, with `g = 2^(30-n)` and
+//! `n-1` reversed bits, and its conjugate if `p` is odd (stwo 2.3, `core/poly/circle/domain.rs`).
 
 use core_types::{
     circle::{CirclePoint, CirclePointIndex, bit_reversed},

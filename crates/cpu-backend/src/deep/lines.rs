@@ -1,4 +1,8 @@
 //! The lines through claimed values.
+//!
+//! For the value `v` at `z` with power `w` of the challenge: `slope = conj(v) - v`,
+//! `factor = conj(z.y) - z.y`, `constant = v factor - slope z.y`, all times `w`. Slopes and
+//! constants of a batch are added up (stwo 2.3, `core/pcs/quotients.rs`).
 
 use core_types::{
     field::QM31,

@@ -1,4 +1,7 @@
 //! Sums of columns times their factors.
+//!
+//! `sum over j of factor_j f_j(p)` over the terms `j` of a batch, with the factors of the lines
+//! (stwo 2.3, `core/pcs/quotients.rs`).
 
 use core_types::{
     field::{M31, QM31},
@@ -74,6 +77,7 @@ impl<L: Wide> Kernel<L> for Group<'_, '_, '_> {
     fn run(self, l: L) {
         let len = self.planes[0].len();
         let whole = len / L::WIDTH * L::WIDTH;
+        // Sums of four products are folded, so that they do not overflow.
         for at in (0..whole).step_by(L::WIDTH) {
             let mut sums = [l.no_sums(); 4];
             for four in self.columns.chunks(4) {
@@ -93,6 +97,7 @@ impl<L: Wide> Kernel<L> for Group<'_, '_, '_> {
                 l.put(&mut plane[at..], sum);
             }
         }
+        // The rest is less than a vector.
         for at in whole..len {
             let sum = self.columns.iter().fold(QM31::ZERO, |sum, (column, factor)| sum + factor.scale(column[at]));
             for (plane, word) in self.planes.iter_mut().zip(sum.coordinates()) {

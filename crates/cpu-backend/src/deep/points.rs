@@ -1,4 +1,7 @@
 //! The points to sample at.
+//!
+//! `2^d (z + index G)` with `z = ((1 - t^2) / (1 + t^2), 2 t / (1 + t^2))` for the drawn `t`, the
+//! generator `G` and `d` doublings.
 
 use core_types::{
     circle::{CirclePoint, CirclePointIndex},

@@ -1,4 +1,8 @@
 //! Quotients: numerators minus their lines, times the inverses of denominators.
+//!
+//! `sum over z of (numerator_z(p) - slope_z p.y - constant_z) / D_z(p)` with
+//! `D_z(p) = (Re z.x - p.x) Im z.y - (Re z.y - p.y) Im z.x` in CM31 (DEEP-FRI,
+//! <https://eprint.iacr.org/2019/336>; stwo 2.3, `core/pcs/quotients.rs`).
 
 use core_types::{
     circle::CirclePoint,
@@ -61,6 +65,7 @@ impl<'a> Quotients<'a> {
         lines: &[QM31],
         numerators: &'a [M31],
     ) -> Self {
+        // The lines of a point add up; its numerators stay apart, one part for each height.
         let (mut first, mut lines) = (0, lines.as_chunks::<2>().0.iter());
         let points = batches.chunk_by(|a, b| a.point == b.point).map(|batches| {
             let at = 2 * batches[0].point as usize;

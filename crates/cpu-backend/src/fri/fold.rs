@@ -1,4 +1,9 @@
 //! Folds, a tile of values at a time.
+//!
+//! `f'(h) = (f(2h) + f(2h+1)) + a (f(2h) - f(2h+1)) / t`, where `t` is the y-coordinate at position
+//! `2h` in the first fold, on the circle, and the x-coordinate in all others, on lines. Fold `j` of
+//! a layer with challenge `alpha` takes `a = alpha^(2^j)` (FRI, ICALP 2018; on the circle
+//! <https://eprint.iacr.org/2024/278>; stwo 2.3, `core/fri.rs`).
 
 use core_types::{
     field::{Field, M31, QM31, Twiddle},
@@ -56,6 +61,7 @@ impl<'a> Folds<'a> {
     /// Folds tile `tile` into four planes.
     pub(super) fn write(&self, simd: Simd, tile: usize, planes: &mut [&mut [M31]]) {
         let FriFoldParams { log_size, folds, on_circle } = self.params;
+        // Two buffers take turns for the values between folds.
         let start = tile << self.log_tile;
         let mut scratch = vec![M31::ZERO; self.scratch_len()];
         let (mut target, mut source) = scratch.split_at_mut(self.scratch_len() / 3 * 2);
@@ -69,11 +75,13 @@ impl<'a> Folds<'a> {
                 alpha,
                 inverse_twiddles: self.inverse_twiddles,
             };
+            // The first fold reads the layer, the others the previous fold.
             let from = if fold == 0 {
                 [0, 1, 2, 3].map(|k| &self.values[(k << log_size) + start..][..2 * len])
             } else {
                 [0, 1, 2, 3].map(|k| &source[2 * k * len..][..2 * len])
             };
+            // The last fold writes the result.
             if fold + 1 == folds {
                 return dispatch(simd, Fold { layer, from, to: planes });
             }
@@ -110,6 +118,7 @@ impl<L: Words> Kernel<L> for Fold<'_, '_, '_> {
     fn run(self, l: L) {
         let Self { layer: Layer { log_domain, layer, first, alpha, inverse_twiddles }, from, to } = self;
         let len = to[0].len();
+        // Less than a vector of pairs is folded pair by pair.
         if len < L::WIDTH {
             for pair in 0..len {
                 let t = twiddle(inverse_twiddles, log_domain, layer, first + pair);
@@ -138,6 +147,7 @@ impl<L: Words> Kernel<L> for Fold<'_, '_, '_> {
                 l.prefetch(source.wrapping_add(L::WIDTH));
                 l.prefetch_for_store(target.as_ptr().cast::<u32>().wrapping_add(at + AHEAD));
             }
+            // Sums, and differences times inverse twiddles, by coordinate.
             let (mut sums, mut differences) = ([t; 4], [t; 4]);
             for k in 0..4 {
                 let pairs = &from[k][2 * at..];
@@ -146,6 +156,7 @@ impl<L: Words> Kernel<L> for Fold<'_, '_, '_> {
                 sums[k] = l.add(left, right);
                 differences[k] = l.mul(l.sub(left, right), t);
             }
+            // Differences times the challenge, added to the sums.
             let products = secure_product(l, differences, alpha);
             for (plane, (sum, product)) in to.iter_mut().zip(sums.into_iter().zip(products)) {
                 l.put(&mut plane[at..], l.add(sum, product));

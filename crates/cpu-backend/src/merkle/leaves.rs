@@ -1,5 +1,7 @@
 //! Leaves of a tree of columns.
 //!
+//! Leaf `j` of a tree of height `h` is Blake2s of one word of each column, the smallest columns
+//! first: word `((j >> (h-l+1)) << 1) + (j & 1)` of `2^l`, `l >= 1` (stwo 2.3, `core/vcs_lifted`).
 //! A tile of rows goes through all columns, one block of a message after the other.
 
 use core_types::{
@@ -67,6 +69,7 @@ impl<L: Bits> Kernel<L> for Tile<'_> {
 
     #[inline(always)]
     fn run(self, l: L) {
+        // Chaining values of one vector of rows, which is the least.
         let mut chain: Box<[[u32; TILE]; 8]> = bytemuck::zeroed_box();
         for (plane, word) in chain.iter_mut().zip(START) {
             plane[..L::N].fill(word);
@@ -74,6 +77,7 @@ impl<L: Bits> Kernel<L> for Tile<'_> {
         let mut rows = L::N;
         let mut scratch = [[0; STRIP]; BLOCK_WORDS];
         let count = self.columns.len();
+        // Each block of sixteen columns; rows are repeated when columns get larger.
         for block in 0..count.div_ceil(BLOCK_WORDS).max(1) {
             let end = count.min((block + 1) * BLOCK_WORDS);
             let mut parts: [&[u32]; BLOCK_WORDS] = [&[]; BLOCK_WORDS];
@@ -81,6 +85,7 @@ impl<L: Bits> Kernel<L> for Tile<'_> {
                 *part = self.part(column);
                 stretch(&mut *chain, &mut rows, part.len());
             }
+            // A strip of rows: smaller columns are lifted to it, and all words are compressed.
             for first in (0..rows).step_by(STRIP) {
                 let len = STRIP.min(rows - first);
                 let mut messages: [&[u32]; BLOCK_WORDS] = [&NOTHING; BLOCK_WORDS];
@@ -109,6 +114,7 @@ impl<L: Bits> Kernel<L> for Tile<'_> {
                 }
             }
         }
+        // If all columns are smaller than the tree, rows are repeated once more.
         stretch(&mut *chain, &mut rows, self.leaves.len());
         store(l, &chain, self.leaves);
     }

@@ -1,4 +1,7 @@
 //! Leaves of a tree of one column of the secure field: a message is a block or less.
+//!
+//! Leaf `j` is Blake2s of the four coordinates of value `j`, or of values `4j .. 4j + 3` if packed
+//! (stwo 2.3, `core/fri.rs`).
 
 use core_types::blake2s::{BLOCK_WORDS, Digest};
 
@@ -25,6 +28,7 @@ impl<L: Bits> Kernel<L> for SecureLeaves<'_> {
 
     #[inline(always)]
     fn run(self, l: L) {
+        // Less than a vector of leaves is hashed in a padded copy.
         let values = if self.packed { 4 * L::N } else { L::N };
         let (mut few, mut few_values) = ([Digest::default(); WIDEST], [[0; 4 * WIDEST]; 4]);
         let direct = self.leaves.len() >= L::N;
@@ -36,6 +40,7 @@ impl<L: Bits> Kernel<L> for SecureLeaves<'_> {
             }
         }
         let leaves = if direct { &mut *self.leaves } else { &mut few[..L::N] };
+        // The block of each lane: the coordinates of one value or of four.
         for (i, rows) in bytemuck::must_cast_slice_mut::<_, u32>(leaves).chunks_exact_mut(8 * L::N).enumerate() {
             let mut block = [l.splat(0); BLOCK_WORDS];
             for (c, plane) in planes.iter().enumerate() {
@@ -47,6 +52,7 @@ impl<L: Bits> Kernel<L> for SecureLeaves<'_> {
                     [block[c], block[4 + c], block[8 + c], block[12 + c]] = planes_of_rows(l, fours);
                 }
             }
+            // Digests have a word per plane; leaves have a digest per row.
             let digests = one_block(l, &block, if self.packed { 64 } else { 16 });
             for (j, &row) in rows_of_planes(l, digests).iter().enumerate() {
                 l.store(&mut rows[j * L::N..], row);

@@ -1,4 +1,6 @@
 //! Nodes above leaves, one subtree after the other, so that children are still in the cache.
+//!
+//! A node is `Blake2s(left || right)`, one compression (stwo 2.3, `core/vcs_lifted`).
 
 use core_types::blake2s::{BLOCK_WORDS, Digest};
 
@@ -51,6 +53,7 @@ impl<L: Bits> Kernel<L> for Subtree<'_> {
         let mut levels = self.levels.into_iter();
         let Some(mut children) = levels.next() else { return };
         for parents in levels {
+            // Less than a vector of nodes is hashed in a padded copy.
             let (mut few_children, mut few) = ([Digest::default(); 2 * WIDEST], [Digest::default(); WIDEST]);
             let direct = parents.len() >= L::N;
             let (from, to): (&[Digest], &mut [Digest]) = if direct {
@@ -61,6 +64,7 @@ impl<L: Bits> Kernel<L> for Subtree<'_> {
             };
             let rows = bytemuck::must_cast_slice::<_, u32>(from).chunks_exact(BLOCK_WORDS * L::N);
             for (rows, digests) in rows.zip(bytemuck::must_cast_slice_mut::<_, u32>(to).chunks_exact_mut(8 * L::N)) {
+                // The block of each lane: two children.
                 let mut block = [l.splat(0); BLOCK_WORDS];
                 for (i, row) in block.iter_mut().enumerate() {
                     *row = l.load(&rows[i * L::N..]);
