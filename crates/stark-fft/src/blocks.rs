@@ -104,6 +104,7 @@ impl LdeBlockPlan {
         block: usize,
         values: Mut<'_, Q, M31>,
     ) -> Result<(), FftError> {
+        // Block, columns and values match the plan.
         if block >= self.blocks() {
             return Err(FftError::NoSuchBlock { got: block, blocks: self.blocks() });
         }
@@ -111,6 +112,7 @@ impl LdeBlockPlan {
         if values.len() != self.values_len() {
             return Err(FftError::BlockLength { expected: self.values_len(), got: values.len() });
         }
+        // One op evaluates all columns on the block.
         let twiddles = tree.forward(self.domain)?;
         let params = CircleRestrictParams {
             log_coefficients: self.coefficients.log_size(),

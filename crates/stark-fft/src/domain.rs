@@ -1,4 +1,8 @@
 //! Canonic circle domains, and the points at each position of each order.
+//!
+//! The domain of `2^n` points is `g (1 + 2 r)` times the generator for `0 <= r < 2^n`, with
+//! `g = 2^(30-n)` (Circle STARKs, <https://eprint.iacr.org/2024/278>; stwo 2.3,
+//! `core/poly/circle/canonic.rs`).
 
 use core_types::{
     circle::{CirclePoint, CirclePointIndex, LOG_ORDER, MAX_LOG_DOMAIN},

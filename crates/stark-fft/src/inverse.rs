@@ -1,4 +1,6 @@
 //! Inverses of batches of field elements, and the flag that reports a zero among them.
+//!
+//! `1 / x_i = (x_0 .. x_(i-1)) / (x_0 .. x_i)`: running products, and one inversion for all.
 
 use core::fmt;
 

@@ -1,4 +1,7 @@
 //! The orders in which the values of a domain are kept, as types.
+//!
+//! On `N` points, stored position `p` holds natural position `bitrev(p)`. Row `r` is natural
+//! position `r / 2` if it is even, and `N - (r + 1) / 2` if it is odd (stwo 2.3, `core/utils.rs`).
 
 use crate::Representation;
 

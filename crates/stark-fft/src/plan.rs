@@ -1,4 +1,8 @@
 //! Transforms and low-degree extensions of columns of one size.
+//!
+//! `f(x, y) = sum over k of c_k y^b0 x^b1 pi(x)^b2 pi(pi(x))^b3 ..` with the bits `b0 b1 ..` of `k`
+//! and `pi(x) = 2 x^2 - 1`. Interpolation gives `c` from the values on a canonic domain, evaluation
+//! the reverse (circle FFT, <https://eprint.iacr.org/2024/278>).
 
 use core::marker::PhantomData;
 

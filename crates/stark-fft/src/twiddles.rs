@@ -1,4 +1,8 @@
 //! The twiddles of a domain and of all smaller ones.
+//!
+//! On `2^n` points, layer `j` has `2^(n-2-j)` entries. Entry `h` is the x-coordinate of
+//! `2^j g (1 + 4 bitrev(h))` times the generator, with `g = 2^(30-n)` and `n-2-j` reversed bits
+//! (circle FFT, <https://eprint.iacr.org/2024/278>).
 
 use core::fmt;
 

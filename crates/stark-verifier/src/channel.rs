@@ -1,4 +1,11 @@
 //! The transcript: absorbs data and draws challenges.
+//!
+//! `H` is Blake2s-256 of little-endian words (stwo 2.3, `core/channel/blake2s.rs`).
+//!
+//! - Absorb: `digest = H(digest || data)` and `draws = 0`.
+//! - Draw: `H(digest || draws || one zero byte)`, then `draws += 1`.
+//! - Work: `H(prefix || nonce)` has `bits` trailing zeros, where `prefix` is
+//!   `H(0x12345678 || 12 zero bytes || digest || bits)`.
 
 use alloc::vec::Vec;
 

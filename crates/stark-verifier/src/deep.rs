@@ -1,6 +1,10 @@
 //! DEEP quotients of values at the queries and outside the domain.
 //!
-//! Their combination is of low degree only if the columns are of low degree and have those values.
+//! `sum over j of gamma^j (c_j f_j(p) - a_j p.y - b_j) / D_j(p)`, where term `j` claims the value
+//! `v` of column `f` at `z`: `a = conj(v) - v`, `c = conj(z.y) - z.y`, `b = v c - a z.y` and
+//! `D(p) = (Re z.x - p.x) Im z.y - (Re z.y - p.y) Im z.x`. It is of low degree only if the columns
+//! are and all claims hold. A column with two samples has one more term, for its period (DEEP-FRI,
+//! <https://eprint.iacr.org/2019/336>; stwo 2.3, `core/pcs/quotients.rs`).
 
 use alloc::{vec, vec::Vec};
 
@@ -35,6 +39,7 @@ impl Quotients {
         point: CirclePoint<QM31>,
         gamma: QM31,
     ) -> Result<Self, VerificationError> {
+        // Each term takes the next power of `gamma`.
         let row_step = CirclePointIndex::subgroup_generator(shape.log_degree);
         let shapes = shape.trees.iter().flat_map(|tree| &tree.columns);
         let mut quotients = Self { log_size: shape.log_size, batches: Vec::new() };
@@ -75,6 +80,7 @@ impl Quotients {
             return Err(VerificationError::Point);
         }
         let constant = value * factor - slope * point.y;
+        // Terms at the same point share a denominator, so they are added up first.
         let place = match self.batches.iter().position(|batch| batch.point == point) {
             Some(place) => place,
             None => {

@@ -1,4 +1,6 @@
 //! Blake2s-256 and its digests.
+//!
+//! <https://www.rfc-editor.org/rfc/rfc7693>, without a key.
 
 use core::fmt;
 

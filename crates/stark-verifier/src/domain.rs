@@ -1,4 +1,8 @@
 //! Points of the domains that are committed to, by stored position.
+//!
+//! Position `p` of the canonic domain of `2^n` points is `g (1 + 4 bitrev(p >> 1))` times the
+//! generator, with `g = 2^(30-n)` and `n - 1` reversed bits, and its conjugate if `p` is odd
+//! (Circle STARKs, <https://eprint.iacr.org/2024/278>; stwo 2.3, `core/poly/circle/domain.rs`).
 
 use core_types::{
     circle::{CirclePoint, CirclePointIndex, bit_reversed},

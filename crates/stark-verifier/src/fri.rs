@@ -1,6 +1,10 @@
 //! The proof that quotients are of low degree.
 //!
-//! Layers fold values together, down to a polynomial that is sent whole.
+//! `f'(h) = (f(2h) + f(2h+1)) + a (f(2h) - f(2h+1)) / t`, where `t` is the y-coordinate at position
+//! `2h` in the first fold, on the circle, and the x-coordinate in all others, on lines. Fold `j` of
+//! a layer with challenge `alpha` takes `a = alpha^(2^j)`, down to a polynomial that is sent whole
+//! (Ben-Sasson et al., FRI, ICALP 2018; on the circle <https://eprint.iacr.org/2024/278>; stwo 2.3,
+//! `core/fri.rs`).
 
 use alloc::vec::Vec;
 
@@ -49,6 +53,7 @@ impl<'p> Fri<'p> {
         proof: &'p FriProof,
         channel: &mut Channel,
     ) -> Result<Self, FriError> {
+        // Lengths are compared before they are used.
         let (expected, got) = (shape.folds.len() - 1, proof.inner_layers.len());
         if got != expected {
             return Err(FriError::Layers { expected, got });
@@ -58,6 +63,7 @@ impl<'p> Fri<'p> {
         if *log_coeffs > log_last_bound || coeffs.len() != 1 << log_coeffs {
             return Err(FriError::LastLayerLength { bound: 1 << log_last_bound, got: coeffs.len() });
         }
+        // Each root is absorbed, then the challenge of its layer is drawn.
         let mut log_size = shape.log_size;
         let mut layers = Vec::with_capacity(shape.folds.len());
         let proofs = core::iter::once(&proof.first_layer).chain(&proof.inner_layers);
@@ -91,6 +97,7 @@ impl Layer<'_> {
     ///
     /// They are folded with the proof's witness values.
     fn fold(&self, positions: &[u32], values: &[QM31]) -> Result<(Vec<u32>, Vec<QM31>), FriError> {
+        // The witness completes each queried group.
         let witness = &self.proof.fri_witness;
         let groups = positions.chunk_by(|a, b| a >> self.fold == b >> self.fold);
         let expected = ((groups.clone().count() as u64) << self.fold).saturating_sub(positions.len() as u64);
@@ -99,6 +106,7 @@ impl Layer<'_> {
         }
         // From here on the number of values is bounded by the proof's, however large the fold.
         let (mut values, mut witness) = (values.iter().copied(), witness.iter().copied());
+        // Groups are hashed to leaves and folded to one value each.
         let log_leaf = if self.fold > 1 && self.log_size >= LOG_PACKED { LOG_PACKED } else { 0 };
         let (mut leaves, mut folded_positions, mut folded) = (Vec::new(), Vec::new(), Vec::new());
         for queried in groups {
@@ -117,6 +125,7 @@ impl Layer<'_> {
             folded_positions.push(start >> self.fold);
             folded.push(self.fold_group(start, group));
         }
+        // The leaves are in the tree that was committed to.
         merkle::verify(self.proof.commitment, self.log_size - log_leaf, leaves, &self.proof.decommitment.hash_witness)
             .map_err(|error| FriError::Tree { layer: self.index, error })?;
         Ok((folded_positions, folded))

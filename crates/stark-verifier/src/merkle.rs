@@ -1,4 +1,7 @@
 //! Openings of Merkle trees.
+//!
+//! A node is `Blake2s(left || right)`. The witness has the siblings that are not known, level by
+//! level from the leaves and from left to right (stwo 2.3, `core/vcs_lifted/verifier.rs`).
 
 use alloc::vec::Vec;
 
@@ -14,6 +17,7 @@ pub(crate) fn verify(
     witness: &[Digest],
 ) -> Result<(), MerkleError> {
     let mut witness = witness.iter();
+    // On each level, a sibling is known or next in the witness.
     for _ in 0..height {
         let mut parents = Vec::with_capacity(leaves.len());
         for siblings in leaves.chunk_by(|left, right| left.0 ^ 1 == right.0) {
@@ -27,6 +31,7 @@ pub(crate) fn verify(
         }
         leaves = parents;
     }
+    // The witness is used up, and one node is left.
     if witness.next().is_some() {
         return Err(MerkleError::WitnessTooLong);
     }

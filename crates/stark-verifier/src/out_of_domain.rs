@@ -1,4 +1,7 @@
 //! The row at the out-of-domain point: the values that a proof claims for it.
+//!
+//! Constraints `0..K` add up to `sum over k of alpha^(K-1-k) C_k(z)`, by Horner's rule (stwo 2.3,
+//! `core/air/accumulation.rs`).
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,7 @@
 //! The positions at which a proof is opened.
+//!
+//! Position `i` is word `i mod 8` of draw `i / 8`, modulo `2^log_size`; they are then sorted and
+//! deduplicated (stwo 2.3, `core/queries.rs`).
 
 use alloc::vec::Vec;
 

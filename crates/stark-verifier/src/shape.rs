@@ -1,4 +1,8 @@
 //! The shape of a statement: the trees, columns, sample points and layers of its proofs.
+//!
+//! A column of `2^n` rows has `2^(n+b)` committed values, where `b` is the log blowup. Quotients
+//! have `2^log_size` values and the log degree `log_size - b`. The folds of all layers sum to
+//! `log_degree - log_last`, each `fold_step` but the last, which takes the rest.
 
 use alloc::{vec, vec::Vec};
 use core::{fmt, ops::Range};
@@ -76,12 +80,14 @@ impl Shape {
         preprocessed: &Preprocessed,
         components: &[Component<'_>],
     ) -> Result<Self, StatementError> {
+        // Parameters are in range, and every column has a domain.
         config.validate().map_err(StatementError::Config)?;
         let blowup = config.fri_config.log_blowup_factor;
         let committed = |log_rows: u32| match log_rows.checked_add(blowup) {
             Some(log_size) if log_rows > 0 && log_size <= MAX_LOG_SIZE => Ok(log_size),
             _ => Err(StatementError::Rows { log_rows }),
         };
+        // Trees: the preprocessed columns, then the columns of each component.
         let mut fixed = TreeShape::default();
         for &log_rows in &preprocessed.log_rows {
             fixed.columns.push(ColumnShape { log_size: committed(log_rows)?, offsets: Vec::new() });
@@ -102,6 +108,7 @@ impl Shape {
         let log_size = committed(log_rows)?;
         let log_size = protocol.height(config, log_size).ok_or(StatementError::Lifting { log_size })?;
         trees.push(composition(log_size));
+        // All trees but the preprocessed one have the height of the composition.
         for (index, tree) in trees.iter_mut().enumerate() {
             let Some(largest) = tree.columns.iter().map(|column| column.log_size).max() else { continue };
             let height = protocol.height(config, largest).ok_or(StatementError::Lifting { log_size: largest })?;
@@ -110,6 +117,7 @@ impl Shape {
             }
             tree.height = Some(height);
         }
+        // The folds lead from the degree of the quotients to the last layer.
         let log_degree = log_size - blowup;
         let folds = folds(config, log_degree).ok_or(StatementError::Folds { log_degree })?;
         Ok(Self { trees, components: shapes, log_size, log_degree, folds })
@@ -136,6 +144,7 @@ fn add(
     log_size: u32,
     trees: &mut Vec<TreeShape>,
 ) -> Result<ComponentShape, StatementError> {
+    // The AIR reads only trees and slots that a proof has.
     let census = component.census();
     if census.preprocessed_mask {
         return Err(StatementError::PreprocessedMask { component: index });
@@ -147,12 +156,14 @@ fn add(
     if census.preprocessed as usize != slots.len() {
         return Err(StatementError::Slots { component: index, expected: census.preprocessed, got: slots.len() });
     }
+    // Its preprocessed columns have its height and are sampled at the point.
     for &slot in slots {
         match trees[0].columns.get_mut(slot) {
             Some(column) if column.log_size == log_size => column.offsets = vec![0],
             _ => return Err(StatementError::Preprocessed { component: index, column: slot }),
         }
     }
+    // Its columns follow the columns of earlier components in each tree.
     if trees.len() < census.masks.len() {
         trees.resize_with(census.masks.len(), TreeShape::default);
     }

@@ -1,4 +1,11 @@
 //! The verifier: the checks of a proof, in the order of its transcript.
+//!
+//! 1. `sum over k of alpha^(K-1-k) C_k(z) / v = left(z) + v right(z)` for constraints `0..K`, with
+//!    `v = pi^(B-1)(z.x)`, `pi(x) = 2 x^2 - 1` and `B` the log degree of the quotients.
+//! 2. The proof of work.
+//! 3. All values at the queries are in their trees.
+//! 4. The DEEP quotients of these values fold to the last layer of FRI (stwo 2.3,
+//!    `core/verifier.rs` and `core/pcs/verifier.rs`).
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,8 @@
 //! Work on one block of positions after the other, where committed values are not in memory.
+//!
+//! Block `q` of `2^B` has the positions `q 2^(h-B) .. (q+1) 2^(h-B)` of a column of `2^h` values.
+//! For `2^n` rows, constraints are evaluated on the blocks of the first `2^(n+1)` positions,
+//! numerators on the blocks of the first `2^n`.
 
 use core::ops::Range;
 
@@ -49,6 +53,7 @@ impl<Q: StarkOps> Prover<Q> {
         for run in &self.shape.trees[tree].runs {
             let (log_domain, log_block) = (run.log_rows + self.shape.log_blowup, self.shape.log_block(run.log_rows));
             let first = slot + self.shape.run_in_block(run).start;
+            // Pieces of a run are small enough to be brought to the device.
             for columns in self.shape.pieces(run) {
                 let words = run.words(columns.clone());
                 self.memory.coefficients.bring(self.host.as_ref(), &words)?;
@@ -59,6 +64,7 @@ impl<Q: StarkOps> Prover<Q> {
                     block: block as u32, // below 2^30, the number of blocks
                     columns: columns.len() as u32,
                 };
+                // Only the values on the block are computed.
                 let values = first + (columns.start << log_block)..first + (columns.end << log_block);
                 q.circle_restrict(CircleRestrict {
                     params: &params,
@@ -87,7 +93,9 @@ impl<Q: StarkOps> Prover<Q> {
 
     /// Adds the constraints of all components to the sums of their heights.
     pub(crate) fn add_constraints_by_blocks(&mut self, q: &Q) -> Result<(), ProverError> {
+        // Neighbouring rows lie in other blocks, so their columns are computed everywhere.
         self.extend_planes(q)?;
+        // Constraints are evaluated on the first `2^(n+1)` positions, for `2^n` rows.
         let log_copies = self.shape.log_blocks - self.shape.log_blowup;
         let blocks = 2 << log_copies;
         let constrained = self.constrained();
@@ -100,6 +108,7 @@ impl<Q: StarkOps> Prover<Q> {
                 self.add_constraints_on_block(q, index, number, block)?;
             }
         }
+        // Ranks exchange their blocks of the sums of each height.
         let Memory { sums, coefficients, .. } = &mut self.memory;
         let heights = sums.iter_mut().map(|(log_rows, sums)| (*log_rows, sums, 0));
         let composition = (self.shape.log_rows, &mut coefficients.resident, self.shape.composition_on_device().start);
@@ -175,6 +184,7 @@ impl<Q: StarkOps> Prover<Q> {
         let log_block = self.shape.log_block(log_rows);
         let memory = &mut self.memory;
         let Some(BlockMemory { sums: on_block, .. }) = &mut memory.blocks else { return Ok(()) };
+        // The largest height adds to the place of the composition, the others to their sums.
         let (sums, start) = match memory.sums.iter_mut().find(|(height, _)| *height == log_rows) {
             Some((_, sums)) => (sums, 0),
             None => (&mut memory.coefficients.resident, self.shape.composition_on_device().start),
@@ -203,6 +213,7 @@ impl<Q: StarkOps> Prover<Q> {
             powers: memory.composition_powers.slice(first..first + air.constraints())?,
             sums: on_block.slice_mut(0..4 << log_block)?,
         })?;
+        // The sums on the block go back to their planes.
         for (whole, part) in planes {
             q.copy(on_block.slice(part)?, sums.slice_mut(whole)?)?;
         }
@@ -211,6 +222,7 @@ impl<Q: StarkOps> Prover<Q> {
 
     /// Adds up the numerators of all batches.
     pub(crate) fn add_numerators_by_blocks(&mut self, q: &Q) -> Result<(), ProverError> {
+        // Numerators are computed on the first `2^n` positions, for `2^n` rows.
         let columns = self.shape.all_values();
         let blocks = 1 << (self.shape.log_blocks - self.shape.log_blowup);
         for (number, block) in self.shape.place.own_blocks(blocks) {
@@ -219,6 +231,7 @@ impl<Q: StarkOps> Prover<Q> {
             }
             let (memory, samples) = (&mut self.memory, &self.samples);
             let Some(BlockMemory { sums: on_block, .. }) = &mut memory.blocks else { return Ok(()) };
+            // On a block, each height in turn; planes are copied to their places.
             let mut start = 0;
             for batches in samples.heights() {
                 let log_rows = batches[0].log_size;
@@ -242,6 +255,7 @@ impl<Q: StarkOps> Prover<Q> {
                 start += planes << log_rows;
             }
         }
+        // Ranks exchange their blocks of every batch.
         let mut start = 0;
         for batch in &self.samples.batches {
             let log_block = self.shape.log_block(batch.log_size);

@@ -160,12 +160,14 @@ impl Shape {
 
     /// Who samples what, and where it goes.
     pub(crate) fn partitioned_samples(&self, samples: &Samples) -> PartitionedSamples {
+        // The owner of a column takes its samples.
         let columns: Vec<(usize, ColumnAt)> = self.owners();
         let owner = |sample: &SampleAt| columns[sample.column as usize].0;
         let mut partitioned =
             PartitionedSamples { columns: Vec::new(), samples: Vec::new(), shares: Vec::new(), moves: Vec::new() };
         let mut numbers = vec![None; columns.len()];
         let mut first = 0;
+        // Samples by rank; a move covers consecutive samples of the proof.
         for rank in 0..self.place.ranks() {
             let start = first;
             for (number, sample) in samples.samples.iter().enumerate().filter(|(_, sample)| owner(sample) == rank) {
@@ -174,6 +176,7 @@ impl Shape {
                     _ => partitioned.moves.push((first, number..number + 1)),
                 }
                 first += 1;
+                // This rank numbers its sampled columns in the order of first use.
                 if rank == self.place.rank {
                     let column = *numbers[sample.column as usize].get_or_insert_with(|| {
                         partitioned.columns.push(columns[sample.column as usize].1);

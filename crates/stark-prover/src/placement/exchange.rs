@@ -1,4 +1,7 @@
 //! The all-to-all exchange of [column-partitioned](crate::placement::column_partition) ranks.
+//!
+//! For copy `c` of the trace in its extension, rank `s` of `G` receives block `c G + s` of all
+//! columns.
 
 use core::ops::Range;
 
@@ -85,12 +88,14 @@ impl<Q: StarkOps> Prover<Q> {
         let (ranks, log_block) = (shape.place.ranks(), shape.log_block(log_rows));
         let twiddles = self.twiddles.forward(CanonicDomain::new(log_domain)?)?;
         let first = shape.run_in_block(run).start;
+        // Each round interpolates some columns of every rank and exchanges their blocks.
         for (round, (own, words)) in shape.rounds(run).zip(shape.own_columns(run)) {
             if !own.is_empty() {
                 interpolate(q, &self.twiddles, log_rows, coefficients.resident.slice_mut(words.clone())?)?;
             }
             let part = round.width << log_block;
             for copy in 0..shape.slots() {
+                // The part of each rank: the values on its block of this copy.
                 for rank in (0..ranks).filter(|_| !own.is_empty()) {
                     let params = CircleRestrictParams {
                         log_coefficients: log_rows,
@@ -107,6 +112,7 @@ impl<Q: StarkOps> Prover<Q> {
                         values: sent.slice_mut(values)?,
                     })?;
                 }
+                // Columns of all ranks arrive in the order of the run.
                 let start = shape.slot(copy).start + first + (round.first << log_block);
                 let brought = values.slice_mut(start..start + ranks * part)?;
                 self.group.all_to_all(q, sent.slice(0..ranks * part)?, brought)?;

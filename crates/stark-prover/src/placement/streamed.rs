@@ -33,6 +33,7 @@ impl<Q: StarkOps> Prover<Q> {
         for run in &self.shape.trees[tree].runs {
             let columns;
             (columns, parts) = parts.split_at(run.columns as usize);
+            // Pieces of a run are uploaded and interpolated in turn.
             for piece in self.shape.pieces(run) {
                 let words = run.words(piece.clone());
                 if let Some(room) = coefficients.next(&words)? {
@@ -45,6 +46,7 @@ impl<Q: StarkOps> Prover<Q> {
                 }
             }
         }
+        // The last piece goes back when nothing is left to interpolate.
         if let Some(last) = before {
             host.keep(coefficients.slice(last.clone())?, last.start)?;
         }
@@ -56,6 +58,7 @@ impl<Q: StarkOps> Prover<Q> {
         let memory = &mut self.memory;
         let Answers { secure, places, .. } = &mut memory.answers;
         for Sampled { columns, samples, words } in sampled(&self.shape, &self.samples) {
+            // A piece is brought to the device, and its columns are numbered from zero.
             memory.coefficients.bring(self.host.as_ref(), &words)?;
             let all = self.shape.trees.iter().flat_map(|tree| &tree.columns);
             let at = |column: &Column| {
@@ -67,6 +70,7 @@ impl<Q: StarkOps> Prover<Q> {
             let of_columns = self.samples.samples[samples.clone()].iter();
             let of_columns: Vec<SampleAt> =
                 of_columns.map(|sample| SampleAt { column: sample.column - first, ..*sample }).collect();
+            // Its samples are consecutive in the proof.
             let place = places.sampled.start + samples.start..places.sampled.start + samples.end;
             q.circle_eval_at_points(CircleEvalAtPoints {
                 columns: &here,

@@ -1,4 +1,9 @@
 //! Assembly of the proof on the host, from the data that the device gathered.
+//!
+//! The witness of a Merkle opening has, level by level from the leaves, the digest of each known
+//! node's sibling unless it is known too; the parents are known on the next level. The witness of a
+//! FRI layer has the values that are not queried in each queried group of `2^fold` positions
+//! (stwo 2.3, `core/vcs_lifted/verifier.rs` and `core/fri.rs`).
 
 use core::ops::Range;
 
@@ -59,10 +64,12 @@ impl<Q: StarkOps> Prover<Q> {
     pub(crate) fn assemble(&self, read: &Read) -> Result<Proof, ProverError> {
         let places = &self.memory.answers.places;
         let (secure, words) = (|place: &Range<usize>| &read.secure[place.clone()], &read.words);
+        // All ranks must end with the same transcript.
         let states = words[places.states.clone()].chunks_exact(words_of::<ChannelState>());
         if let Some(rank) = states.clone().zip(states.skip(1)).position(|(before, state)| before != state) {
             return Err(ProverError::Disagreement { rank: rank + 1 });
         }
+        // The constraints hold at the out-of-domain point, and the last layer is of low degree.
         let point = CirclePoint::from_parameter(secure(&places.parameter)[0]).ok_or(ProverError::Point)?;
         let sampled_values = self.by_column(secure(&places.sampled));
         let challenge = secure(&places.composition_challenge)[0];
@@ -72,12 +79,14 @@ impl<Q: StarkOps> Prover<Q> {
             return Err(ProverError::Constraints);
         }
 
+        // Openings of the trees at the distinct queries, then of the layers of FRI.
         let queries = distinct(&words[places.positions.clone()]);
         let trees = (0..self.shape.trees.len()).map(|tree| self.open_tree(read, tree, &queries));
         let (queried_values, decommitments) = trees.unzip();
         let root = |place: &Range<usize>| digest(read.digests[place.start]);
         let first_layer = self.open_layer(read, 0, &queries);
         let inner_layers = (1..self.memory.layers.len()).map(|layer| self.open_layer(read, layer, &queries)).collect();
+        // The last layer and the nonce complete the proof.
         let coeffs = secure(&places.last_coefficients).to_vec();
         let log_size = self.config.fri_config.log_last_layer_degree_bound;
         let nonce = &words[places.nonce.clone()];
@@ -107,6 +116,7 @@ impl<Q: StarkOps> Prover<Q> {
         let (count, log_parts) = (places.positions.len(), self.shape.log_parts(shape));
         let (kept, trimmed) = (self.shape.log_kept(shape) as usize, shape.trimmed as usize);
         let (elements, groups) = (places.opened[tree].clone(), places.opened_groups[tree].clone());
+        // Values of each column at the queries.
         let opened = Opened::new(&self.shape, shape, &read.elements[elements], &read.secure[groups]);
         let values = |column| queries.iter().map(|&(position, query)| opened.value(column, position, query)).collect();
         let columns = (0..shape.columns.len()).map(values).collect();
@@ -117,6 +127,7 @@ impl<Q: StarkOps> Prover<Q> {
         let mut leaves: Vec<(u32, usize)> = queries.iter().map(leaf).collect();
         leaves.sort_unstable();
         leaves.dedup_by_key(|(leaf, _)| *leaf);
+        // Levels that are not stored are rehashed; the top of a shared tree is stored apart.
         let hash_witness = witness(leaves, shape.height as usize, |query, level| {
             let position = read.words[places.positions.clone()][query];
             let Some(level) = level.checked_sub(trimmed) else {
@@ -137,9 +148,11 @@ impl<Q: StarkOps> Prover<Q> {
         let (places, form) = (&self.memory.answers.places, self.memory.layers[layer].form);
         let groups = &read.secure[places.groups[layer].clone()];
         let (shift, log_gathered) = (self.shape.log_size - form.log_size, form.log_gathered());
+        // Distinct positions of this layer: each fold halves the domain.
         let mut positions: Vec<(u32, usize)> =
             queries.iter().map(|&(position, query)| (position >> shift, query)).collect();
         positions.dedup_by_key(|(position, _)| *position);
+        // Values of each queried group that are not queried.
         let mut fri_witness = Vec::new();
         let mut nodes = Vec::new();
         for queried in positions.chunk_by(|a, b| a.0 >> form.fold == b.0 >> form.fold) {
@@ -155,6 +168,7 @@ impl<Q: StarkOps> Prover<Q> {
             }
             nodes.push((first >> form.fold, query));
         }
+        // Authentication paths, rehashed below the lowest stored level.
         let (paths, kept) = (&read.digests[places.layer_paths[layer].clone()], form.kept_levels());
         let trimmed = form.levels() - kept;
         let hash_witness = witness(nodes, form.levels(), |query, level| {

@@ -1,6 +1,10 @@
 //! Commitments to the columns of a tree.
 //!
-//! A commitment consists of interpolation, low-degree extension and the Merkle tree.
+//! A column of `2^n` rows is interpolated, extended to `2^(n+b)` values, where `b` is the log
+//! blowup, and hashed. Leaf `j` of a tree of height `h` is Blake2s of one value of each column, the
+//! smallest columns first; a column of `2^l` values enters with value
+//! `((j >> (h-l+1)) << 1) + (j & 1)`. Node is `Blake2s(left || right)` (stwo 2.3,
+//! `core/vcs_lifted`).
 
 use core::ops::Range;
 
@@ -35,6 +39,7 @@ impl<Q: StarkOps> Prover<Q> {
     /// Where those are on the host, they become coefficients at once; with column-partitioned
     /// ranks, look-ups read them in a separate place.
     pub(crate) fn upload(&mut self, q: &Q, tree: usize, columns: &[&[M31]]) -> Result<(), ProverError> {
+        // The columns match the statement in number and in rows.
         let shape = &self.shape.trees[tree];
         let (expected, got) = (shape.columns.len(), columns.len());
         if expected != got {
@@ -46,9 +51,11 @@ impl<Q: StarkOps> Prover<Q> {
                 return Err(ProverError::Rows { tree, column, expected, got });
             }
         }
+        // In memory, columns are in the order of their coefficients.
         let mut parts: Vec<_> = shape.columns.iter().map(|shape| shape.coefficients.first).zip(columns).collect();
         parts.sort_unstable_by_key(|(first, _)| *first);
         let parts: Vec<&[M31]> = parts.into_iter().map(|(_, rows)| *rows).collect();
+        // With coefficients on the host or partitioned, columns take another path.
         if self.host.is_some() {
             return self.interpolate_by_pieces(q, tree, &parts);
         }
@@ -74,6 +81,7 @@ impl<Q: StarkOps> Prover<Q> {
     ///
     /// Rows that are not yet coefficients are interpolated.
     pub(crate) fn commit(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
+        // Host columns are interpolated at upload; partitioned ones are exchanged by the ranks.
         if self.host.is_some() {
             return self.hash(q, tree);
         }
@@ -81,6 +89,7 @@ impl<Q: StarkOps> Prover<Q> {
             self.exchange(q, tree)?;
             return self.hash(q, tree);
         }
+        // Lookups read the rows of the preprocessed columns and of the trace later.
         let shape = &self.shape.trees[tree];
         if let Some(look_ups) = &mut self.memory.look_ups
             && tree < 2
@@ -88,6 +97,7 @@ impl<Q: StarkOps> Prover<Q> {
             let rows = shape.coefficients();
             q.copy(self.memory.coefficients.slice(rows.clone())?, look_ups.rows.slice_mut(rows)?)?;
         }
+        // In blocks, each rank interpolates a share of the columns and gathers the others.
         if self.shape.log_blocks > 0 {
             for run in &shape.runs {
                 let (place, columns) = (self.shape.place, run.columns as usize);
@@ -105,6 +115,7 @@ impl<Q: StarkOps> Prover<Q> {
             }
             return self.hash(q, tree);
         }
+        // Without blocks, one op interpolates and extends a run.
         for run in &shape.runs {
             let log_size = run.log_rows + self.shape.log_blowup;
             let (small, large) = (CanonicDomain::new(run.log_rows)?, CanonicDomain::new(log_size)?);
@@ -156,6 +167,7 @@ impl<Q: StarkOps> Prover<Q> {
         // With column-partitioned ranks, a block is a part of the tree.
         let (part, number) = if self.shape.place.partitioned { (number, 0) } else { (0, number) };
         let first = in_part(self.shape.log_kept(shape), part).start + (number << (log_block - shape.trimmed));
+        // With all levels stored, leaves are written to the tree.
         if shape.trimmed == 0 {
             q.merkle_leaves(MerkleLeaves {
                 params: &MerkleLeavesParams { log_leaves: log_block },
@@ -165,6 +177,7 @@ impl<Q: StarkOps> Prover<Q> {
             })?;
             return Ok(());
         }
+        // Else parts are hashed in scratch memory, and only their lowest stored level is copied.
         let Some(BlockMemory { nodes: scratch, .. }) = &mut memory.blocks else { return Ok(()) };
         let log_leaves = self.shape.log_part(shape);
         let lowest_kept = level(log_leaves, shape.trimmed);

@@ -1,4 +1,10 @@
 //! The composition polynomial: all constraints, combined.
+//!
+//! `H(p) = sum over k of alpha^(K-1-k) C_k(p) / V(p)` for constraints `0..K`. `V(p)` is
+//! `pi^(n-1)(p.x)` with `pi(x) = 2 x^2 - 1` for a component of `2^n` rows; sums of smaller heights
+//! are lifted to the largest. `H = left + pi^(n-1)(x) right`, with the largest `n`, is committed as
+//! the four coordinates of both halves (Circle STARKs, <https://eprint.iacr.org/2024/278>;
+//! stwo 2.3, `prover/air/accumulation.rs`).
 
 use backend_api::{
     Buffer as _,
@@ -23,6 +29,7 @@ impl<Q: StarkOps> Prover<Q> {
     /// committed columns, interpolates the sum, commits to its two parts, and draws the
     /// out-of-domain point.
     pub(crate) fn commit_composition(&mut self, q: &Q) -> Result<(), ProverError> {
+        // Challenge of the constraints and its powers, the highest first.
         let memory = &mut self.memory;
         let answers = &mut memory.answers;
         let challenge = answers.places.composition_challenge.clone();
@@ -36,6 +43,7 @@ impl<Q: StarkOps> Prover<Q> {
             q.secure_powers(SecurePowers { params: &params, base: answers.secure.slice(challenge)?, powers })?;
         }
 
+        // Sums start from zero, and each component reads its challenges.
         let whole = self.shape.composition().coefficients();
         for (_, sums) in &mut memory.sums {
             q.clear(sums.view_mut())?;
@@ -44,6 +52,7 @@ impl<Q: StarkOps> Prover<Q> {
         for index in 0..self.components.len() {
             self.read_challenges(q, index)?;
         }
+        // Constraints over the vanishing polynomial, added up by height and lifted to the largest.
         if self.shape.log_blocks == 0 {
             for index in self.constrained() {
                 self.add_constraints(q, index)?;
@@ -53,6 +62,7 @@ impl<Q: StarkOps> Prover<Q> {
         }
         self.lift_sums(q)?;
 
+        // Coefficients of the four coordinates; each is two columns, left and right.
         let (log_rows, log_blowup) = (self.shape.log_rows, self.shape.log_blowup);
         let domain = CanonicDomain::new(log_rows + log_blowup)?;
         let memory = &mut self.memory;
@@ -61,6 +71,7 @@ impl<Q: StarkOps> Prover<Q> {
             inverse_twiddles: self.twiddles.inverse(domain)?,
             columns: memory.coefficients.slice_mut(whole.clone())?,
         })?;
+        // Extension of the eight columns to the committed domain.
         let values = self.shape.composition().runs.iter().map(|run| run.values.clone());
         // Blocks are extended as they are hashed.
         for values in values.filter(|_| self.shape.log_blocks == 0) {
@@ -71,6 +82,7 @@ impl<Q: StarkOps> Prover<Q> {
                 values: memory.values.slice_mut(values)?,
             })?;
         }
+        // Tree and root, then the parameter of the out-of-domain point.
         let tree = self.shape.trace_trees();
         self.hash(q, tree)?;
         let memory = &mut self.memory;

@@ -1,4 +1,11 @@
-//! Sampling outside the domain, and the quotients of what was sampled.
+//! Out-of-domain samples and the DEEP quotients of all columns.
+//!
+//! `Q(p) = sum over j of gamma^j (c_j f_j(p) - a_j p.y - b_j) / D_j(p)` is the first layer of FRI.
+//! Term `j` claims the value `v` of column `f` at the point `z`: `a = conj(v) - v`,
+//! `c = conj(z.y) - z.y`, `b = v c - a z.y` and
+//! `D(p) = (Re z.x - p.x) Im z.y - (Re z.y - p.y) Im z.x`, where `Re` and `Im` are the halves of a
+//! secure element (DEEP-FRI, <https://eprint.iacr.org/2019/336>; stwo 2.3,
+//! `core/pcs/quotients.rs`).
 
 use core::ops::Range;
 
@@ -25,6 +32,7 @@ impl<Q: StarkOps> Prover<Q> {
     ///
     /// Then absorbs the values and draws the quotient challenge.
     pub(crate) fn sample(&mut self, q: &Q) -> Result<(), ProverError> {
+        // All sample points follow from the drawn parameter.
         let (memory, samples) = (&mut self.memory, &self.samples);
         let Answers { secure, places, .. } = &mut memory.answers;
         q.deep_points(DeepPoints {
@@ -32,6 +40,7 @@ impl<Q: StarkOps> Prover<Q> {
             parameter: secure.slice(places.parameter.clone())?,
             points: memory.points.view_mut(),
         })?;
+        // Each rank samples its share of the columns.
         let (place, first) = (self.shape.place, places.sampled.start);
         let of = |share: Range<usize>| first + share.start..first + share.end;
         let own = place.share(samples.samples.len());
@@ -48,6 +57,7 @@ impl<Q: StarkOps> Prover<Q> {
                 sampled: secure.slice_mut(of(own))?,
             })?;
         }
+        // All samples are gathered and absorbed, then the challenge is drawn.
         let (memory, samples) = (&mut self.memory, &self.samples);
         let Answers { secure, places, .. } = &mut memory.answers;
         if !place.partitioned {
@@ -65,6 +75,7 @@ impl<Q: StarkOps> Prover<Q> {
     ///
     /// They are computed on the first positions of the domain, and extended to all of it.
     pub(crate) fn make_quotients(&mut self, q: &Q) -> Result<(), ProverError> {
+        // Powers of the challenge, and the lines of all batches.
         let (memory, samples) = (&mut self.memory, &self.samples);
         let params = SecurePowersParams { count: samples.terms.len() as u32, descending: 0 };
         let powers = memory.quotient_powers.view_mut();
@@ -78,11 +89,13 @@ impl<Q: StarkOps> Prover<Q> {
             factors: memory.factors.view_mut(),
             lines: memory.lines.view_mut(),
         })?;
+        // Numerators: sums of columns times their factors.
         if self.shape.log_blocks == 0 {
             self.add_numerators(q)?;
         } else {
             self.add_numerators_by_blocks(q)?;
         }
+        // Division by the denominators, on the first positions only.
         let (memory, samples) = (&mut self.memory, &self.samples);
         let domain = CanonicDomain::new(self.shape.log_size)?;
         let (log_size, log_domain) = (self.shape.log_degree, self.shape.log_size);
@@ -94,6 +107,7 @@ impl<Q: StarkOps> Prover<Q> {
             numerators: memory.numerators.view(),
             quotients: memory.quotients.view_mut(),
         })?;
+        // Interpolation there, and extension to the domain of FRI.
         q.circle_interpolate_part(CircleInterpolatePart {
             params: &CirclePartParams { log_size, log_domain, columns: 4 },
             inverse_twiddles: self.twiddles.inverse(domain)?,

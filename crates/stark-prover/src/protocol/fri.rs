@@ -1,4 +1,10 @@
 //! The layers of FRI: commitments, folds and the last layer.
+//!
+//! `f'(h) = (f(2h) + f(2h+1)) + a (f(2h) - f(2h+1)) / t`, where `t` is the y-coordinate at position
+//! `2h` in the first fold, on the circle, and the x-coordinate in all others, on lines. Fold `j` of
+//! a layer with challenge `alpha` takes `a = alpha^(2^j)`. The last layer is sent as coefficients
+//! (Ben-Sasson et al., FRI, ICALP 2018; on the circle <https://eprint.iacr.org/2024/278>; stwo 2.3,
+//! `core/fri.rs`).
 
 use backend_api::{
     Buffer as _,
@@ -25,6 +31,7 @@ impl<Q: StarkOps> Prover<Q> {
     ///
     /// Then absorbs the last-layer polynomial.
     pub(crate) fn commit_layers(&mut self, q: &Q) -> Result<(), ProverError> {
+        // Per layer: tree and root, challenge, folds to the next layer.
         for index in 0..self.memory.layers.len() {
             self.hash_layer(q, index)?;
             let memory = &mut self.memory;
@@ -47,6 +54,7 @@ impl<Q: StarkOps> Prover<Q> {
                 folded: folded.view_mut(),
             })?;
         }
+        // Coefficients of the last layer, and whether any is above the bound.
         let memory = &mut self.memory;
         let Answers { secure, words, places, .. } = &mut memory.answers;
         let log_size = (memory.last_values.len() / 4).ilog2();
@@ -58,6 +66,7 @@ impl<Q: StarkOps> Prover<Q> {
             coefficients: secure.slice_mut(places.last_coefficients.clone())?,
             excess: words.slice_mut(places.excess.clone())?,
         })?;
+        // The last layer is absorbed, and no challenge is drawn.
         let challenges = memory.relation_challenges.slice_mut(0..0)?;
         q.channel_mix_felts(ChannelMixFelts {
             absorbed: secure.slice(places.last_coefficients.clone())?,
@@ -75,6 +84,7 @@ impl<Q: StarkOps> Prover<Q> {
         let Memory { layers, blocks, .. } = &mut self.memory;
         let Layer { form, values, nodes, .. } = &mut layers[index];
         let (log_leaves, log_kept, log_part) = (form.log_leaves(), form.log_kept(), form.log_part);
+        // A layer that is not hashed in parts takes two ops.
         let Some(blocks) = blocks.as_mut().filter(|_| form.is_hashed_in_parts()) else {
             q.merkle_secure_leaves(MerkleSecureLeaves {
                 params: &MerkleSecureLeavesParams { log_size: form.log_size, log_packed: form.log_packed },
@@ -84,6 +94,7 @@ impl<Q: StarkOps> Prover<Q> {
             q.merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes: nodes.view_mut() })?;
             return Ok(());
         };
+        // Each part is hashed in scratch memory, and only its lowest stored level is copied.
         let log_size = log_part + form.log_packed;
         let lowest_kept = level(log_part, form.trimmed);
         let (parts, place) = (1 << (log_leaves - log_part), self.shape.place);
@@ -105,6 +116,7 @@ impl<Q: StarkOps> Prover<Q> {
             let len = lowest_kept.len();
             q.copy(blocks.nodes.slice(lowest_kept.clone())?, nodes.slice_mut(part * len..(part + 1) * len)?)?;
         }
+        // The levels above are built on the parts of all ranks.
         if is_shared {
             let len = lowest_kept.len();
             self.group.all_gather(q, nodes, place.shares(parts).map(|parts| parts.start * len..parts.end * len))?;

@@ -1,4 +1,9 @@
-//! Proof of work, queries, and the gathering of what opens the trees at them.
+//! Proof of work, queries, and the openings of all trees at the queries.
+//!
+//! A nonce shows work if `Blake2s(prefix || nonce)` has `pow_bits` trailing zeros as a
+//! little-endian number; `prefix` hashes the transcript and `pow_bits`. The nonce is absorbed, and
+//! each query is a drawn word modulo `2^log_size` (stwo 2.3, `core/channel/blake2s.rs` and
+//! `core/queries.rs`).
 
 use core::ops::Range;
 
@@ -30,6 +35,7 @@ impl<Q: StarkOps> Prover<Q> {
     /// It gathers the openings of each query, including equal ones, and the roots, and packs all
     /// answers.
     pub(crate) fn open(&mut self, q: &Q) -> Result<(), ProverError> {
+        // The nonce is absorbed before the queries are drawn.
         let (memory, log_from) = (&mut self.memory, self.shape.log_size);
         let Answers { words, places, .. } = &mut memory.answers;
         let (nonce, drawn_positions) = (places.nonce.clone(), places.positions.clone());
@@ -49,12 +55,14 @@ impl<Q: StarkOps> Prover<Q> {
             channel: memory.channel.view_mut(),
             positions: words.slice_mut(drawn_positions.clone())?,
         })?;
+        // Values at the queries, tree by tree.
         for tree in 0..self.shape.trees.len() {
             match self.shape.trees[tree].trimmed {
                 0 => self.open_values(q, tree)?,
                 _ => self.open_groups(q, tree)?,
             }
         }
+        // Authentication paths and roots of the trees.
         let memory = &mut self.memory;
         let Answers { secure, digests, words, places, .. } = &mut memory.answers;
         for (tree, (shape, nodes)) in self.shape.trees.iter().zip(&memory.trees).enumerate() {
@@ -85,6 +93,7 @@ impl<Q: StarkOps> Prover<Q> {
             let nodes = memory.tops.get(tree).unwrap_or(nodes);
             q.copy(nodes.slice(root(nodes.len()))?, digests.slice_mut(places.tree_roots[tree].clone())?)?;
         }
+        // Groups of values, authentication paths and roots of the layers of FRI.
         for (index, Layer { form, values, nodes, .. }) in memory.layers.iter().enumerate() {
             q.open_groups(OpenGroups {
                 params: &OpenGroupsParams {
@@ -106,6 +115,7 @@ impl<Q: StarkOps> Prover<Q> {
             })?;
             q.copy(nodes.slice(root(nodes.len()))?, digests.slice_mut(places.layer_roots[index].clone())?)?;
         }
+        // The host compares the transcripts of all ranks.
         if !self.shape.place.is_alone() {
             let state = q.words(memory.channel.view());
             let (len, first) = (state.len(), places.states.start);
@@ -124,6 +134,7 @@ impl<Q: StarkOps> Prover<Q> {
         if shape.columns.is_empty() {
             return Ok(());
         }
+        // A query opens one word of each column.
         let columns: Vec<ColumnAt> = shape.columns.iter().map(|column| self.shape.in_block(column.values)).collect();
         let queries = self.shape.queries;
         // Positions count modulo the block: for a query in another block, the gathered values are not read.
@@ -132,6 +143,7 @@ impl<Q: StarkOps> Prover<Q> {
             log_leaves: shape.height - self.shape.log_blocks,
             queries: queries as u32, // a valid number of queries fits a word
         };
+        // Blocks that are not stored are recomputed.
         let all = self.memory.answers.places.opened[tree].clone();
         let words = columns.len() * queries;
         let (place, blocks) = (self.shape.place, self.shape.blocks());
@@ -148,6 +160,7 @@ impl<Q: StarkOps> Prover<Q> {
                 opened: elements.slice_mut(first..first + words)?,
             })?;
         }
+        // The answers of other ranks are gathered.
         let of = |blocks: Range<usize>| all.start + blocks.start * words..all.start + blocks.end * words;
         for shares in place.shared_blocks(blocks) {
             self.group.all_gather(q, &mut self.memory.answers.elements, shares.into_iter().map(of))?;
@@ -159,6 +172,7 @@ impl<Q: StarkOps> Prover<Q> {
     ///
     /// They are the values of the leaves that open each query below the lowest stored level.
     fn open_groups(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
+        // A query opens a group of words of each column, gathered four columns at a time.
         let (place, blocks, queries) = (self.shape.place, self.shape.blocks(), self.shape.queries);
         let of_block = self.shape.grouped_values(&self.shape.trees[tree]) * queries;
         let all = self.memory.answers.places.opened_groups[tree].clone();
@@ -190,6 +204,7 @@ impl<Q: StarkOps> Prover<Q> {
                 }
             }
         }
+        // The answers of other ranks are gathered.
         let of = |blocks: Range<usize>| all.start + blocks.start * of_block..all.start + blocks.end * of_block;
         for shares in place.shared_blocks(blocks) {
             self.group.all_gather(q, &mut self.memory.answers.secure, shares.into_iter().map(of))?;

@@ -1,4 +1,8 @@
-//! What was gathered of a tree at the queries, on the host.
+//! Values of a tree gathered around the queries, on the host.
+//!
+//! A query at position `p` opens leaf `j`, which is `p` lifted to the height `h` of the tree. A
+//! column of `2^l` values has value `((j >> (h-l+1)) << 1) + (j & 1)` in leaf `j` (stwo 2.3,
+//! `core/vcs_lifted`).
 
 use core_types::{
     air::lifted,

@@ -1,4 +1,8 @@
-//! Whether the constraints hold at the out-of-domain point, as a verifier will ask.
+//! The constraints at the out-of-domain point, checked as a verifier does.
+//!
+//! `sum over k of alpha^(K-1-k) C_k(z) = v (left(z) + v right(z))` for constraints `0..K`, where
+//! `v = pi^(B-1)(z.x)`, `pi(x) = 2 x^2 - 1` and `B` is the log degree of the quotients (stwo 2.3,
+//! `core/verifier.rs`).
 
 use core_types::{
     air::ExtensionValue,
@@ -21,7 +25,9 @@ pub(crate) fn holds(
     challenge: QM31,
     point: CirclePoint<QM31>,
 ) -> bool {
+    // Columns are lifted, so the vanishing polynomial has one value for all heights.
     let vanishing = (1..shape.log_degree).fold(point.x, |x, _| double_x(x));
+    // Horner's rule over all constraints: the first takes the highest power.
     let mut sum = QM31::ZERO;
     for ((component, places), inputs) in components.iter().zip(&shape.components).zip(inputs) {
         let program = component.air.constraint_program();
@@ -39,6 +45,7 @@ pub(crate) fn holds(
         let masks: Vec<QM31> = masks.collect();
         sum = run(program, &masks, inputs).into_iter().fold(sum, |sum, output| sum * challenge + output);
     }
+    // The sampled composition times the vanishing polynomial is the same sum.
     let composition = sampled.last().map_or(QM31::ZERO, |columns| composition(columns, vanishing));
     sum == composition * vanishing
 }
@@ -77,6 +84,7 @@ impl Registers {
 fn run(program: &Program, masks: &[QM31], challenges: &[QM31]) -> Vec<QM31> {
     let mut registers = Registers(vec![QM31::ZERO; program.registers() as usize]);
     let mut outputs = vec![QM31::ZERO; program.outputs() as usize];
+    // Instructions in order, on registers that start from zero.
     for step in program.instructions() {
         let [target, left, right] = [step.target, step.left, step.right].map(usize::from);
         // Recorded programs name nothing else.

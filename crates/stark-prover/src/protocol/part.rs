@@ -88,17 +88,20 @@ impl<Q: StarkOps + Record> Part<Q> {
         components: Option<&[Generated<'_>]>,
         make: Make<'_, Q>,
     ) -> Result<(), ProverError> {
+        // A recording belongs to one memory, one key and one way to generate the trace.
         let memory = |prover: &Prover<Q>| Arc::clone(&prover.memory.identity);
         let trace = components.map(|components| components.iter().map(Maker::of).collect());
         let subject = Subject { memory: memory(prover), key, trace };
         let known = self.of.take().is_some_and(|known| known == subject);
         // What fails below leaves nothing.
         let state = core::mem::replace(&mut self.state, State::New);
+        // The second submission of the same work records it.
         let state = match state {
             State::New if known && prover.can_be_recorded() => Self::record(prover, q, components, make)?,
             state if known => state,
             _ => State::New,
         };
+        // A recording is replayed with new inputs; if memory is short, it is dropped.
         let state = match state {
             State::Recorded(graph, mut inputs) => {
                 for (generated, inputs) in components.into_iter().flatten().zip(&mut inputs) {
@@ -115,6 +118,7 @@ impl<Q: StarkOps + Record> Part<Q> {
             }
             state => state,
         };
+        // Without a recording, ops are submitted one by one.
         if !matches!(state, State::Recorded(..)) {
             if let Some(components) = components {
                 prover.load_generated(q, components)?;
@@ -141,6 +145,7 @@ impl<Q: StarkOps + Record> Part<Q> {
         components: Option<&[Generated<'_>]>,
         make: Make<'_, Q>,
     ) -> Result<State<Q>, ProverError> {
+        // The graph has the generation of the trace, if any, and the work.
         let loaded = prover.loaded;
         let mut record = || {
             let inputs = components.into_iter().flatten().map(|generated| Inputs::new(q, generated));
@@ -157,6 +162,7 @@ impl<Q: StarkOps + Record> Part<Q> {
         let recorded = record();
         // Nothing has run, so what was loaded is still there.
         prover.loaded = loaded;
+        // If the device cannot record it or memory is short, it is not tried again.
         match recorded {
             Ok(Some((graph, inputs))) => Ok(State::Recorded(graph, inputs)),
             Ok(None) => Ok(State::Refused),

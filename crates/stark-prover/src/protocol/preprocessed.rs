@@ -1,4 +1,7 @@
 //! The root of preprocessed columns, without a prover.
+//!
+//! The tree is built as in [`commit`](crate::protocol::commit). Its height is the lifting size, or
+//! the log size of the largest column without one.
 
 use backend_api::{
     Buffer as _, Queue,
@@ -29,6 +32,7 @@ pub fn preprocessed_root<Q: Queue + CircleOps + MerkleOps>(
     config: &PcsConfig,
     columns: &[&[M31]],
 ) -> Result<Digest, ProverError> {
+    // Parameters are in range, and every column has a power of two of rows.
     config.validate().map_err(StatementError::Config)?;
     for (column, rows) in columns.iter().enumerate() {
         let got = rows.len();
@@ -36,6 +40,7 @@ pub fn preprocessed_root<Q: Queue + CircleOps + MerkleOps>(
             return Err(ProverError::Rows { tree: 0, column, expected: got.next_power_of_two(), got });
         }
     }
+    // Values are laid out as leaves hash them, the smallest columns first.
     let log_blowup = config.fri_config.log_blowup_factor;
     let mut smallest_first = columns.to_vec();
     smallest_first.sort_by_key(|rows| rows.len());
@@ -46,6 +51,7 @@ pub fn preprocessed_root<Q: Queue + CircleOps + MerkleOps>(
     if config.lifting_log_size.is_some_and(|lifting| lifting < largest) {
         return Err(StatementError::Lifting { log_size: largest }.into());
     }
+    // Each column is interpolated and extended, with the twiddles of the largest domain.
     if largest > 0 {
         let twiddles = TwiddleTree::new(q, CanonicDomain::new(largest)?)?;
         for rows in smallest_first {
@@ -64,6 +70,7 @@ pub fn preprocessed_root<Q: Queue + CircleOps + MerkleOps>(
             first = end;
         }
     }
+    // The tree has the lifting size, or the size of the largest column.
     let log_leaves = match config.lifting_log_size {
         Some(lifting) if !columns.is_empty() => lifting,
         _ => largest,

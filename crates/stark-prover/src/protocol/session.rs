@@ -1,4 +1,11 @@
-//! A proof in the making.
+//! A proof in progress, and the order of its transcript.
+//!
+//! 1. The parameters, the root of the preprocessed columns and the root of the trace.
+//! 2. Lookup challenges, the claimed sums and the root of the interaction columns.
+//! 3. Challenge of the constraints, root of the composition, parameter of the out-of-domain point.
+//! 4. The sampled values, challenge of the quotients.
+//! 5. Root and challenge of each layer of FRI, the last layer, the nonce, the queries (stwo 2.3,
+//!    `prover/mod.rs` and `prover/pcs/mod.rs`).
 
 use core::fmt;
 
@@ -404,6 +411,7 @@ impl<Q: StarkOps> Prover<Q> {
     ///
     /// The columns are written in the place of their coefficients.
     fn make_look_ups(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
+        // Each lookup column is four interaction columns.
         let (air, inputs) = (&self.components[index].air, &self.inputs[index]);
         let columns = self.shape.components[index].columns.get(INTERACTION).cloned().unwrap_or(0..0);
         let made = air.fraction_program().map_or(0, |program| program.outputs() as usize / 2);
@@ -422,11 +430,13 @@ impl<Q: StarkOps> Prover<Q> {
         }
         let params =
             AirParams { log_rows, log_size: log_rows, registers: program.registers(), outputs: program.outputs() };
+        // The program reads the drawn challenges among the component's inputs.
         let read = 0..self.shape.challenges;
         let answers = &mut self.memory.answers;
         let challenges = answers.places.inputs[index].clone();
         let own = challenges.start..challenges.start + read.end;
         q.copy(self.memory.challenges.slice(read)?, answers.secure.slice_mut(own)?)?;
+        // Numerators and denominators of all fractions; from them columns, claimed sum and mean.
         q.air_fractions(AirFractions {
             params: &params,
             instructions: program.instructions(),
@@ -447,6 +457,7 @@ impl<Q: StarkOps> Prover<Q> {
             },
             sums: look_ups.sums[index].view_mut(),
         })?;
+        // Columns that are not yet in the place of their coefficients are moved there.
         if let Some(host) = &mut self.host {
             interpolate(q, &self.twiddles, log_rows, look_ups.rows.slice_mut(0..words.len())?)?;
             host.keep(look_ups.rows.slice(0..words.len())?, words.start)?;
@@ -454,6 +465,7 @@ impl<Q: StarkOps> Prover<Q> {
             let whole = Whole { tree: INTERACTION, words, columns: &look_ups.made, first: 0 };
             self.memory.coefficients.keep_own(q, &self.shape, &whole)?;
         }
+        // Constraints read the mean after the component's challenges.
         let mean = challenges.start + air.challenges() as usize;
         q.copy(look_ups.sums[index].slice(1..2)?, answers.secure.slice_mut(mean..mean + 1)?)?;
         Ok(())
