@@ -1,5 +1,6 @@
-//! Exit codes: 0 ok, 1 failed, 2 usage, 3 backend unavailable, 4 keys refused, 5 other party
-//! failed.
+//! Exit codes of the program.
+//!
+//! 0 ok, 1 failed, 2 usage, 3 backend unavailable, 4 keys refused, 5 other party failed.
 
 use core::fmt;
 use std::io::{self, Write as _};

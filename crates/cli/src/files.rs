@@ -69,8 +69,9 @@ impl Identity {
     }
 }
 
-/// The path of a file without symbolic links, also of one that is not there yet in a folder that
-/// is.
+/// The path of a file without symbolic links.
+///
+/// The file need not exist, but its folder must.
 ///
 /// # Errors
 /// Where there can be no file of this path.
@@ -95,8 +96,10 @@ pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Reads a file whole: a regular file of any size that fits in memory, or up to 256 MiB of anything
-/// else, such as a pipe, a device, or a file that the system makes as it is read.
+/// Reads a whole file.
+///
+/// A regular file can have any size that fits in memory. Up to 256 MiB are read of anything else,
+/// such as a pipe, a device, or a file that the system makes as it is read.
 ///
 /// # Errors
 /// [`ErrorKind::OutOfMemory`] for a file that does not fit, [`ErrorKind::FileTooLarge`] for a

@@ -44,8 +44,9 @@ fn start() -> io::Result<()> {
     Ok(())
 }
 
-/// The signals that whoever started the program has it ignore, as `nohup` and scripts do for what
-/// runs in the background: a bit each, from signal 1. They stay ignored.
+/// The signals that the program was started with ignored, a bit each, from signal 1.
+///
+/// `nohup` and scripts have background programs ignore signals. They stay ignored.
 #[cfg(unix)]
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -53,8 +54,9 @@ fn ignored() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Waits for the end where a signal is ending the program: what failed meanwhile failed because of
-/// it.
+/// Waits for the end of the program if a signal is ending it.
+///
+/// A failure in the meantime is a consequence of the signal.
 pub(crate) fn wait_if_ending() {
     while ENDING.load(Ordering::SeqCst) {
         thread::park();

@@ -172,7 +172,9 @@ impl Incomplete {
     }
 }
 
-/// An empty file without a name on the file system of `path`; `None` where the system has none.
+/// Opens an empty file without a name on the file system of `path`.
+///
+/// `None` if the system does not support such files.
 #[cfg(target_os = "linux")]
 fn unnamed(path: &Path, public: bool) -> io::Result<Option<File>> {
     use rustix::{

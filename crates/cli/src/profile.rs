@@ -79,8 +79,10 @@ impl Failure {
     }
 }
 
-/// A file that is given whole lines, so that one that is cut can be read, and that keeps its first
-/// failure instead of telling it: whoever writes profiles panics at one.
+/// A file that is written in whole lines and keeps its first failure.
+///
+/// A file that is cut can thus be read. Failures are not returned, because the writer of profiles
+/// panics on one.
 struct Lines<W> {
     file: W,
     /// A line whose end is still to come.

@@ -3,17 +3,21 @@
 /// The most characters that are shown of a message or a name from elsewhere.
 const MOST: usize = 200;
 
-/// Of a text that is cut, the last characters that are shown: the place of an error stands there.
+/// The number of last characters shown of a text that is cut.
+///
+/// The place of an error stands there.
 const TAIL: usize = 50;
 
-/// A message or a name on one line, with what would steer a terminal escaped and, if it is long,
-/// its middle left out.
+/// A message or a name on one line, safe to print.
+///
+/// Characters that steer a terminal are escaped. If the text is long, its middle is left out.
 pub(crate) fn shown(text: &str) -> String {
     cut(text, MOST)
 }
 
-/// The text on one line, with what would steer a terminal escaped and, of more than `most`
-/// characters, the middle left out.
+/// The text on one line, with terminal controls escaped and a long middle left out.
+///
+/// The middle of a text of more than `most` characters is left out.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     let mut places = text.char_indices().map(|(at, _)| at);
     let Some(head) = places.clone().nth(most.saturating_sub(TAIL)) else { return escaped(text, |_| false) };
@@ -43,8 +47,9 @@ fn escaped(text: &str, kept: impl Fn(char) -> bool) -> String {
     shown
 }
 
-/// Whether a terminal takes the character for a command, or shows it not at all or in another
-/// place.
+/// Whether a character steers a terminal.
+///
+/// A terminal takes it for a command, or shows it not at all or in another place.
 fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')

@@ -1,4 +1,6 @@
-//! A crate that depends on every library and has nothing of the repository but their packages.
+//! A crate that depends on every library.
+//!
+//! It has nothing of the repository but their packages.
 
 pub use {
     backend_api, collective, collective_mpi, conformance, core_types, cpu_backend, inference, nn_ops, pfss, ptx,

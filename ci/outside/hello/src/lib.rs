@@ -1,2 +1,4 @@
-//! A crate whose one dependency is `trefoil`. The examples of the README are its documentation.
+//! A crate whose one dependency is `trefoil`.
+//!
+//! The examples of the README are its documentation.
 #![doc = include_str!("../README.md")]

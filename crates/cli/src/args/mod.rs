@@ -20,15 +20,17 @@ Exit codes:
   4  keys were refused: used before, of the other party, for another model, or damaged
   5  the other party failed: absent, silent, gone, not the one expected, or out of step";
 
-/// Function secret sharing, circle-STARK transforms and neural-network operators on one device
-/// boundary.
+/// Function secret sharing, circle-STARK proofs and neural-network operators.
 ///
-/// Everything runs on the CPU unless you ask for a backend, with `--backend` or with the
-/// environment variables that `trefoil doctor` lists. Nothing falls back silently.
+/// All use one device boundary. Everything runs on the CPU unless you ask for a backend, with
+/// `--backend` or with the environment variables that `trefoil doctor` lists. Nothing falls back
+/// silently.
 #[derive(Debug, Parser)]
 #[command(name = "trefoil", version, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
-    /// Write a profile of every op and every copy to FILE, for chrome://tracing or ui.perfetto.dev.
+    /// Write a profile of every op and every copy to FILE.
+    ///
+    /// Open FILE in chrome://tracing or ui.perfetto.dev.
     #[arg(long, alias = "trace", value_name = "FILE", global = true)]
     pub(crate) profile: Option<PathBuf>,
     #[command(subcommand)]
@@ -147,9 +149,11 @@ pub(crate) struct DoctorArgs {
     /// Print one JSON object instead of text.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Compile every kernel on the device of TREFOIL_BACKEND and show how long that takes,
-    /// registers, local and shared bytes, and how many blocks a multiprocessor runs at once. Fails
-    /// if a module cannot be used, or a kernel spills or takes more registers than its budget.
+    /// Compile every kernel on the device of TREFOIL_BACKEND and show its resources.
+    ///
+    /// Shows the time to compile, registers, local and shared bytes, and the number of blocks that
+    /// a multiprocessor runs at once. Fails if a module cannot be used, or a kernel spills or takes
+    /// more registers than its budget.
     #[arg(long)]
     pub(crate) kernels: bool,
 }
@@ -173,8 +177,9 @@ pub(crate) struct ConformanceArgs {
     /// Run every N-th case from the K-th on, for K of 1..=N: each of N processes runs a part.
     #[arg(long, value_name = "K/N", default_value = "1/1", value_parser = part, conflicts_with = "isolate")]
     pub(crate) part: [usize; 2],
-    /// Leave out cases on more than N elements; the default is 65536 on the simulated device and no
-    /// limit elsewhere.
+    /// Leave out cases on more than N elements.
+    ///
+    /// The default is 65536 on the simulated device and no limit elsewhere.
     #[arg(long, value_name = "N")]
     pub(crate) max_elements: Option<u64>,
     /// Backend to test: cpu, gpu (= cuda), auto or sim.
@@ -191,8 +196,9 @@ pub(crate) struct ConformanceArgs {
     /// Print every case, with its name before it runs, and not only the failing ones.
     #[arg(long)]
     pub(crate) verbose: bool,
-    /// Write every event to FILE as it happens, a line of JSON each; `-` for standard output, which
-    /// then holds nothing else.
+    /// Write every event to FILE as it happens, a line of JSON each.
+    ///
+    /// FILE `-` is standard output, which then holds nothing else.
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
     /// Run every op in a separate process.
@@ -220,8 +226,9 @@ pub(crate) struct TrialsArgs {
     /// Device to test: gpu (= cuda) or sim.
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<Choice>,
-    /// Write every event to FILE as it happens, a line of JSON each; `-` for standard output, which
-    /// then holds nothing else.
+    /// Write every event to FILE as it happens, a line of JSON each.
+    ///
+    /// FILE `-` is standard output, which then holds nothing else.
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
 }
@@ -262,15 +269,17 @@ pub(crate) struct BenchArgs {
     /// Measure the ops of one backend: cpu, gpu (= cuda), auto or sim.
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<Choice>,
-    /// Times of another program for lines of the same name, to compare with ours:
-    /// `{"name": .., "lines": {id: seconds}}`.
+    /// Times of another program for lines of the same name, to compare with ours.
+    ///
+    /// The file is JSON: `{"name": .., "lines": {id: seconds}}`.
     #[arg(long, value_name = "FILE", requires = "backend")]
     pub(crate) peer: Option<PathBuf>,
     /// Text to keep with the results, such as the clocks of the device.
     #[arg(long, value_name = "TEXT", requires = "backend")]
     pub(crate) note: Option<String>,
-    /// Write every event to FILE as it happens, a line of JSON each; `-` for standard output, which
-    /// then holds nothing else.
+    /// Write every event to FILE as it happens, a line of JSON each.
+    ///
+    /// FILE `-` is standard output, which then holds nothing else.
     #[arg(long, value_name = "FILE", requires = "backend")]
     pub(crate) events: Option<PathBuf>,
     /// Measure every line in a separate process.

@@ -1,5 +1,6 @@
-//! The page `docs/program.md`: every command, option and variable of the program, from their own
-//! descriptions.
+//! The page `docs/program.md`, generated from the help texts.
+//!
+//! It has every command, option and variable of the program.
 
 use std::{fs, path::Path};
 

@@ -14,14 +14,15 @@ use crate::{
     isolate::{Child, Heard, Limits},
 };
 
-/// How many cases of an op may bring down the process or the device before the rest of the op is
-/// skipped.
+/// Faults of an op before the rest of the op is skipped.
+///
+/// Faults are cases that bring down the process or the device.
 const MAX_FAULTS: usize = 8;
 
 /// How many of them may hang, which takes long.
 const MAX_HANGS: usize = 2;
 
-/// How many ops in a row may fail to open the backend before the rest of the suite is skipped.
+/// Ops in a row that fail to open the backend before the rest of the suite is skipped.
 const MAX_CLOSED: usize = 3;
 
 /// How the process of an op ended.

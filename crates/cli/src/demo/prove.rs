@@ -1,4 +1,6 @@
-//! Prove a computation: a wide-Fibonacci trace, and verify the proof, also with a bit flipped.
+//! Prove a computation: a wide-Fibonacci trace.
+//!
+//! The proof is verified, also with a bit flipped.
 
 use std::time::Instant;
 

@@ -104,7 +104,9 @@ impl Child {
         self.ending(status)
     }
 
-    /// Waits briefly for it to end: a process inside a driver call may live on after it is killed.
+    /// Waits briefly for the process to end.
+    ///
+    /// A process inside a driver call may live on after it is killed.
     fn wait(&mut self) -> Option<ExitStatus> {
         let start = Instant::now();
         loop {

@@ -1,5 +1,6 @@
-//! Commands whose parts run in processes of their own, so that a fault, a hang or a crash costs one
-//! part.
+//! Commands whose parts run in separate processes.
+//!
+//! A fault, a hang or a crash costs one part.
 //!
 //! A part is this program again, reporting its events as lines of JSON on standard output. The
 //! process that watches it waits a limited time for each line, and kills a part that is silent for
@@ -46,8 +47,10 @@ impl Limits {
         format!("{} s", self.silence.as_secs())
     }
 
-    /// Environment variables of a part: its device is given up before the part itself, so that it
-    /// can say which kernels hang. A limit that is already set stays.
+    /// Environment variables of a part.
+    ///
+    /// The device of a part is given up before the part itself, so that the part can report which
+    /// kernels hang. A limit that is already set stays.
     pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
         if Settings::from_env().is_ok_and(|settings| settings.gpu_timeout.is_some()) {
             return Vec::new();

@@ -20,8 +20,9 @@ const ARCHIVE_MAGIC: &[u8] = b"PK\x03\x04";
 /// The largest unpacked array. Compressed, it takes as little as a thousandth.
 const MOST_UNPACKED: u64 = 1 << 32;
 
-/// The numbers in a file of NumPy, converted to f32, or of the array or tensor `name` in an archive
-/// of NumPy or in safetensors.
+/// Reads the numbers of a NumPy file or of `name` in an archive, converted to f32.
+///
+/// `name` is an array of a NumPy archive, or a tensor of a safetensors file.
 pub(super) fn numbers(path: &Path, name: &str) -> Result<NpyArray<f32>> {
     read(path, |bytes| {
         if bytes.starts_with(ARCHIVE_MAGIC) {
@@ -36,8 +37,9 @@ pub(super) fn numbers(path: &Path, name: &str) -> Result<NpyArray<f32>> {
     })
 }
 
-/// The class numbers in a file of NumPy, or of the array `labels` in an archive: integers from 0
-/// on.
+/// Reads class numbers, integers from 0, from a NumPy file.
+///
+/// In an archive, they are the array `labels`.
 pub(super) fn classes(path: &Path) -> Result<NpyArray<u32>> {
     read(path, |bytes| {
         if bytes.starts_with(ARCHIVE_MAGIC) {
@@ -66,8 +68,9 @@ fn unpacked(bytes: &[u8], name: &str) -> Result<Vec<u8>> {
     Ok(unpacked)
 }
 
-/// What `parse` makes of a file, whose errors name it and show what stands in it as text that is
-/// safe to print.
+/// Reads a file and parses it with `parse`.
+///
+/// Errors name the file; its text in them is made safe to print.
 fn read<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
     let said = || format!("reading {}", shown(&path.to_string_lossy()));
     let bytes = files::read(path).with_context(said)?;

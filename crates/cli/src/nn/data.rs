@@ -17,13 +17,15 @@ const TEST_EVERY: usize = 5;
 /// Where the rows come from: the handwritten digits that ship, unless files are named.
 #[derive(Args, Debug)]
 pub(super) struct DataArgs {
-    /// Features, [rows, features] of any numbers: a NumPy file, or an archive of NumPy or
-    /// safetensors with `inputs`. Numbers are taken as they are. [default: the handwritten digits
-    /// that ship]
+    /// Features, [rows, features] of any numbers [default: the handwritten digits that ship].
+    ///
+    /// A NumPy file, or an archive of NumPy or safetensors with `inputs`. Numbers are taken as they
+    /// are.
     #[arg(long, value_name = "FILE", requires = "labels")]
     inputs: Option<PathBuf>,
-    /// The class of each row, from 0: a NumPy file of integers or booleans, or an archive of NumPy
-    /// with `labels`.
+    /// The class of each row, from 0.
+    ///
+    /// A NumPy file of integers or booleans, or an archive of NumPy with `labels`.
     #[arg(long, value_name = "FILE", requires = "inputs")]
     labels: Option<PathBuf>,
     /// Features to test with; without them every fifth row is for testing.

@@ -52,9 +52,10 @@ impl HeldOut {
         })
     }
 
-    /// The lower and upper bound of the loss at each step of a prediction: the prediction divided
-    /// and multiplied by the greatest ratio between a held-out loss and its prediction at the same
-    /// step.
+    /// The lower and upper bound of the loss at each step of a prediction.
+    ///
+    /// The prediction is divided and multiplied by the greatest ratio between a held-out loss and
+    /// its prediction at the same step.
     pub(super) fn bounds(&self, mean: &[f64]) -> Vec<[f64; 2]> {
         let widths = [0.0].into_iter().chain(self.widths.iter().copied());
         mean.iter().zip(widths).map(|(mean, width)| [mean * (-width).exp(), mean * width.exp()]).collect()

@@ -29,16 +29,19 @@ pub(crate) struct PredictArgs {
     /// The names of its layers, from the first [default: layers.0,layers.1,...].
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     layers: Vec<String>,
-    /// Whether weights are [inputs, outputs] or [outputs, inputs] [default: implied by the shapes
-    /// of the biases, or in-out in files that Trefoil wrote].
+    /// Whether weights are [inputs, outputs] or [outputs, inputs].
+    ///
+    /// [default: implied by the shapes of the biases, or in-out in files that Trefoil wrote].
     #[arg(long, value_name = "LAYOUT")]
     layout: Option<model::WeightLayout>,
-    /// Features, [rows, features] of any numbers: a NumPy file, or an archive of NumPy or
-    /// safetensors with `inputs`. [default: the handwritten digits to test with]
+    /// Features, [rows, features] of any numbers [default: the handwritten digits to test with].
+    ///
+    /// A NumPy file, or an archive of NumPy or safetensors with `inputs`.
     #[arg(long, value_name = "FILE")]
     inputs: Option<PathBuf>,
-    /// The class of each row, from 0: a NumPy file of integers or booleans, or an archive of NumPy
-    /// with `labels`.
+    /// The class of each row, from 0.
+    ///
+    /// A NumPy file of integers or booleans, or an archive of NumPy with `labels`.
     #[arg(long, value_name = "FILE", requires = "inputs")]
     labels: Option<PathBuf>,
     /// Write the classes to FILE, a NumPy file of 32-bit integers.
@@ -114,8 +117,9 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
     html.finish(page.to_html().as_bytes())
 }
 
-/// How many rows of each label, a row of the table, were said to be of each class, unless there are
-/// too many to be read.
+/// Counts rows by label and predicted class, unless there are too many classes to read.
+///
+/// Each row of the table is a label.
 fn confusion(predicted: &[u32], labels: &[u32]) -> Option<report::Table> {
     const MOST: u32 = 20;
     let classes = predicted.iter().chain(labels).max()?.checked_add(1).filter(|&classes| classes <= MOST)?;

@@ -40,16 +40,19 @@ const STOCHASTIC: usize = 8;
 /// the history are compared with the prediction.
 #[derive(Args, Debug)]
 pub(crate) struct RolloutArgs {
-    /// The history: a NumPy file of rows, or an archive of NumPy or safetensors with `history`,
-    /// whose first column is the loss, above 0, and whose others are features such as the rate.
-    /// `trefoil nn train --history` writes one.
+    /// The history of losses and features.
+    ///
+    /// A NumPy file of rows, or an archive of NumPy or safetensors with `history`. The first column
+    /// is the loss, above 0; the others are features such as the rate. `trefoil nn train --history`
+    /// writes one.
     #[arg(long, value_name = "FILE")]
     history: PathBuf,
     /// Rows to predict.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     steps: u32,
-    /// The row to predict from; the ensemble is fitted to the rows before it [default: `--steps`
-    /// rows before the last].
+    /// The row to predict from [default: `--steps` rows before the last].
+    ///
+    /// The ensemble is fitted to the rows before it.
     #[arg(long, value_name = "ROW")]
     from: Option<usize>,
     /// Members of the ensemble.
@@ -173,8 +176,9 @@ impl<'a> Ensemble<'a> {
         Ok(Self { q, args, history, from, learned, trainer })
     }
 
-    /// Learns the windows up to the last row to learn; gives the mean squared error of the losses'
-    /// logarithms in each step.
+    /// Trains on the windows up to the last row to learn.
+    ///
+    /// Returns the mean squared error of the losses' logarithms in each step.
     fn train(&mut self, bar: &ProgressBar) -> Result<Vec<f64>> {
         let window = self.args.window as usize;
         let mut random = ChaCha8Rng::seed_from_u64(self.args.seed);
@@ -311,7 +315,9 @@ impl Predicted {
         }
     }
 
-    /// How many of the losses that came, after the row that it begins with, are within the bounds.
+    /// Counts the actual losses within the bounds.
+    ///
+    /// The row that the prediction begins with is left out.
     fn within(&self, actual: &[f64]) -> usize {
         let pairs = self.bounds.iter().zip(actual).skip(1);
         pairs.filter(|(bounds, loss)| (bounds[0]..=bounds[1]).contains(*loss)).count()

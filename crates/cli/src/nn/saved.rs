@@ -21,8 +21,9 @@ const ARGUMENTS: &str = "trefoil.arguments";
 pub(super) const SEPARATOR: &str = "; ";
 const HISTORY: &str = "trefoil.history";
 
-/// The file of a training, which one process uses at a time: it holds a lock on the file that has
-/// the name, also after each write, which replaces the file.
+/// The file of a training, which one process uses at a time.
+///
+/// The file that has the name is locked, also after each write, which replaces the file.
 #[derive(Debug)]
 pub(super) struct Saved {
     path: PathBuf,

@@ -62,7 +62,9 @@ pub(crate) struct TrainArgs {
     /// Momentum of sgd, in 0..1 [default: 0.9].
     #[arg(long, value_name = "X")]
     momentum: Option<f64>,
-    /// Decay of weights, not of biases, in units of the rate [default: 0 for sgd, 0.01 for adam-w].
+    /// Decay of weights, in units of the rate [default: 0 for sgd, 0.01 for adam-w].
+    ///
+    /// Biases do not decay.
     #[arg(long, value_name = "X")]
     decay: Option<f64>,
     /// Largest norm of the gradients; larger ones are scaled down [default: no limit].
@@ -71,15 +73,17 @@ pub(crate) struct TrainArgs {
     /// Seed of the initial weights and of the order of the rows.
     #[arg(long, value_name = "N", default_value_t = 7)]
     seed: u64,
-    /// Write the network to FILE: `layers.N.weight`, `[inputs, outputs]`, and `layers.N.bias` of
-    /// each layer, f32.
+    /// Write the network to FILE.
+    ///
+    /// It has `layers.N.weight`, `[inputs, outputs]`, and `layers.N.bias` of each layer, f32.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// Save the training to FILE after every epoch, and resume from FILE if it exists.
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
-    /// Write the loss history to FILE, for `trefoil nn rollout`: a NumPy file with a row of mean
-    /// loss and rate for every ten steps.
+    /// Write the loss history to FILE, for `trefoil nn rollout`.
+    ///
+    /// A NumPy file with a row of mean loss and rate for every ten steps.
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
     /// Write a report with the curves of loss and accuracy to FILE.

@@ -40,8 +40,9 @@ pub(crate) struct InferArgs {
     /// Address of the server.
     #[arg(long, value_name = "ADDRESS", value_parser = super::address)]
     connect: String,
-    /// Images, `.npy` of bytes in 0..=16, 64 for each image; the number of images must match the
-    /// keys.
+    /// Images, `.npy` of bytes in 0..=16, 64 for each image.
+    ///
+    /// The number of images must match the keys.
     #[arg(long, value_name = "FILE")]
     images: Option<PathBuf>,
     /// Their digits, `.npy` of bytes, to print the accuracy.

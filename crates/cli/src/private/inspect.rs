@@ -20,8 +20,9 @@ use crate::{files::Named, output::Output};
 /// Show what keys are for: model or gate, party, sizes, costs. Never a secret.
 #[derive(Args, Debug)]
 pub(crate) struct InspectArgs {
-    /// A folder that `deal` or `gen` made, the folder `party0` or `party1` in it, or a bundle such
-    /// as `keys.pfk`.
+    /// A folder with keys, or a bundle such as `keys.pfk`.
+    ///
+    /// The folder is one that `deal` or `gen` made, or the folder `party0` or `party1` in it.
     #[arg(value_name = "PATH")]
     path: PathBuf,
     /// Also write the output as JSON.

@@ -31,7 +31,7 @@ use crate::{
     interrupt,
 };
 
-/// Function secret sharing: private inference between two processes, and keys of single gates.
+/// Function secret sharing: private inference by two processes, and keys of single gates.
 ///
 /// A dealer runs `deal` and gives `party0` to the client, `party1` to the server. The server runs
 /// `serve` with its weights, the client runs `infer` with its images. The client learns the
@@ -80,8 +80,9 @@ const TICK: Duration = Duration::from_millis(200);
 /// How long to wait for the other party.
 #[derive(Args, Debug)]
 pub(crate) struct LimitArgs {
-    /// Give up when nothing has moved for this many seconds; must be longer than the slower party's
-    /// longest step.
+    /// Give up when nothing has moved for this many seconds.
+    ///
+    /// Must be longer than the slower party's longest step.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     idle: u32,
     /// Give up when the whole run has taken this many seconds.
@@ -109,8 +110,9 @@ pub(crate) fn run(command: &PfssCommand) -> Result<()> {
     }
 }
 
-/// Prepares for secrets in the folder `out`: handles signals, and removes unfinished folders of
-/// killed programs next to it.
+/// Prepares for secrets in the folder `out`.
+///
+/// Handles signals, and removes unfinished folders of killed programs next to it.
 fn before_dealing(out: &Path) -> Result<()> {
     interrupt::watch()?;
     // A folder that cannot be read is an error when the keys are written.
@@ -126,8 +128,9 @@ fn before_dealing(out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reports on standard error who was refused: each of the first ten, and then the last one each
-/// time their number doubles.
+/// Returns a function that reports refused connections on standard error.
+///
+/// It reports each of the first ten, and then the last one each time their number doubles.
 fn refusals() -> impl FnMut(&TlsError) {
     let mut count = 0u64;
     move |error| {

@@ -30,8 +30,9 @@ use crate::exit::Usage;
 /// it.
 #[derive(Args, Debug)]
 pub(crate) struct VerifyArgs {
-    /// A folder that `deal` or `gen` made, the folder `party0` or `party1` in it, or a bundle such
-    /// as `keys.pfk`.
+    /// A folder with keys, or a bundle such as `keys.pfk`.
+    ///
+    /// The folder is one that `deal` or `gen` made, or the folder `party0` or `party1` in it.
     #[arg(value_name = "PATH")]
     path: PathBuf,
     /// The digest that a party's folder must have.

@@ -51,8 +51,9 @@ fn drawn_bars(title: &str, unit: &str, values: &[(String, f64)], ours: usize) ->
     html
 }
 
-/// Lines through points, each with its name; the vertical axis is logarithmic where values span
-/// decades.
+/// Draws lines through points, each with its name.
+///
+/// The vertical axis is logarithmic if values span decades.
 pub(crate) fn lines(title: &str, x: &str, y: &str, series: &[Series]) -> Result<String> {
     let points = series.iter().flat_map(|one| one.points.iter().copied());
     let coloured: Vec<_> = series.iter().zip(COLOURS.into_iter().cycle()).collect();
@@ -70,8 +71,9 @@ pub(crate) struct Fan {
     pub(crate) bounds: Vec<[f64; 3]>,
 }
 
-/// A prediction that fans out: its bounds as an area, its members thin, its mean and what came on
-/// top.
+/// Draws a prediction that fans out.
+///
+/// Its bounds are an area and its members thin lines; its mean and the actual values are on top.
 pub(crate) fn fan(title: &str, x: &str, y: &str, fan: &Fan) -> Result<String> {
     let lines = fan.members.iter().chain([&fan.actual.points, &fan.mean.points]).flatten().copied();
     let points = lines.chain(fan.bounds.iter().flat_map(|&[x, low, high]| [(x, low), (x, high)]));

@@ -1,5 +1,7 @@
-//! Self-contained HTML pages: no script, no network, pictures as inline SVG and HTML; for wide and
-//! narrow screens, light and dark.
+//! Self-contained HTML pages.
+//!
+//! No script, no network, pictures as inline SVG and HTML; for wide and narrow screens, light and
+//! dark.
 
 mod chart;
 

@@ -24,8 +24,10 @@ use super::{
 };
 use crate::{output::print, queue::open, text::shown};
 
-/// Time proofs of one prover: the medians of each stage, and of a proof without waits, op by op
-/// and, if the device supports capture, as one graph. On a GPU, count the driver calls of a proof.
+/// Time proofs of one prover.
+///
+/// Shows the medians of each stage, and of a proof without waits, op by op and, if the device
+/// supports capture, as one graph. On a GPU, counts the driver calls of a proof.
 #[derive(Args, Debug)]
 pub(crate) struct BenchArgs {
     #[command(flatten)]

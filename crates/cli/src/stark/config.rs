@@ -10,8 +10,9 @@ use super::number::whole;
 /// By default a proof has 96 bits of conjectured security: 80 queries and 16 bits of work.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct ConfigArgs {
-    /// Log of the blow-up, the size of a committed domain over the trace, 1..=16; each query adds
-    /// this number of bits.
+    /// Log of the blow-up, the size of a committed domain over the trace, 1..=16.
+    ///
+    /// Each query adds this number of bits.
     #[arg(long, alias = "blowup", value_name = "LOG", default_value_t = 1, value_parser = whole(1..=16))]
     log_blowup: u32,
     /// Positions at which the proof is opened, 1..=65536.
@@ -26,9 +27,10 @@ pub(crate) struct ConfigArgs {
     /// Log of the number of coefficients of the last layer, 0..=10.
     #[arg(long, value_name = "LOG", default_value_t = 0, value_parser = whole(0..=10))]
     last_layer: u32,
-    /// Log size that every column is lifted to, 1..=30; without it, each tree has the height of its
-    /// largest column. stwo requires a lifting size for preprocessed columns and traces of
-    /// different heights.
+    /// Log size that every column is lifted to, 1..=30.
+    ///
+    /// Without it, each tree has the height of its largest column. stwo requires a lifting size for
+    /// preprocessed columns and traces of different heights.
     #[arg(long, value_name = "LOG", value_parser = whole(1..=30))]
     lifting: Option<u32>,
 }

@@ -16,8 +16,9 @@ use super::{number::whole, trace::Trace};
 /// How many devices make one proof together. Proofs do not depend on it.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct DevicesArgs {
-    /// Make the proof on N devices, a power of two of 1..=64: GPUs counted from
-    /// TREFOIL_CUDA_DEVICE, or equal shares of the processor's threads.
+    /// Make the proof on N devices, a power of two of 1..=64.
+    ///
+    /// They are GPUs counted from TREFOIL_CUDA_DEVICE, or equal shares of the processor's threads.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1..=64), conflicts_with = "blocks")]
     devices: u32,
 }

@@ -46,10 +46,11 @@ impl Format {
     }
 }
 
-/// A warning for a proof that is valid, and that stwo's verifier refuses or may refuse
-/// (docs/adr/0020-the-verifier-stands-alone.md): with a lifting size it expects openings of the
-/// tree of preprocessed columns where that is empty; where it is lower than the others, their
-/// positions may be out of order.
+/// A warning for a valid proof that stwo's verifier refuses or may refuse.
+///
+/// With a lifting size, stwo's verifier expects openings of the tree of preprocessed columns even
+/// if that tree is empty. If that tree is lower than the others, positions may be out of order. See
+/// docs/adr/0020-the-verifier-stands-alone.md.
 pub(crate) fn refused_by_stwo(file: &ProofFile) -> Option<&'static str> {
     let proof = &file.proof.proof;
     let is_empty = proof.sampled_values.first().is_some_and(Vec::is_empty);

@@ -12,8 +12,9 @@ use crate::{files::Named, output::print, text::cut};
 /// The most characters that are shown of a statement: no true one has more.
 const MOST_STATEMENT: usize = 1_000;
 
-/// The most trees and the most claimed sums that are shown: no proof has more trees, no computation
-/// that ships more sums.
+/// The most trees and the most claimed sums that are shown.
+///
+/// No proof has more trees, and no computation that ships has more sums.
 const MOST_SHOWN: usize = 8;
 
 /// Show the contents of a proof's file, without checking it.

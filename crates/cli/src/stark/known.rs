@@ -60,8 +60,9 @@ impl AirArgs {
         self.columns.unwrap_or(COLUMNS)
     }
 
-    /// The statement that the arguments name, but for what only its trace tells: last states,
-    /// outputs and digests. Nothing of the trace's size is made.
+    /// The statement that the arguments name, without the results of its trace.
+    ///
+    /// The results are last states, outputs and digests. Allocates nothing of the trace's size.
     ///
     /// # Errors
     /// Refuses an option that means nothing for the computation.
@@ -120,8 +121,10 @@ impl AirArgs {
         of_row << self.log_rows
     }
 
-    /// The statement that the arguments name, and its trace, or what that is made from if the AIR
-    /// has a generator. The memory that it takes has to be within the budget, and to be had.
+    /// The statement that the arguments name, and its trace.
+    ///
+    /// If the AIR has a generator, its input takes the place of the trace. The memory must be
+    /// within the budget and available.
     pub(crate) fn make(&self, budget: &Budget) -> Result<(KnownStatement, Trace)> {
         check_memory(self.bytes(), budget)?;
         let log_rows = self.log_rows;

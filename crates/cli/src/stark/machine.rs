@@ -2,8 +2,10 @@
 
 use std::fs;
 
-/// Bytes that programs can still have: of the machine and, if it limits this process, of its
-/// control group. `None` if the system does not report it.
+/// Bytes of memory that programs can still allocate.
+///
+/// Counts the memory of the machine and, if it limits this process, of its control group. `None` if
+/// the system does not report it.
 pub(super) fn available_bytes() -> Option<u64> {
     let info = fs::read_to_string("/proc/meminfo").ok()?;
     let machine = available(&info)?;

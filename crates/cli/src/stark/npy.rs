@@ -30,8 +30,9 @@ impl FromNpy for Word {
     }
 }
 
-/// Reads the columns of a trace of `2^log_rows` rows from an array `[rows][columns]` of integers
-/// below 2^31 - 1, each in row order.
+/// Reads the columns of a trace of `2^log_rows` rows, each in row order.
+///
+/// The array is `[rows][columns]` of integers below 2^31 - 1.
 pub(crate) fn read(path: &Path, log_rows: u32, columns: usize) -> Result<TraceColumns> {
     let said = || format!("reading {}", shown(&path.to_string_lossy()));
     let bytes = files::read(path).with_context(said)?;

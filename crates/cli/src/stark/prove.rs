@@ -65,8 +65,9 @@ pub(crate) struct ProveArgs {
     devices: DevicesArgs,
     #[command(flatten)]
     ranks: RanksArgs,
-    /// Take the trace of wide-fibonacci from a NumPy file, an array `[rows][columns]` of integers
-    /// in 0..=2147483646.
+    /// Take the trace of wide-fibonacci from a NumPy file.
+    ///
+    /// The file is an array `[rows][columns]` of integers in 0..=2147483646.
     #[arg(long, value_name = "FILE", conflicts_with = "seed")]
     trace_npy: Option<PathBuf>,
     /// Write the proof to FILE.

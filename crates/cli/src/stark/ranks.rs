@@ -15,8 +15,9 @@ use crate::exit::{Told, Usage};
 /// How processes make one proof together that `mpirun` or another launcher of MPI started.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct RanksArgs {
-    /// Fail if another process of the MPI launcher does not reach an exchange within SECONDS,
-    /// 1..=86400 [default: 600].
+    /// Fail if another process does not reach an exchange in SECONDS, 1..=86400 [default: 600].
+    ///
+    /// Applies to the processes of an MPI launcher.
     #[arg(long, value_name = "SECONDS", value_parser = whole(1..=86_400))]
     patience: Option<u32>,
 }
@@ -75,8 +76,9 @@ fn join(launch: Launch, patience: Duration) -> Result<Mpi> {
     Ok(mpi)
 }
 
-/// Fails on all ranks with the first that was started for another proof than rank 0, and the
-/// options that differ.
+/// Checks that all ranks were started for the same proof as rank 0.
+///
+/// Fails on all ranks with the first rank that was not, and the options that differ.
 fn compare(ranks: &Mpi, options: &[String]) -> Result<(), CollectiveError> {
     let words: Vec<u32> = options.join("\n").chars().map(u32::from).collect();
     let call = Call { name: "start", element: "options", lens: Vec::new() };

@@ -6,12 +6,14 @@ use stark::{PcsConfig, Protocol, ProveError, Residency, StarkOps, Statement, Sta
 /// Where committed values are while a proof is made. Proofs do not depend on it.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct ResidencyArgs {
-    /// Cut every domain into N blocks, a power of two, and keep the committed values of one at a
-    /// time. At least the blow-up.
+    /// Cut every domain into N blocks, a power of two and at least the blow-up.
+    ///
+    /// The committed values of one block at a time are kept.
     #[arg(long, value_name = "N")]
     blocks: Option<u32>,
-    /// Keep the coefficients of the columns in host memory too, which `TREFOIL_MEM_LIMIT` does not
-    /// bound.
+    /// Keep the coefficients of the columns in host memory too.
+    ///
+    /// `TREFOIL_MEM_LIMIT` does not bound host memory.
     #[arg(long, requires = "blocks")]
     host: bool,
 }

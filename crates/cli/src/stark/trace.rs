@@ -21,8 +21,9 @@ pub(crate) enum Trace {
 }
 
 impl Trace {
-    /// Proves the statement that the trace is of, calling `watch` as each stage begins, if there is
-    /// one: the device has then done what was before it.
+    /// Proves the statement of the trace, calling `watch` as each stage begins.
+    ///
+    /// The device has then finished the stages before it.
     pub(crate) fn prove<S: Statement>(
         &self,
         prover: &mut StatementProver<'_, AnyQueue, S>,

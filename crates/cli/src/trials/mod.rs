@@ -1,5 +1,6 @@
-//! `trefoil trials`: kernels with known results on a device, to test it, its driver's compiler, and
-//! the simulator's rules.
+//! `trefoil trials`: kernels with known results on a device.
+//!
+//! They test the device, its driver's compiler, and the simulator's rules.
 
 mod trial;
 

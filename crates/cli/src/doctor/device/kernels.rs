@@ -22,8 +22,9 @@ struct Budgets {
 /// Every module, compiled on the device.
 #[derive(Serialize)]
 pub(super) struct Compiled {
-    /// Whether the simulator counted registers and blocks, from the text; a driver's assembler
-    /// finds different numbers.
+    /// Whether the simulator counted registers and blocks.
+    ///
+    /// It counts them from the text; a driver's assembler finds different numbers.
     simulated: bool,
     modules: Vec<Module>,
 }

@@ -8,7 +8,9 @@ use std::{
 use runtime::{Detour, Link, Route, Settings};
 use serde::Serialize;
 
-/// The links between all devices, or why nothing is known of them; none where there is no driver.
+/// The links between all devices, or the reason why none are known.
+///
+/// Empty if there is no driver.
 #[derive(Default, Serialize)]
 pub(super) struct Links {
     reason: Option<String>,

@@ -45,8 +45,9 @@ pub(crate) struct EvalArgs {
     /// A folder that `gen` made; for one party, the folder `party0` or `party1` in it.
     #[arg(long, value_name = "DIR")]
     keys: PathBuf,
-    /// The inputs, or this party's shares of them: `.npy` or text with integers, one for each
-    /// element of the keys.
+    /// The inputs, or this party's shares of them.
+    ///
+    /// `.npy` or text with integers, one for each element of the keys.
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
     /// Run one party, and wait for the other at this address; port 0 takes any free port.
@@ -57,8 +58,9 @@ pub(crate) struct EvalArgs {
     connect: Option<String>,
     #[command(flatten)]
     limits: LimitArgs,
-    /// Where to write the results, or this party's shares of them, `.npy` of 64-bit words: a row
-    /// for each element, its words and then its bits as 0 or 1.
+    /// Write the results, or this party's shares of them, to FILE.
+    ///
+    /// `.npy` of 64-bit words: a row for each element, its words and then its bits as 0 or 1.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Also write rounds, bytes and times as JSON.

@@ -133,8 +133,9 @@ impl PartyFolder {
         self.bundles.iter().map(KeyBundle::byte_len).sum()
     }
 
-    /// A digest of the folder's files except the identity, which its certificate's fingerprint
-    /// represents.
+    /// A digest of the folder's files except the identity.
+    ///
+    /// The fingerprint of its certificate represents the identity.
     pub(super) fn digest(&self) -> Result<String, InferenceError> {
         folder_digest(&self.path, self.bundles.len())
     }
@@ -185,8 +186,9 @@ fn read_fingerprint(folder: &Path, name: &str) -> Result<Fingerprint, InferenceE
     fingerprint.map_err(|e: TlsError| refused(folder, format!("`{name}`: {e}")))
 }
 
-/// The bundles of a party's folder, each for its gate, all of one party and for the same number of
-/// elements.
+/// Reads the bundles of a party's folder, one for each gate.
+///
+/// All are of one party and for the same number of elements.
 pub(super) fn read_bundles(folder: &Path, computation: &Computation) -> Result<Vec<KeyBundle>, InferenceError> {
     let mut bundles: Vec<KeyBundle> = Vec::new();
     for (gate, name) in computation.gates().into_iter().zip(BUNDLES) {

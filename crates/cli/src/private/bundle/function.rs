@@ -29,8 +29,9 @@ impl Function {
     const MAX_FRACTION: u32 = 24;
     const RING_BITS: u32 = 64;
 
-    /// The function that `file` names, on a proven range of inputs if there is one; `None` if it
-    /// names none.
+    /// The function that `file` names, on a proven range of inputs if there is one.
+    ///
+    /// `None` if the file names no function.
     pub(super) fn named(file: &GateFile, range: Option<SignedRange>) -> Result<Option<Self>> {
         let Some(name) = Self::NAMES.into_iter().find(|name| *name == file.gate) else { return Ok(None) };
         let by_octaves = matches!(name, "reciprocal" | "rsqrt");

@@ -12,6 +12,8 @@ use super::descriptor::{Coefficients, Descriptor};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GateFile {
+    /// The name of an operation or function, or `suf`.
+    ///
     /// One of [`Operation::NAMES`](pfss::Operation::NAMES) or
     /// [`Function::NAMES`](super::function::Function::NAMES), or `suf`.
     pub(super) gate: String,

@@ -29,8 +29,10 @@ use crate::{
 /// different route than the folder, it shows whether somebody changed the folder.
 #[derive(Args, Debug)]
 pub(crate) struct GenArgs {
-    /// The gate: relu, abs, truncate_reduce, gap_ars, lrs, ars, relu_ars or lut; or the function:
-    /// gelu, silu, neg_exp, reciprocal or rsqrt.
+    /// The gate, such as relu, or the function, such as gelu.
+    ///
+    /// Gates: relu, abs, truncate_reduce, gap_ars, lrs, ars, relu_ars or lut. Functions: gelu,
+    /// silu, neg_exp, reciprocal or rsqrt.
     #[arg(long, value_name = "NAME", required_unless_present = "file")]
     gate: Option<String>,
     /// Width of the inputs in bits; 64 if not given, and for functions.
@@ -39,8 +41,9 @@ pub(crate) struct GenArgs {
     /// Bits to shift off, for truncate_reduce, gap_ars, lrs, ars and relu_ars.
     #[arg(long, value_name = "F")]
     shift: Option<u32>,
-    /// Inputs are proven to lie in MIN..=MAX: for gap_ars, and for smaller keys of relu and
-    /// functions.
+    /// Inputs are proven to lie in MIN..=MAX.
+    ///
+    /// For gap_ars, and for smaller keys of relu and functions.
     #[arg(long, num_args = 2, value_names = ["MIN", "MAX"], allow_negative_numbers = true)]
     range: Option<Vec<i64>>,
     /// Width of the table's words in bits, for lut.
@@ -49,8 +52,9 @@ pub(crate) struct GenArgs {
     /// The table, for lut: `.npy` or text, a word for every input.
     #[arg(long, value_name = "FILE", requires = "word_bits")]
     table: Option<PathBuf>,
-    /// Fraction bits of the result, for reciprocal and rsqrt; 12 if not given, and for other
-    /// functions.
+    /// Fraction bits of the result, for reciprocal and rsqrt; 12 if not given.
+    ///
+    /// Other functions have 12.
     #[arg(long, value_name = "F")]
     fraction: Option<u32>,
     /// Degree of a function's pieces, 1 to 3; 3 if not given.

@@ -1,5 +1,6 @@
-//! Results as rows: one for each element, its words and then its bits, in the order of
-//! [`Computation::eval`].
+//! Results as rows, one for each element.
+//!
+//! A row has the words of the element and then its bits, in the order of [`Computation::eval`].
 
 use nn_ops::io::{NpyArray, NpyError, write_npy};
 use pfss::{SufBools, batch::Shares};

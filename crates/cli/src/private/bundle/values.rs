@@ -8,8 +8,9 @@ use pfss::Ring;
 
 use crate::files;
 
-/// Elements of `ring` from a file: an `.npy` array of integers, or text with integers between
-/// commas or white space.
+/// Reads elements of `ring` from a file of integers.
+///
+/// The file is an `.npy` array, or text with integers between commas or white space.
 ///
 /// Each is at least `-2^(n-1)` and below `2^n`; negative ones are read in two's complement.
 pub(super) fn read(path: &Path, ring: Ring) -> Result<Vec<u64>> {

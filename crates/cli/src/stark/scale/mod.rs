@@ -24,8 +24,9 @@ use crate::{
     queue::open,
 };
 
-/// Model the time of a proof on several devices, from the measured time and the counted bytes of
-/// one device that works as a rank.
+/// Model the time of a proof on several devices from a measurement on one.
+///
+/// The model takes the measured time and the counted bytes of one device that works as a rank.
 ///
 /// The work of a rank runs here, on one device, with mirrors of it in the place of the others. It
 /// is what each device of a group does: its share of the columns and blocks, and all work that
@@ -40,12 +41,15 @@ pub(crate) struct ScaleArgs {
     /// Numbers of devices, powers of two of 1..=64; one is always among them.
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [1, 2, 4, 8], value_parser = whole(1..=64))]
     devices: Vec<u32>,
-    /// A link between devices, and the GB/s that each device sends on it, to all others together,
-    /// while it receives the same; can be repeated.
+    /// A link between devices and its speed in GB/s; can be repeated.
+    ///
+    /// The speed is the rate at which each device sends on it, to all others together, while it
+    /// receives the same.
     #[arg(long = "link", value_name = "NAME=GB/S", default_values = ["NVLink=450", "PCIe 5=55"], value_parser = link)]
     links: Vec<Link>,
-    /// Measure 2^LOG rows and scale the time up, if the proof is too large for this machine
-    /// [default: --log-rows].
+    /// Measure 2^LOG rows and scale the time up [default: --log-rows].
+    ///
+    /// For a proof that is too large for this machine.
     #[arg(long, value_name = "LOG", value_parser = whole(1..=28))]
     measured_log_rows: Option<u32>,
     /// Speed of the modelled devices, relative to the one measured here.
@@ -57,7 +61,7 @@ pub(crate) struct ScaleArgs {
     /// Proofs to time for each number of devices, 1..=1000.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole(1..=1000))]
     rounds: u32,
-    /// Backend to measure: cpu, gpu (= cuda), auto or sim [default: TREFOIL_BACKEND, or else cpu].
+    /// Backend to measure: cpu, gpu (= cuda), auto or sim [default: TREFOIL_BACKEND, or cpu].
     #[arg(long, value_name = "NAME")]
     backend: Option<Choice>,
     /// Write the tables and a picture as an HTML page.
