@@ -202,8 +202,9 @@ const FUNCTIONS: &str = "\
 
 //! The driver functions that have types here.
 
-/// Gives the list to the macro `expand`: functions that `cust_raw` imports, then newer ones, each
-/// with the CUDA release that brought it.
+/// Passes the list of functions to the macro `expand`.
+///
+/// Functions that `cust_raw` imports come first, then newer ones, each with its CUDA release.
 macro_rules! driver_functions {
     ($expand:ident) => {
         $expand! {
