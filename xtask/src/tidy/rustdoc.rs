@@ -55,7 +55,8 @@ fn long_summaries(text: &str) -> Vec<usize> {
         if begins || words.is_empty() {
             long.extend(summary.take().filter(|(_, length)| *length > SUMMARY).map(|(first, _)| first));
         }
-        if begins {
+        // A macro's text after the comment of its caller begins with an empty line.
+        if begins && !words.is_empty() {
             summary = Some((index + 1, 0));
         }
         if let Some((_, length)) = &mut summary {
