@@ -244,6 +244,7 @@ fn eval_window<const LEAF: u32, E: Encrypt>(
         let to_block = blocks < 2;
         let y = if to_block { window.member(first, blocks) } else { point(at) };
         let (mut level, end) = if to_block { (0, depth) } else { (depth, bottom) };
+        // A walk to a block starts at the root, a walk to a point in its block.
         let mut walk = here.or(before, window.block(first, y)).or(start, u32::from(to_block));
         while level < end {
             let c = (y >> (bits - 1 - level)) as u32 & 1;
@@ -256,6 +257,7 @@ fn eval_window<const LEAF: u32, E: Encrypt>(
             }
             level += 1;
         }
+        // The first walk is the block of y_0, the second the block before.
         if to_block {
             here = here.or(walk, blocks ^ 1);
             before = before.or(walk, blocks);
@@ -365,6 +367,7 @@ fn eval_all<const LEAF: u32, E: Encrypt>(
     if bits <= LEAF {
         return block(0, cmp_table_unit(leaf(0), bits));
     }
+    // The tour visits the blocks from left to right and keeps a node for each level.
     let levels = levels::<LEAF>(bits);
     let whole = prefix(place::<LEAF>(u64::MAX));
     let mut node = Node::root(root, party);
@@ -373,6 +376,7 @@ fn eval_all<const LEAF: u32, E: Encrypt>(
     while tour.block() >> (levels & 31) < 2 {
         let c = tour.direction();
         let hashed = hash(cipher, node.input(c));
+        // A block of leaves is done; the next starts from a kept node.
         if tour.at_leaves() {
             block(tour.block(), node.leaf_block(hashed, leaf(c)) & whole);
             tour.on();

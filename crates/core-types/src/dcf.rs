@@ -5,6 +5,11 @@
 //!
 //! Besides the tree of a point function, each level carries one value correction per payload word;
 //! the shares of the values at the nodes on the path of y sum to the result.
+//!
+//! A node with control bit `t` and expanded value `v` counts `v + t VCW`. Party `p` has the share
+//! `(-1)^p` times the sum over the path of y. With `lost = v_1 - v_0` on the side that α leaves,
+//! `kept` the same on the other, and `held` the parties' sum so far, a level has
+//! `d = lost - held + β 1[α goes right]`, `VCW = (-1)^(t_1) d`, and then `held += d - kept`.
 
 #[cfg(test)]
 mod tests;
@@ -198,6 +203,7 @@ pub fn dcf_eval_window(
         let y = if to_block { window.member(first, blocks) } else { point(at) };
         // after the levels comes the conversion of the last node, which has no child
         let (mut level, end) = if to_block { (0, depth) } else { (depth, bits + 1) };
+        // A walk to a block starts at the root, a walk to a point in its block.
         let mut path = here.or(before, window.block(first, y)).or(start, u32::from(to_block));
         while level < end {
             let ends = level == bits;
@@ -205,6 +211,7 @@ pub fn dcf_eval_window(
             path.step(&hashed, (low, words), || correction(level), |block| values(level, block));
             level += 1;
         }
+        // The first walk is the block of y_0, the second the block before.
         if to_block {
             here = here.or(path, blocks ^ 1);
             before = before.or(path, blocks);

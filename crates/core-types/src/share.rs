@@ -1,6 +1,10 @@
 //! Local arithmetic on shares with public factors.
 //!
 //! It forms the sums of [`BitTerm`] and [`WordTerm`].
+//!
+//! A word term is `constant X^power s` with `X = ((x + offset) mod 2^bits) >> shift`. `s` is `[v]`
+//! or, for an opened bit `w = b ^ c`, the share `w [v] + (1 - 2w) [c v]` of `b v`. A public bit
+//! term is `1[(x + shift) mod 2^bits < bound]`, added by party 0.
 
 use crate::params::share::{BitTerm, NO_ROW, ONE_ROW, Threshold, WordParams, WordTerm};
 

@@ -1,4 +1,7 @@
 //! The dealer: draws everything secret and splits it into two bundles.
+//!
+//! With a uniform `u`, a secret word `v` has the shares `[v]_0 = u` and `[v]_1 = v - u`, and a
+//! secret bit `b` the shares `<b>_0 = u` and `<b>_1 = b ^ u`.
 
 mod draw;
 mod hide;
@@ -120,8 +123,10 @@ impl Dealer {
         open_inputs: bool,
     ) -> Result<([KeyBundle; 2], Vec<Row>), PfssError> {
         let (nonce, count) = (self.nonce(), masks.first().map_or(0, |masks| masks.len()));
+        // The gate draws its secrets; output masks are the last words.
         let secrets = Secrets::draw(&mut self.rng, gate, masks);
         let outputs = gate.output_mask_row().map_or_else(Vec::new, |first| secrets.words[first as usize..].to_vec());
+        // Trees hide thresholds and payloads.
         let padded = count.next_multiple_of(LANES as usize);
         let trees = TreeDealer { q, gate, prg: PrgKeys::from_nonce(nonce), count };
         let mut keys = trees.empty();
@@ -129,6 +134,7 @@ impl Dealer {
             let roots = self.roots(tree, padded);
             trees.add(tree, secret, &roots, &mut keys)?;
         }
+        // Words are shared additively.
         for (row, values) in secrets.words.into_iter().enumerate() {
             let ring = gate.word_ring(row);
             // lanes past the last element share zero
@@ -138,6 +144,7 @@ impl Dealer {
             share.iter_mut().zip(values.iter()).for_each(|(share, &value)| *share = ring.add(*share, value));
             keys[1].words.extend_from_slice(&share);
         }
+        // Bits are shared by XOR.
         for values in secrets.bits {
             for lanes in values.chunks(LANES as usize) {
                 let bits = lanes.iter().enumerate().fold(0u32, |word, (lane, &bit)| word | (bit as u32) << lane);
@@ -146,6 +153,7 @@ impl Dealer {
                 keys[1].bits.push(share ^ bits);
             }
         }
+        // Headers are equal apart from the party.
         let mut parties = Party::BOTH.into_iter();
         let bundles = keys.map(|keys| {
             let party = parties.next().unwrap_or(Party::One); // two keys, two parties

@@ -61,9 +61,11 @@ impl<Q: FssOps> TreeDealer<'_, Q> {
     ) -> Result<(), PfssError> {
         let (q, padded, rows) = (self.q, self.padded(), tree.rows());
         let count = self.count as u32; // a bundle holds less than 2^32 elements
+        // Roots and thresholds go to the device.
         let device_roots = Staged::upload(q, roots)?;
         let alphas = Staged::upload(q, &secret.alphas)?;
         let mut cw = q.alloc::<u128>(rows.cw as usize * padded)?;
+        // The sections of the tree.
         match tree {
             Tree::Cmp { bits } => {
                 let params = CmpGenParams { key: self.prg.child, bits, count, reserved: [0; 2] };
@@ -104,6 +106,7 @@ impl<Q: FssOps> TreeDealer<'_, Q> {
                 }
             }
         }
+        // Correction words are common; each party has separate roots.
         let cw = Zeroizing::new(q.download_secret(&cw)?);
         for (party, keys) in keys.iter_mut().enumerate() {
             keys.cw.extend_from_slice(&cw);

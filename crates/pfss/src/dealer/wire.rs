@@ -1,4 +1,7 @@
 //! Gates in a circuit: the output masks of one become the input masks of the next.
+//!
+//! A gate with masked outputs opens `y + m`. The next gate takes this word as its masked input
+//! `x_hat = x + r`, with `x = y` and `r = m`.
 
 use core::fmt;
 

@@ -1,4 +1,8 @@
 //! Polynomials with integer coefficients, fitted to a function on a piece.
+//!
+//! A piece is `sum over k of c_k (x - start)^k`. From the highest degree down, `c_k` is the rounded
+//! leading coefficient of the best polynomial of degree `k` for
+//! `f(x) - sum over l > k of c_l (x - start)^l`.
 
 use core_types::Ring;
 

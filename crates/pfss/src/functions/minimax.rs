@@ -1,6 +1,9 @@
 //! Best uniform approximation by polynomials of low degree.
 //!
 //! The algorithm is Remez's exchange on a grid.
+//!
+//! An exchange solves `p(u_k) + (-1)^k E = f(u_k)` at `degree + 2` reference points for `p` and the
+//! error `E`, and moves the points to the extrema of `p - f`.
 
 /// Points of the grid on which extrema are looked for.
 const GRID: usize = 1024;
@@ -23,6 +26,7 @@ pub(super) fn minimax(degree: u32, function: impl Fn(f64) -> f64) -> Vec<f64> {
     let angle = |k: usize| core::f64::consts::PI * k as f64 / (size - 1) as f64;
     let mut reference: Vec<usize> =
         (0..size).map(|k| ((1.0 - angle(k).cos()) / 2.0 * GRID as f64).round() as usize).collect();
+    // Exchanges go on until the reference points stay.
     let mut best = (f64::INFINITY, Vec::new());
     for _ in 0..EXCHANGES {
         let polynomial = level(&reference, &values, at);

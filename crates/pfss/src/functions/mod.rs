@@ -173,6 +173,7 @@ impl Spline<'_> {
         // the leading coefficient then has 14 bits after its point, or more where the result is to have more
         let scale = (14 + self.input_bits * self.degree).max(self.output_bits);
         let shift = scale - self.output_bits;
+        // Each piece is fitted at the scale and rounded by half a unit.
         let mut fitted = Vec::new();
         let mut outputs = SignedRange::new(0, 0)?;
         for cut in self.cuts.windows(2) {
@@ -185,12 +186,14 @@ impl Spline<'_> {
             outputs = outputs.hull(piece.range()?);
             fitted.push((cut[0] - below, piece.expand(ring)));
         }
+        // Tails extend the range of outputs.
         for (tail, x) in [(self.below, self.inputs.min()), (self.above, self.inputs.max())] {
             outputs = match tail {
                 Tail::Zero => outputs,
                 Tail::Identity => outputs.hull(SignedRange::new(x, x)?.checked_mul(self.slope_range(scale)?)?),
             };
         }
+        // The range leaves room for the shift, and the pieces cover the ring.
         outputs.gap_cert(self.n)?;
         let pieces = self.order(ring, fitted, scale)?;
         let spec = crate::suf::SufSpec {

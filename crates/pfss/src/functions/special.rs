@@ -1,4 +1,7 @@
 //! The distribution function of the normal distribution.
+//!
+//! `erf(z) = 2 / sqrt(pi) exp(-z^2) sum over k >= 0 of 2^k z^(2k+1) / (1 3 .. (2k+1))` (Abramowitz
+//! and Stegun, 7.1.6).
 
 /// The distribution function of the normal distribution, `(1 + erf(x / sqrt 2)) / 2`.
 ///

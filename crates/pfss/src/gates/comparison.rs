@@ -1,6 +1,10 @@
 //! Predicates from the bits of their points.
 //!
 //! They are sums of bits, formed on the queue that walked the key trees.
+//!
+//! Each one is an XOR of shares `P(x_hat - b)` of `P(y) = 1[r <= y]` and of public bits, for
+//! example `1[x < b] = P(x_hat) ^ P(x_hat - b) ^ 1[x_hat < b]` (Boyle et al., EUROCRYPT 2021,
+//! interval containment).
 
 use backend_api::{
     BackendError, Queue as _,

@@ -1,4 +1,8 @@
 //! Indicators of intervals times powers of the mask, from a comparison key with a payload.
+//!
+//! With `D(y) = (-r)^j 1[y < r]`, `u = x_hat - start` and `v = x_hat - end`, the indicator of
+//! `start <= x < end` times `(-r)^j` is `D(v) - D(u) + 1[v > u] (-r)^j` (Boyle et al., EUROCRYPT
+//! 2021, interval containment). For the whole ring, the condition is dropped.
 
 use core_types::{
     Ring,
@@ -70,6 +74,7 @@ impl PowersPlan {
             return Err(PfssError::Kind { expected: GateKind::IntervalPowers, got: gate.kind() });
         };
         let (ring, words) = (gate.ring(), words as usize);
+        // Each end is a point, shared by the intervals that have it.
         let mut offsets = Vec::new();
         let mut ends = Vec::with_capacity(intervals.len());
         for (index, interval) in intervals.iter().enumerate() {
@@ -82,6 +87,7 @@ impl PowersPlan {
             };
             ends.push([point(interval.start), point(interval.end.unwrap_or(0))]);
         }
+        // The difference of the shares at both ends, plus the power if the ends wrap.
         let points = Points::new(tree, &offsets);
         let word_rows = gate.word_rows() as usize;
         let share = |point: usize, j: usize| WordTerm::word((word_rows + points.rows()[point] * words + j) as u32);

@@ -1,6 +1,10 @@
 //! A public table at a secret position.
 //!
 //! Every entry is read, and the bits of a unit vector select the entry that counts.
+//!
+//! With the sign `s`, opened as `w = s ^ c`, `e = 1 - 2c`, and the word
+//! `y_hat = (1 - 2s) table[x] + ρ`, the result is `(1 - 2w) (y_hat [e] - [ρ e])` (Pika, PETS 2022;
+//! SIGMA, PETS 2024).
 
 use core_types::{
     Ring,

@@ -1,4 +1,7 @@
 //! What an exchange has made public.
+//!
+//! An opened bit is `w = w_0 ^ w_1`, an opened word `v = v_0 + v_1` in its ring, for the messages
+//! of the parties 0 and 1.
 
 use core::ops::Range;
 

@@ -1,4 +1,8 @@
 //! A gate that waits for an exchange.
+//!
+//! Parties send their shares of `w = b ^ c` for a secret bit `b` and a uniform bit `c` of the
+//! dealer. Then `[b] = w + (1 - 2w) [c]`, and for a word `v` of the dealer
+//! `[b v] = w [v] + (1 - 2w) [c v]`.
 
 use core::fmt;
 use std::sync::Arc;

@@ -1,4 +1,12 @@
 //! Comparisons of a secret with public constants, chosen when they are evaluated.
+//!
+//! With `P(y) = 1[r <= y]`, and `P'` for the low `n - 1` bits:
+//! - `1[x < b] = P(x_hat) ^ P(x_hat - b) ^ 1[x_hat < b]`,
+//! - `1[a <= x < b] = P(x_hat - a) ^ P(x_hat - b) ^ 1[x_hat - b > x_hat - a]`,
+//! - `msb(x + c) = P'(x_hat + c) ^ msb(r) ^ msb(x_hat + c) ^ 1`
+//!
+//! (Boyle et al., EUROCRYPT 2021, interval containment). Opened as `w = p ^ c`, a predicate `p` has
+//! the additive shares `w + (1 - 2w) [c]`.
 
 use core_types::{Ring, params::share::WordTerm};
 

@@ -1,4 +1,7 @@
 //! The product of two secrets, from one triple.
+//!
+//! `[x y] = x_hat y_hat - x_hat [b] - y_hat [a] + [a b]` with the opened `x_hat = x + a` and
+//! `y_hat = y + b` (Beaver, CRYPTO 1991).
 
 use core_types::Ring;
 use zeroize::Zeroizing;

@@ -1,4 +1,9 @@
 //! `max(x, 0)` and `|x|`: the sign of a secret times the secret.
+//!
+//! With `P(y) = 1[r mod 2^(n-1) <= y]`, the bit `b = 1[x >= 0]` is
+//! `P(x_hat mod 2^(n-1)) ^ msb(r) ^ msb(x_hat)`. Opened as `w = b ^ c`, it gives
+//! `max(x, 0) = b x = w (x_hat - [r]) + (1 - 2w) (x_hat [c] - [c r])`, and `|x| = 2 b x - x`. For
+//! inputs of `k` bits, `k` replaces `n` in `b`.
 
 use core_types::{Ring, params::share::WordTerm};
 

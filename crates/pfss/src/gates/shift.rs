@@ -1,4 +1,11 @@
 //! Shifts that are exact for every input of the ring.
+//!
+//! With `q = (x_hat >> f) - (r >> f) - 1[x_hat mod 2^f < r mod 2^f]` and `wrap = 1[x_hat < r]`:
+//! - unsigned, `x >> f = q + 2^(n-f) wrap`,
+//! - signed, `x >> f = q + 2^(n-f) (wrap - msb(x))`,
+//! - `max(x, 0) >> f = d (q + 2^(n-f) (1 - msb(x_hat)) msb(r))` with `d = 1[x >= 0]`
+//!
+//! (SIGMA, PETS 2024, section 4.2 and lemma 2).
 
 use core_types::{
     Ring,

@@ -1,6 +1,10 @@
 //! The public arithmetic at the end of a gate.
 //!
 //! It forms sums of the dealer's words on the queue.
+//!
+//! A sum adds terms `constant X^power s`, where `X = ((x + offset) mod 2^bits) >> shift` is public.
+//! `s` is the share `[v]` of a word or, with an opened bit `w = b ^ c`, the share
+//! `w [v] + (1 - 2w) [c v]` of `b v`.
 
 use core::ops::Range;
 
@@ -168,6 +172,7 @@ impl Sums {
         if count == 0 {
             return Ok(Staged::alloc(q, 0)?); // rows without elements do not say how many they are
         }
+        // Row counts follow from the lengths of the operands.
         let params = WordParams {
             offset: self.offset,
             count: count as u32, // a bundle holds less than 2^32 elements
@@ -181,6 +186,7 @@ impl Sums {
             interleaved: self.interleaved.into(),
             reserved: 0,
         };
+        // One launch forms all sums.
         let mut out = Staged::alloc(q, self.count() * count)?;
         q.combine_words(CombineWords {
             params: &params,

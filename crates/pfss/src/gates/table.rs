@@ -1,6 +1,10 @@
 //! A pass over a table for every element.
 //!
 //! It adds up the entries selected by the bits of a unit vector.
+//!
+//! With `d_p[i]` the bit of party `p` for the mask `i`, the masked word is the sum over `p` and `i`
+//! of `(-1)^p d_p[i] table[x_hat - i]`, plus `ρ`. Its sign is bit 1 of the sum of `(-1)^p d_p[i]`
+//! (Pika, PETS 2022; SIGMA, PETS 2024).
 
 use std::sync::Arc;
 

@@ -1,4 +1,9 @@
 //! Truncation with one comparison of the bits that are dropped.
+//!
+//! With `carry = 1[x_hat mod 2^f < r mod 2^f]`, the reduced result is
+//! `(x_hat >> f) - (r >> f) - carry` modulo `2^(n-f)`. The signed one of `-2^(n-2) <= x < 2^(n-2)`
+//! adds `(1 - msb(x_hat')) 2^(n-f) msb(r) - 2^(n-f-2)` for `x_hat' = x_hat + 2^(n-2)`, which
+//! replaces `x_hat` (SIGMA, PETS 2024, section 4.2).
 
 use core_types::{
     Ring,

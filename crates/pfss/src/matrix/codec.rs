@@ -44,6 +44,7 @@ impl MatrixTriple {
         let Some((header, body)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
             return Err(BundleError::Truncated { expected: HEADER_BYTES, got: bytes.len() });
         };
+        // The fixed fields of the header.
         let magic = array::<4>(header, 0);
         if magic != MAGIC {
             return Err(BundleError::Magic { expected: MAGIC, got: magic });
@@ -56,6 +57,7 @@ impl MatrixTriple {
         if header[7] != 0 {
             return Err(BundleError::Field { field: "flags", expected: 0, got: header[7].into() });
         }
+        // The shape, whose lengths have to match before anything is allocated.
         let len = |index: usize| {
             let count = u64::from_le_bytes(array(header, 8 + 8 * index));
             usize::try_from(count).map_err(|_| BundleError::Overflow { count })
@@ -66,10 +68,12 @@ impl MatrixTriple {
         if expected != bytes.len() {
             return Err(BundleError::Length { expected, got: bytes.len() });
         }
+        // The digest of header and body.
         let (expected, got) = (content_digest(bytes), array(header, DIGEST_AT));
         if expected != got {
             return Err(BundleError::Digest { what: "content", expected, got });
         }
+        // The body.
         let words = |from: usize, len: usize| -> Zeroizing<Vec<u64>> {
             let body = &body[8 * from..8 * (from + len)];
             Zeroizing::new(body.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word)).collect())

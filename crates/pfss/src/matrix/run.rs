@@ -1,4 +1,7 @@
 //! The product of two secret matrices in a session.
+//!
+//! `[x y] = x_hat y_hat - x_hat [B] - [A] y_hat + [A B]` with the opened `x_hat = x + A` and
+//! `y_hat = y + B` (Beaver, CRYPTO 1991, for matrices).
 
 use backend_api::ops::fss::FssOps;
 use zeroize::Zeroizing;
@@ -22,6 +25,7 @@ impl<C: Channel> Session<C> {
         triple: MatrixTriple,
         [x, y]: [&[u64]; 2],
     ) -> Result<Vec<u64>, PfssError> {
+        // Shapes and the party are checked, and the triple is spent.
         let [left, right, _] = triple.shape.lens();
         for (expected, got) in [(left, x.len()), (right, y.len())] {
             if expected != got {
@@ -39,10 +43,12 @@ impl<C: Channel> Session<C> {
             let shape = triple.shape;
             let lens = [shape.batch, shape.rows, shape.inner, shape.cols].map(|len| len as u64);
             session.record_digest(&facts(b"pfss matrix product v1", &triple.nonce, &lens), left);
+            // Both masked factors are opened in one round.
             let masks = triple.a.iter().chain(triple.b.iter());
             let mine: Vec<u64> = x.iter().chain(y).zip(masks).map(|(x, mask)| x.wrapping_add(*mask)).collect();
             let opened = session.open_words(q, RING, &mine)?;
             let (x_hat, y_hat) = opened.split_at(left);
+            // Party 0 adds the public product to the first factor.
             let public = |word: u64| if triple.party == Party::Zero { word } else { 0 };
             let rest: Vec<u64> = y_hat.iter().zip(triple.b.iter()).map(|(y, b)| public(*y).wrapping_sub(*b)).collect();
             let (first, second) = (shape.multiply(x_hat, &Zeroizing::new(rest)), shape.multiply(&triple.a, y_hat));

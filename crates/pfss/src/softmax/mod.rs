@@ -1,5 +1,9 @@
 //! Softmax of packed rows, built from maximum, exponential, reciprocal and product.
 //!
+//! With `m` the maximum of a row and `E_i = exp(-(m - x_i))`, the result is
+//! `E_i / sum over j of E_j`. In fixed point it is `floor((E_i V + 2^23) / 2^24)`, where `V` is the
+//! reciprocal of the sum with 24 fraction bits.
+//!
 //! Neither logits nor their distances from the maximum are ever opened. All gates run on the active
 //! elements only, so causal attention costs about half as much as a full square (SIGMA, PETS 2024,
 //! packs the same way).
@@ -48,12 +52,14 @@ impl SecureSoftmaxPlan {
     /// [`PfssError::Range`] if differences of logits may wrap around, [`PfssError::Suf`] for a row
     /// longer than [`MAX_COLS`](Self::MAX_COLS).
     pub fn new(layout: RowLayout, logits: SignedRange, modes: SufModes) -> Result<Self, PfssError> {
+        // Distances of logits must not wrap, and rows must fit the reciprocal.
         let distances = logits.checked_sub(logits)?;
         distances.fits(N)?;
         let longest = layout.ranges().map(|range| range.len()).max().unwrap_or(0);
         if longest > Self::MAX_COLS {
             return Err(SufError::Cap { what: "elements of a row", max: Self::MAX_COLS, got: longest }.into());
         }
+        // The functions, and the proven range of their product with its rounding.
         let exp = neg_exp(Accuracy::CUBIC_16)?;
         let inverse = reciprocal(Accuracy::CUBIC_QUARTER_OCTAVE, INVERSE_BITS)?;
         let result = |f: &FixedFn| f.outputs().floor_shift(f.shift());
@@ -62,6 +68,7 @@ impl SecureSoftmaxPlan {
         let AutoTrunc::Gap { gate, cert } = AutoTrunc::choose(N, INVERSE_BITS, RangeClaim::Proof(product))? else {
             return Err(crate::RangeError::NoGap { n: N, min: product.min(), max: product.max() }.into());
         };
+        // The gates in the order in which they run.
         Ok(Self {
             exp_gates: exp.gates_within(modes, distances.relu())?,
             inverse_gates: inverse.gates(modes)?,

@@ -45,6 +45,7 @@ impl<C: Channel> Session<C> {
         x: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
         plan.check_len(x.len())?;
+        // The bundles are checked against the plan before anything is sent.
         let deals = plan.deals();
         if deals.len() != bundles.len() {
             return Err(PfssError::Length { what: "bundles", expected: deals.len(), got: bundles.len() });
@@ -58,15 +59,18 @@ impl<C: Channel> Session<C> {
         let mut keys = Keys(bundles.into_iter());
         let ring = plan.product.ring();
 
+        // Distances from the maxima are at least 0.
         let maxima = self.row_maxima(q, plan, &mut keys, x)?;
         let mut distances = Vec::with_capacity(x.len());
         for (range, &max) in plan.layout.ranges().zip(&maxima) {
             distances.extend(x[range].iter().map(|&x| ring.sub(max, x)));
         }
+        // Exponentials, and the reciprocal of the sum of each row that has elements.
         let exps = self.function(q, &plan.exp_gates, keys.function(&plan.exp_gates)?, &distances)?;
         let live = || plan.layout.ranges().filter(|range| !range.is_empty());
         let sums: Vec<u64> = live().map(|range| exps[range].iter().fold(0, |sum, &e| ring.add(sum, e))).collect();
         let inverses = self.function(q, &plan.inverse_gates, keys.function(&plan.inverse_gates)?, &sums)?;
+        // Products with the reciprocal, rounded to 12 fraction bits by the shift.
         let factors: Vec<u64> =
             live().zip(&inverses).flat_map(|(range, &inverse)| core::iter::repeat_n(inverse, range.len())).collect();
         let mut products = self.product(q, keys.next()?, [&exps, &factors])?;

@@ -1,4 +1,9 @@
 //! Output words: sums that select polynomials, by each way of selecting.
+//!
+//! Since `x = x_hat - r`, piece `i` has `p_i(x) = sum over j of G_(i,j)(x_hat) (-r)^j`, where
+//! `G_(i,j)` has the coefficient `c_(j+t) C(j+t, j)` of `x_hat^t`. A word is
+//! `sum over j of G_(0,j) [(-r)^j]` plus, for each later piece,
+//! `sum over j of (G_(i,j) - G_(i-1,j)) [1[x >= a_i] (-r)^j]`.
 
 use core_types::params::share::{NO_ROW, ONE_ROW, Threshold, WordTerm};
 

@@ -1,6 +1,10 @@
 //! The dealer's secrets for a descriptor.
 //!
 //! Loops and indices follow the descriptor; nothing branches on a mask.
+//!
+//! A selector has `[c (-r)^j]` for a uniform bit `c`, a conjunction a triple `<a>`, `<b>`, `<a b>`
+//! (Beaver, CRYPTO 1991). A hidden threshold `b` has `1[(r + b) mod 2^k < r mod 2^k]`: whether
+//! `r + b` wraps in its domain of `k` bits.
 
 use crate::{
     dealer::{Draw, Row, Secrets, TreeSecret, map, map2, power_of_negative, powers},
@@ -13,8 +17,10 @@ impl Secrets {
         let r = draw.r();
         let (ring, degree) = (program.desc().ring(), program.desc().degree());
         let rows = program.rows();
+        // Comparison keys, and powers of the mask.
         self.trees = comparisons(program, r);
         self.words.extend((2..2 + rows.powers as u32).map(|j| map(r, |r| power_of_negative(ring, r, j))));
+        // A bit for each selector, times each power.
         for _ in 0..rows.selectors {
             let c = draw.fresh_bits();
             for j in 0..=degree {
@@ -22,6 +28,7 @@ impl Secrets {
             }
             self.bits.push(c);
         }
+        // Keys with payloads: one for each piece, or one for all.
         match program.selection() {
             Selection::By(CoeffMode::StepDcf) => self.hidden_pieces(program, r),
             _ if program.payload_words() > 0 => {
@@ -30,11 +37,13 @@ impl Secrets {
             }
             _ => {}
         }
+        // A triple for each conjunction.
         for _ in 0..rows.ands {
             let (a, b) = (draw.fresh_bits(), draw.fresh_bits());
             let both = map2(&a, &b, |a, b| a & b);
             self.bits.extend([a, b, both]);
         }
+        // A bit for each output bit that is opened.
         for _ in 0..rows.bools {
             let c = draw.fresh_bits();
             self.words.push(c.clone());
@@ -64,6 +73,7 @@ impl Secrets {
         let (desc, ring) = (program.desc(), program.desc().ring());
         let (degree, words) = (desc.degree() as usize, desc.words().len());
         let (domain, starts) = (program.domain(), program.starts());
+        // Coefficients of a piece as a polynomial in x_hat.
         let row = |piece: usize, at: usize| {
             let (word, k) = (at / (degree + 1), at % (degree + 1));
             let poly = Shifted::new(ring, desc.degree(), &desc.pieces()[piece].polys[word]);
@@ -73,8 +83,10 @@ impl Secrets {
         let length = words * (degree + 1);
         // the greatest x_hat belongs to x = -1 - r
         let last = map(r, |r| domain.sub(domain.mask(), r));
+        // The base starts with piece 0 and gains each change reached at the last x_hat.
         let mut base: Vec<Row> = (0..length).map(|at| row(0, at)).collect();
         for (piece, &start) in starts.iter().enumerate() {
+            // The payload is the change from the piece before, cyclically.
             let before = if piece == 0 { starts.len() - 1 } else { piece - 1 };
             // the full capacity at once, since growing would leave copies behind
             let mut betas = Row::new(Vec::with_capacity(length * r.len()));

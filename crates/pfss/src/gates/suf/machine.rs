@@ -1,4 +1,8 @@
 //! The evaluation of a descriptor from exchange to exchange.
+//!
+//! A conjunction of bits opened as `l' = l ^ a` and `m' = m ^ b` has the shares
+//! `<l m> = <a b> ^ l' <b> ^ m' <a> ^ l' m'`, where party 0 adds the public bit (Beaver, CRYPTO
+//! 1991).
 
 use std::sync::Arc;
 
@@ -65,8 +69,10 @@ impl Machine {
         let (program, count) = (self.program(), self.x_hat.len());
         let rows = program.rows();
         let (mut tree, mut wrap) = (0, rows.selectors + 3 * rows.ands + rows.bools);
+        // Step functions without changes are public.
         let mut steps: Vec<Bits> = program.bools().steps.iter().map(|step| self.public(step.initial)).collect();
         for (plan, class) in self.plan.classes.iter().zip(program.classes()) {
+            // A class takes one key of the mask, or a key for each hidden threshold.
             let combined = match plan {
                 ClassPlan::Shared(comparison) => {
                     tree += 1;
@@ -82,6 +88,7 @@ impl Machine {
                     sums.combine(trees, &rows)?
                 }
             };
+            // Each row goes to its step function.
             let rows = combined.chunks(count.div_ceil(32).max(1));
             for (&step, row) in class.steps.iter().zip(rows) {
                 steps[step] = Zeroizing::new(row.to_vec());
@@ -118,6 +125,7 @@ impl Machine {
     /// All output words and bits that need no exchange, from the trees after the comparison keys.
     fn select<W: Evaluator>(&self, trees: &Trees<'_, W>, tree: usize) -> Result<(Vec<u64>, Vec<u64>), PfssError> {
         let (plan, program) = (&self.plan, self.program());
+        // Shares of the payload key serve words and output bits.
         let payload = plan.payload.as_ref().map(|points| trees.words(tree, points)).transpose()?;
         let words = match (&plan.words, &payload) {
             (WordsPlan::Payload(sums), Some(payload)) => sums.run_with(trees, payload.view())?,
@@ -127,6 +135,7 @@ impl Machine {
             }
             (WordsPlan::Hidden(at_input, pieces), _) => {
                 let ring = program.desc().ring();
+                // The sums of all hidden pieces are added up.
                 let mut out = vec![0; self.x_hat.len() * program.desc().words().len()];
                 for (piece, sums) in pieces.iter().enumerate() {
                     let ahead = trees.words(tree + piece, at_input)?;
@@ -137,6 +146,7 @@ impl Machine {
             }
             (WordsPlan::Nothing | WordsPlan::Payload(_), _) => Vec::new(),
         };
+        // Output bits of the payload key, or constants.
         let bools = match (&plan.steps, &payload) {
             (Some(steps), Some(payload)) => steps.run_with(trees, payload.view())?,
             _ if program.local_bools() => constants(self.bundle.party(), program, self.x_hat.len()),

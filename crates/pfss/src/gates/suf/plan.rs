@@ -67,11 +67,13 @@ impl SufPlan {
             return Err(PfssError::Kind { expected: GateKind::Suf, got: gate.kind() });
         };
         let (ring, rows) = (program.desc().ring(), program.rows());
+        // Where the payload key is evaluated.
         let tree = Tree::Dcf { bits: program.domain().bits(), words: program.payload_words() };
         let hidden = program.selection() == Selection::By(CoeffMode::StepDcf);
         let offsets = program.payload_offsets();
         let payload = (!hidden && program.payload_words() > 0).then(|| Points::new(tree, &offsets));
         let reached = payload.as_ref().map(|points| Reached { gate, program: &program, offsets: &offsets, points });
+        // Output words before the first exchange, by the way of selecting pieces.
         let words = match (program.selection(), &reached) {
             (Selection::By(CoeffMode::MaskedSelect), _) => WordsPlan::Nothing, // after the first exchange
             (Selection::By(CoeffMode::StepDcf), _) => {
@@ -83,7 +85,9 @@ impl SufPlan {
             // one piece
             _ => WordsPlan::OnePiece(coeffs::words(gate, &program, |_, _| Vec::new())),
         };
+        // Output bits before the first exchange.
         let steps = reached.filter(|_| program.local_bools()).map(|reached| reached.steps());
+        // Sums after an exchange, over opened selectors and output bits.
         let powers = program.desc().degree() as usize + 1;
         let product = |i: usize, j: usize| 1 + rows.powers + i * powers + j;
         let selected =
