@@ -1,4 +1,7 @@
 //! Corrections of predictions.
+//!
+//! A prediction `p` becomes `p + c`, with `c = history a + model b` clamped to a magnitude of
+//! `limit |p|`.
 
 use core_types::params::correction::CorrectionParams;
 

@@ -1,6 +1,8 @@
 //! Codes of trainings: features, a product and its positive part.
 //!
 //! They are computed for a block of rows that stays in the cache.
+//!
+//! A code is `max(features W + bias, 0)`.
 
 use backend_api::{
     BackendError,

@@ -1,4 +1,8 @@
 //! Estimates from the residuals of similar states and from a linear model.
+//!
+//! The first is `sum of weight residual / sum of weight`, with the weight
+//! `decay^(d / 100) confidence` of a state `d` steps ago. The second is
+//! `bias + sum over j of c_j feature_j`.
 
 use backend_api::ops::correction::EstimateResiduals;
 use core_types::params::correction::DECAY_STEPS;

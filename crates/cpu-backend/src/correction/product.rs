@@ -15,6 +15,7 @@ pub(super) fn product<L: Floats>(l: L, x: &[f32], y: &[f32]) -> f32 {
     const { assert!(SUMS / L::N <= MOST && SUMS.is_multiple_of(L::N)) }
     let vectors = SUMS / L::N;
     let mut sums = [l.splat(0.0); MOST];
+    // Whole rounds of 32 terms.
     let whole = x.len() / SUMS * SUMS;
     for at in (0..whole).step_by(SUMS) {
         for (v, sum) in sums.iter_mut().enumerate().take(vectors) {
@@ -22,6 +23,7 @@ pub(super) fn product<L: Floats>(l: L, x: &[f32], y: &[f32]) -> f32 {
             *sum = l.mul_add(l.load(&x[at..]), l.load(&y[at..]), *sum);
         }
     }
+    // The rest, filled up with zeros.
     if whole < x.len() {
         for (v, sum) in sums.iter_mut().enumerate().take(vectors) {
             let (x, y) = (x.get(whole + v * L::N..).unwrap_or_default(), y.get(whole + v * L::N..).unwrap_or_default());
@@ -32,6 +34,7 @@ pub(super) fn product<L: Floats>(l: L, x: &[f32], y: &[f32]) -> f32 {
             }
         }
     }
+    // The sums are added half to half, then the lanes of a vector.
     let mut half = vectors / 2;
     while half > 0 {
         for i in 0..half {

@@ -1,6 +1,8 @@
 //! Nearest-neighbour search in a ring of states.
 //!
 //! Each task scans a part of the ring and keeps a list for each query.
+//!
+//! The similarity of a state `s` and a query `q` is `s q / (|s| |q|)`.
 
 use backend_api::{BackendError, Buffer, Queue, ops::correction::SimilarStates};
 use core_types::params::correction::{NO_STATE, Ring, SimilarParams, rank, ranked, similarity};
@@ -73,6 +75,7 @@ pub(super) fn run(q: &CpuQueue, op: SimilarStates<'_, CpuQueue>) -> Result<(), B
     if places.is_empty() {
         return Ok(());
     }
+    // Each part of the ring gives a list for each query.
     let ring = Ring::new(params.capacity, stored[0]);
     let len = places.len();
     let mut words = q.zeros::<u64>(ring.held.div_ceil(PART).max(1) as usize * len)?;
@@ -81,6 +84,7 @@ pub(super) fn run(q: &CpuQueue, op: SimilarStates<'_, CpuQueue>) -> Result<(), B
         let orders = [from, ring.held.min(from + PART)];
         dispatch(q.simd(), Search { params, ring, orders, states, norms, queries, words });
     });
+    // The lists of all parts merge into the first.
     let (best, others) = words.view_mut().split_at_mut(len);
     let count = params.count as usize;
     for part in others.chunks_exact(len) {
@@ -88,6 +92,7 @@ pub(super) fn run(q: &CpuQueue, op: SimilarStates<'_, CpuQueue>) -> Result<(), B
             words.iter().for_each(|&word| insert(best, word));
         }
     }
+    // A word holds a similarity and an order in the ring.
     for ((place, value), &word) in places.iter_mut().zip(similarities).zip(&*best) {
         (*place, *value) = match ranked(word) {
             Some((similarity, order)) => (ring.place(order.into()) as u32, similarity),

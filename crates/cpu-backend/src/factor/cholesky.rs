@@ -5,6 +5,9 @@
 //! Both take the upper triangle of G, row by row, and subtract from the rows below the multiple of
 //! a pivot's row that makes the pivot's column zero. The lower triangle is neither read nor, until
 //! the end, written.
+//!
+//! Row `j` of R, with `G = R^T R`, is what remains of row `j` of G over the root of its pivot. Then
+//! `R_ji` times this row is subtracted from each row `i > j`.
 
 use core_types::params::factor::least_pivot;
 
@@ -88,6 +91,7 @@ impl<L> Kernel<L> for Inverse<'_> {
         let Self { side, matrix, scale } = self;
         // The least pivots, then the inverses of the pivots' roots.
         let mut roots: Vec<f64> = least_pivots(side, matrix).collect();
+        // Each pivot eliminates its column from the other rows of G and of R^-1.
         for (j, root) in roots.iter_mut().enumerate() {
             let pivot = matrix[j * side + j];
             let is_kept = pivot > *root && pivot.is_finite();
@@ -107,6 +111,7 @@ impl<L> Kernel<L> for Inverse<'_> {
                 matrix[j * side + j + 1..(j + 1) * side].fill(0.0);
             }
         }
+        // The columns are scaled by the roots, and the lower triangle is cleared.
         for (i, row) in matrix.chunks_exact_mut(side.max(1)).enumerate() {
             row[..i].fill(0.0);
             row[i] = 1.0;

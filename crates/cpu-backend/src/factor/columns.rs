@@ -1,4 +1,7 @@
 //! Ops on whole columns: completion to an orthonormal set, signs, factors.
+//!
+//! A completed column is `e_i - X X^T e_i`, projected twice and divided by its length, where X has
+//! the columns before it and row `i` of X is the shortest.
 
 use backend_api::{BackendError, Buffer, Queue, ops::factor::ScaleColumns};
 use core_types::params::factor::{MatrixParams, ScaleParams};
@@ -94,6 +97,7 @@ impl<L> Kernel<L> for Complete<'_> {
     #[inline(always)]
     fn run(self, _: L) {
         let Self { cols, j, x, column, parts, products } = self;
+        // The row with the least part in the columns before gives the unit vector.
         let (mut least, mut place) = (f64::INFINITY, 0);
         for (i, &part) in parts.iter().enumerate() {
             if part < least {
@@ -102,13 +106,16 @@ impl<L> Kernel<L> for Complete<'_> {
         }
         column.fill(0.0);
         column[place] = 1.0;
+        // A second projection removes the rounding of the first.
         for _ in 0..2 {
             products.fill(0.0);
+            // Products of the columns before with the new one.
             for (row, &entry) in x.chunks_exact(cols).zip(&*column) {
                 for (product, &x) in products.iter_mut().zip(row) {
                     *product += entry * f64::from(x);
                 }
             }
+            // The projection on these columns is subtracted.
             for (row, entry) in x.chunks_exact(cols).zip(column.iter_mut()) {
                 let mut sums = [0.0; LANES];
                 let (whole, rest) = products.as_chunks::<LANES>();
@@ -124,6 +131,7 @@ impl<L> Kernel<L> for Complete<'_> {
                 *entry -= sums.iter().sum::<f64>();
             }
         }
+        // The column is divided by its length, and the parts of the rows are updated.
         let scale = 1.0 / column.iter().map(|x| x * x).sum::<f64>().sqrt();
         for ((row, &entry), part) in x.chunks_exact_mut(cols).zip(&*column).zip(parts) {
             row[j] = (entry * scale) as f32;

@@ -1,4 +1,9 @@
 //! Eigenvectors of small matrices by one-sided Jacobi rotations.
+//!
+//! Rows of R with `R^T R = G` are rotated until they are orthogonal: they are then `sigma_i v_i^T`.
+//! For rows p and q, `zeta = (q q - p p) / (2 p q)`, the tangent is
+//! `sign(zeta) / (|zeta| + sqrt(1 + zeta^2))`, and `(p, q)` becomes
+//! `(cos p - sin q, sin p + cos q)`.
 
 use backend_api::{BackendError, Buffer, Queue, ops::factor::JacobiEigen};
 use core_types::params::factor::{JacobiParams, LEAST_SIGMA, MOST_SWEEPS, ORTHOGONAL, power_of_two, scale_exponent};
@@ -47,6 +52,7 @@ impl<L> Kernel<L> for Rotate<'_> {
     fn run(self, _: L) {
         let Self { rows, pitch } = self;
         let count = rows.len() / pitch;
+        // A sweep takes each pair of rows once.
         for _ in 0..MOST_SWEEPS {
             let mut rotated = false;
             for i in 0..count {
@@ -59,6 +65,7 @@ impl<L> Kernel<L> for Rotate<'_> {
                         continue;
                     }
                     rotated = true;
+                    // The rotation that makes the two rows orthogonal, by its smaller angle.
                     let zeta = (qq - pp) / (2.0 * pq);
                     let tangent = 1f64.copysign(zeta) / (zeta.abs() + (1.0 + zeta * zeta).sqrt());
                     let cosine = 1.0 / (1.0 + tangent * tangent).sqrt();
@@ -68,6 +75,7 @@ impl<L> Kernel<L> for Rotate<'_> {
                     }
                 }
             }
+            // Without a rotation, all rows are orthogonal.
             if !rotated {
                 break;
             }
@@ -81,6 +89,7 @@ impl CpuQueue {
         let JacobiParams { side, kept } = *op.params;
         let (side, kept) = (side as usize, kept as usize);
         let scale = op.peak.map_or(1.0, |peak| power_of_two(scale_exponent(peak[0])));
+        // The Cholesky factor of the Gram matrix, with rows padded to whole lanes.
         let mut factor = self.alloc::<f64>(side * side)?;
         factor.view_mut().copy_from_slice(op.gram);
         dispatch(self.simd(), Factor { side, matrix: factor.view_mut() });
@@ -92,12 +101,14 @@ impl CpuQueue {
         let rows = rows.view_mut();
         dispatch(self.simd(), Rotate { rows: &mut *rows, pitch });
 
+        // Singular values are the lengths of the rows, in falling order.
         let lengths: Vec<f64> = rows.chunks(pitch).map(length).collect();
         let mut order: Vec<usize> = (0..side).collect();
         order.sort_by(|&i, &j| lengths[j].total_cmp(&lengths[i]));
         let least = order.first().map_or(0.0, |&first| LEAST_SIGMA * lengths[first]);
         let counts = |i: usize| lengths[i] > least && (lengths[i] * scale) as f32 > 0.0;
         op.rank[0] = order.iter().take(kept).filter(|&&i| counts(i)).count() as u32; // at most 1024
+        // Singular vectors are the rows over their lengths; values of zero get zeros.
         for (column, &i) in order.iter().take(kept).enumerate() {
             let counts = counts(i);
             op.sigma[column] = if counts { (lengths[i] * scale) as f32 } else { 0.0 };

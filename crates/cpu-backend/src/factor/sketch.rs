@@ -1,4 +1,7 @@
 //! Matrices of random signs.
+//!
+//! Element `i` is plus or minus a power of two, with bit 31 of Philox word `i` as its sign bit
+//! (Salmon et al., SC 2011).
 
 use core_types::{
     params::factor::{power_of_two, scale_exponent},

@@ -1,6 +1,9 @@
 //! CMP keys evaluated at every point, on vectors.
 //!
 //! All keys of a step walk through their trees in parallel.
+//!
+//! The block on side `c` below a node with seed `s` and control bit `t` is `H(s | c) ^ t leaf_c`:
+//! XOR shares of 128 entries of the unit vector of α (Boyle, Gilboa, Ishai, CCS 2016).
 
 use backend_api::ops::fss::GROUP;
 use core_types::cmp::{CMP_ALL_BITS, CMP_TABLE_BITS, CmpTour};
@@ -34,10 +37,12 @@ impl EvalAll<'_, '_> {
         // `first` is a multiple of the keys of a step, which divide the padding of rows
         let (start, step_keys) = (self.first + at, TOGETHER * L::N);
         let columns = |row: usize| row * shape.row + start..row * shape.row + start + step_keys;
+        // The walk starts at the roots and keeps a node for each level.
         let mut nodes = Nodes::roots(l, &batch.roots[start..], batch.params.party);
         let mut kept = [Nodes::idle(l); KEPT];
         let mut tour = CmpTour::start(shape.levels as u32, 0);
         for row in self.rows.iter_mut() {
+            // Down to the node above the next block of leaves.
             while !tour.at_leaves() {
                 let level = tour.level() as usize;
                 kept[level] = nodes;
@@ -51,6 +56,7 @@ impl EvalAll<'_, '_> {
                 nodes.labels = passage.leave(l, round_keys);
                 tour.down();
             }
+            // The block of leaves on the next side.
             let side = l.splat(u128::from(tour.direction()));
             let leaves = &batch.leaves[columns(tour.direction() as usize)];
             let mut passage = Passage::idle(l);
@@ -62,9 +68,11 @@ impl EvalAll<'_, '_> {
             for (i, block) in passage.leave(l, round_keys).iter().enumerate() {
                 l.store(&mut units[i * L::N..], *block);
             }
+            // Keys past the last one are dropped.
             let out = &mut row[at..];
             let used = out.len().min(step_keys);
             out[..used].copy_from_slice(&units[..used]);
+            // The next block starts from the deepest node above both.
             tour.on();
             if !tour.at_leaves() {
                 nodes = kept[tour.level() as usize];

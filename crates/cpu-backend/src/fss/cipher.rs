@@ -1,4 +1,6 @@
 //! Steps of blocks through the cipher of a key tree.
+//!
+//! The hash of a block `u` is `H(u) = AES(u) ^ u` under a fixed key (Matyas, Meyer, Oseas).
 
 use core_types::AesKey;
 

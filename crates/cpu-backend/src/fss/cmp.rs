@@ -1,4 +1,10 @@
 //! CMP keys on vectors.
+//!
+//! The share of `1[α <= y]` is the XOR of the control bits where the path of `y` changes direction,
+//! from a first direction of 0 on, and of the leaves of the last block up to `y` in a left block,
+//! after `y` in a right one (Storrier et al., "Grotto", 2023). With `l` and `r` the XORs of the
+//! parties' last children, and `e` the unit vector of α in its block, leaf words are `l ^ e` and
+//! `r`, or `l` and `r ^ e` if α goes right.
 
 use core::ops::Range;
 
@@ -88,9 +94,11 @@ impl<L: AesBlocks> Paths<L> {
         let step_keys = TOGETHER * L::N;
         // one walk's passage is in flight while the next one's is filled
         let mut passages = [Passage::idle(l); 2];
+        // The first walk enters the cipher alone.
         for i in 0..TOGETHER {
             walks[0].enter(l, keys, i, place, words, &mut passages[0]);
         }
+        // Each walk goes through the rounds while the next one enters.
         let (mut at, mut point) = (0, 0);
         for walk in 0..walks.len() {
             if point == 0 {
@@ -234,6 +242,7 @@ impl Eval<'_, '_> {
     ) {
         let (params, shape, window) = (self.batch.params, self.batch.shape, self.batch.params.window);
         let (start, step_keys) = (self.first + at, TOGETHER * L::N);
+        // Walks start in the blocks of clustered points, or at the roots.
         let mut walks = [Paths::idle(l); S];
         let walks = &mut walks[..keys / step_keys * points];
         for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
@@ -247,8 +256,10 @@ impl Eval<'_, '_> {
                 }
             }
         }
+        // The levels between the start and the leaves.
         let depth = if blocks.is_some() { (params.bits - window) as usize } else { 0 };
         self.descend(l, round_keys, walks, (start, points), depth.min(shape.levels)..shape.levels);
+        // At the leaves, the parity of each block is the share.
         for j in 0..points {
             let mut blocks = [0; WALKS];
             for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
@@ -371,6 +382,7 @@ impl Gen<'_, '_> {
         let (params, shape, roots) = (self.secrets.params, self.secrets.shape, self.secrets.roots);
         let step_keys = TOGETHER * L::N;
         let first = |step: usize| self.first + at + step * step_keys;
+        // Both parties start at their roots.
         let mut walks = [(Pair::idle(l), Directions::idle(l)); S];
         let walks = &mut walks[..keys / step_keys];
         for (step, (pair, directions)) in walks.iter_mut().enumerate() {
@@ -378,6 +390,7 @@ impl Gen<'_, '_> {
             *pair = Pair::roots(l, &roots[first..], &roots[shape.row + first..]);
             *directions = Directions::new(l, &group_words(self.secrets.alphas, first), params.bits);
         }
+        // Each level gives a correction word and moves on along α.
         for row in self.corrections.iter_mut() {
             for ((pair, directions), out) in walks.iter_mut().zip(row[at..].chunks_exact_mut(step_keys)) {
                 let direction = directions.next(l);
@@ -387,6 +400,7 @@ impl Gen<'_, '_> {
                 }
             }
         }
+        // Leaf words make the blocks of both parties differ in bit α only.
         for (step, (pair, directions)) in walks.iter_mut().enumerate() {
             let direction = directions.next(l);
             let Children { left, right } = pair.children(l, round_keys);

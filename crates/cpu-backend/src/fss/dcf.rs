@@ -1,4 +1,9 @@
 //! DCF keys on vectors.
+//!
+//! Party `p` has the share `(-1)^p` times the sum of `v + t VCW` over the path. A level has
+//! `d = lost - held + β 1[α goes right]` and `VCW = (-1)^(t_1) d`, then `held += d - kept`; the
+//! last node has `d = v_1 - v_0 - held` (Boyle et al., EUROCRYPT 2021). `lost` and `kept` are
+//! `v_1 - v_0` on the side that α leaves and on the other.
 
 use core::ops::Range;
 
@@ -168,11 +173,13 @@ impl Eval<'_, '_> {
     ) {
         let (shape, step_keys) = (self.batch.shape, TOGETHER * L::N);
         let blocks = shape.words.div_ceil(2);
+        // Rows of corrections with the rows to prefetch meanwhile.
         let values = self.batch.values.chunks_exact(shape.words * shape.row);
         let rows = self.batch.corrections.chunks_exact(shape.row).zip(values);
         let coming = rows.clone().skip(levels.start + AHEAD).map(Some).chain(core::iter::repeat(None));
         let places = (0..self.batch.params.bits).rev().skip(levels.start);
         for (((words, values), coming), place) in rows.skip(levels.start).take(levels.len()).zip(coming).zip(places) {
+            // All steps take one level before the next level begins.
             for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
                 let first = start + step * step_keys;
                 if let Some((words, values)) = coming {
@@ -181,6 +188,7 @@ impl Eval<'_, '_> {
                 }
                 for walk in walks {
                     let words = &words[first..][..step_keys];
+                    // The children enter the cipher with their corrections.
                     let (mut inputs, mut controls) = (walk.nodes.labels, walk.nodes.labels);
                     let mut passage = Passage::idle(l);
                     for i in 0..TOGETHER {
@@ -190,6 +198,7 @@ impl Eval<'_, '_> {
                         let correction = Nodes::correction(l, controls[i], direction, l.load(&words[i * L::N..]));
                         passage.enter(l, &ciphers.child, i, inputs[i], correction);
                     }
+                    // The values of the node join the sums of its walk.
                     for j in 0..blocks {
                         let pair = WordPair::new(values, shape.row, shape.words, j, first);
                         walk.add(l, j, &hash(l, &ciphers.value[j], &inputs), &controls, pair);
@@ -215,6 +224,7 @@ impl Eval<'_, '_> {
     ) {
         let (params, shape, window) = (self.batch.params, self.batch.shape, self.batch.params.window);
         let (start, step_keys) = (self.first + at, TOGETHER * L::N);
+        // Walks start in the blocks of clustered points, or at the roots.
         let mut walks = [Paths::idle(l); S];
         let walks = &mut walks[..keys / step_keys * points];
         for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
@@ -228,8 +238,10 @@ impl Eval<'_, '_> {
                 }
             }
         }
+        // The levels between the start and the last node.
         let depth = if blocks.is_some() { (params.bits - window) as usize } else { 0 };
         self.descend(l, ciphers, walks, (start, points), depth..shape.levels);
+        // The last node is converted to values, and party 1 negates its sums.
         let last = l.splat(LAST);
         let negative = l.spread(l.splat(u128::from(params.party)));
         let mask = word_mask(l, shape.width);
@@ -350,15 +362,18 @@ impl Gen<'_, '_> {
         for (betas, row) in betas.iter_mut().zip(self.secrets.betas.chunks_exact(shape.count.max(1))) {
             *betas = group_words(row, start);
         }
+        // Both parties start at their roots.
         let mut pair = Pair::roots(l, &roots[start..], &roots[shape.row + start..]);
         let mut directions = Directions::new(l, &group_words(self.secrets.alphas, start), params.bits);
         let DcfSections { corrections, values, last } = &mut *self.sections;
+        // Each level corrects the values, then the children.
         for (row, values) in corrections.iter_mut().zip(values.chunks_mut(shape.words)) {
             let kept = directions.next(l);
             let mut lost = kept;
             for c in &mut lost {
                 *c = l.xor(*c, l.splat(u128::MAX));
             }
+            // Value words of both parties on the side that α leaves and on the other.
             for (j, rows) in values.chunks_mut(2).enumerate() {
                 let keys = &ciphers.value[j];
                 let [first, second] = &pair.nodes;
@@ -378,6 +393,7 @@ impl Gen<'_, '_> {
             }
         }
         let [first, second] = &pair.nodes;
+        // The last node is converted to values, which cancel the sums.
         let mut inputs = [first.labels, second.labels];
         for (inputs, nodes) in inputs.iter_mut().zip(&pair.nodes) {
             for (i, u) in inputs.iter_mut().enumerate() {

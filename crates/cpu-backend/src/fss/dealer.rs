@@ -1,4 +1,8 @@
 //! The dealer's walks along the secret points, both parties at once.
+//!
+//! With `l` and `r` the XORs of the parties' left and right children, and `a` the direction of α, a
+//! correction word has the seed bits of `r` if `a = 0` and of `l` if `a = 1`, and the control
+//! corrections `t_L = l ^ a ^ 1` and `t_R = r ^ a` of lowest bits (Boyle, Gilboa, Ishai, CCS 2016).
 
 use core_types::Label;
 

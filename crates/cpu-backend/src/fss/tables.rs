@@ -1,6 +1,8 @@
 //! Comparison keys of up to seven bits, which are shared truth tables.
 //!
 //! There is no tree to walk and nothing to encrypt.
+//!
+//! Bit `y` of the XOR of both tables is `1[α <= y]`; the first table is uniform.
 
 use backend_api::ops::fss::GROUP;
 use core_types::cmp::{cmp_table_share, cmp_table_unit, table_shares};

@@ -1,6 +1,10 @@
 //! Steps down the trees, for several keys at once.
 //!
 //! No branch and no address depends on a secret.
+//!
+//! The child in direction `c` of a node with seed `s` and control bit `t` is `H(s | c) ^ t CW_c`.
+//! `CW_c` has the seed correction of its level and, in bit 0, the control correction of direction
+//! `c` (Boyle, Gilboa, Ishai, CCS 2016).
 
 use backend_api::ops::fss::GROUP;
 use core_types::Label;

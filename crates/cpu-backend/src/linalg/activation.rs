@@ -1,4 +1,10 @@
 //! Activation functions and their derivatives on vectors.
+//!
+//! With `s(x) = 1 / (1 + exp(-x))`, and for sigmoid and tanh the saved `y = f(x)`:
+//! - sigmoid `s(x)` has the slope `y (1 - y)`, and tanh the slope `1 - y^2`,
+//! - SiLU `x s(x)` has the slope `s(x) + x s(x) (1 - s(x))`,
+//! - GeLU `x Φ(x)` has the slope `Φ(x) + x φ(x)`; its tanh form is
+//!   `x s(2 sqrt(2/pi) (x + 0.044715 x^3))`.
 
 use core_types::params::elementwise::Activation;
 

@@ -121,6 +121,7 @@ fn combine(op: Binary, a: Option<Operand<'_>>, b: Operand<'_>, y: &mut [f32]) {
 fn each(a: Option<Operand<'_>>, b: Operand<'_>, y: &mut [f32], f: impl Fn(f32, f32) -> f32) {
     use Operand::{Constant, Each};
 
+    // A loop for each form of the operands, so that the compiler uses vectors.
     match (a, b) {
         (Some(Each(a)), Each(b)) => {
             for ((y, &a), &b) in y.iter_mut().zip(a).zip(b) {

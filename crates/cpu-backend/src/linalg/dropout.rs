@@ -1,4 +1,7 @@
 //! Dropout, with random words of many counters at once.
+//!
+//! Element `i` takes word `i mod 4` of Philox block `i / 4` (Salmon et al., SC 2011). It becomes
+//! `x / (1 - p)` if the word is at least `floor(p 2^32)`, else 0.
 
 use core_types::{params::elementwise::DropoutParams, philox};
 

@@ -274,6 +274,7 @@ fn each_part<F: Fold, O: Send>(
     put: &(impl Fn(&mut O, F::Kept) + Sync),
 ) {
     let put_all = |out: &mut [O], kept: &[F::Kept]| out.iter_mut().zip(kept).for_each(|(out, &kept)| put(out, kept));
+    // Contiguous parts, a block of results at a time.
     if inner == 1 {
         let per_task = CHUNK.div_ceil(parts.part_len.max(1));
         q.for_chunks(out, per_task, |task, out| {
@@ -295,6 +296,7 @@ fn each_part<F: Fold, O: Send>(
         dispatch(q.simd(), Strip::<F> { x, pitch: inner, kept });
         put_all(out, kept);
     };
+    // Narrow parts are one strip each, wide ones several.
     if inner <= STRIP {
         let per_task = CHUNK.div_ceil(parts.part_len.max(1) * inner);
         q.for_chunks(out, per_task * inner, |task, out| {

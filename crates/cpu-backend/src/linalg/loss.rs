@@ -1,4 +1,8 @@
 //! Cross entropy of logits with its gradient.
+//!
+//! With `m` the greatest logit and `S = sum over j of exp(x_j - m)`, the loss for class `t` is
+//! `ln S - (x_t - m)` and its gradient `exp(x_i - m) / S - 1[i = t]`. For probabilities `t_i` with
+//! the sum `T`, they are `T ln S - sum over i of t_i (x_i - m)` and `T exp(x_i - m) / S - t_i`.
 
 use backend_api::{
     BackendError, DType, Real,
@@ -97,6 +101,7 @@ impl<L: Floats> Kernel<L> for Rows<'_> {
             let x = in_f32(l, x, &mut wide_x);
             let mut out = OutRow::new(dlogits.range(row * classes..(row + 1) * classes), &mut wide_e);
             let e = out.values();
+            // The exponentials in `e` become the gradient.
             *loss = match targets {
                 Targets::Classes(of_rows) => match of_rows[row] as usize {
                     target if target < classes => {

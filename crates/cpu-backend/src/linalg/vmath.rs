@@ -1,4 +1,6 @@
 //! Functions of f32 vectors.
+//!
+//! `exp(x) = 2^n exp(r)` with the integer `n` nearest to `x / ln 2` and `r = x - n ln 2`.
 
 use crate::simd::floats::Floats;
 

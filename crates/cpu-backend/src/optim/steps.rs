@@ -1,6 +1,12 @@
 //! Optimiser steps, as loops over blocks of f32.
 //!
 //! The loops widen gradients and round the copy on the way.
+//!
+//! Adam: `m += (1 - beta1) (g - m)`, `v += (1 - beta2) (g^2 - v)`, and
+//! `w -= fade w + size m / (root sqrt(v) + eps)`, where `size`, which includes the rate, and `root`
+//! correct the moments (Kingma, Ba, 2015, algorithm 1) and `fade` is the rate times the decay
+//! (Loshchilov, Hutter, 2019, algorithm 2). SGD: `v = momentum v + g`, and `w -= fade w + size v`,
+//! or `g + momentum v` for `v` in Nesterov's form.
 
 use backend_api::Real;
 use core_types::params::optim::{AdamParams, SgdParams, StepState};

@@ -1,4 +1,9 @@
 //! The backward pass of gated recurrent units.
+//!
+//! With `d` the gradient of the new state, the gates' sums have `d_z = d (c - h) z (1 - z)`,
+//! `d_c = d z (1 - c^2)`, and with `e = d_c U_c^T`, `d_r = e h r (1 - r)`; the old state has
+//! `d (1 - z) + e r + d_z U_z^T + d_r U_r^T`. With the reset after the product,
+//! `d_r = d_c (h U_c + bu) r (1 - r)`, and `(d_c r) U_c^T` replaces `e r`.
 
 use backend_api::{BackendError, Buffer, Queue, ops::recurrent::GruBackward};
 use core_types::params::recurrent::{GRU_SAVED, GruParams, GruVariant};
@@ -40,10 +45,12 @@ pub(super) fn run(q: &CpuQueue, op: GruBackward<'_, CpuQueue>) -> Result<(), Bac
     if d_h0.is_empty() {
         return Ok(());
     }
+    // Products with U^T read the rows of a transposed copy.
     let mut turned = q.zeros::<f32>(u.len())?;
     q.for_chunks(turned.view_mut(), 3 * hidden * hidden, |member, turned| {
         transpose(&u[member * turned.len()..][..turned.len()], hidden, turned);
     });
+    // A task has some rows of a member at all steps.
     let _scratch = q.reserve_scratch::<f32>(blocks.count(), (blocks.most_rows() + 1) * hidden)?;
     let _lists = q.reserve(blocks.list_bytes(1))?;
     let mut of_gates = blocks.lists();
@@ -53,6 +60,7 @@ pub(super) fn run(q: &CpuQueue, op: GruBackward<'_, CpuQueue>) -> Result<(), Bac
     let (simd, turned) = (q.simd(), turned.view());
     q.for_jobs(tasks.collect(), |_, task| {
         let Task { member, first, dh, gates } = task;
+        // Gradients of the last states, or zeros.
         match d_h_t {
             Some(d_h_t) => dh.copy_from_slice(&d_h_t[(member * blocks.batch + first) * hidden..][..dh.len()]),
             None => dh.fill(0.0),
@@ -60,6 +68,7 @@ pub(super) fn run(q: &CpuQueue, op: GruBackward<'_, CpuQueue>) -> Result<(), Bac
         let len = 3 * hidden * hidden;
         let mut unit = Unit { simd, p, turned: &turned[member * len..][..len], reset: vec![0.0; dh.len()] };
         let zeros = vec![0.0; hidden];
+        // From the last step to the first, gradients of each state join the running ones.
         for (step, gates) in gates.into_iter().enumerate().rev() {
             let at = ((member * blocks.steps + step) * blocks.batch + first) * hidden;
             if let Some(d_states) = d_states {

@@ -1,6 +1,10 @@
 //! A step of a gated recurrent unit for some rows of a member.
 //!
 //! It takes two or three products, with the gates between them.
+//!
+//! With `s(v) = 1 / (1 + exp(-v))`, a step takes `h` to `h + z (c - h)` (Cho et al., 2014, whose z
+//! is `1 - z` here), where `z = s(x W_z + b_z + h U_z)`, `r = s(x W_r + b_r + h U_r)`, and `c` is
+//! `tanh(x W_c + b_c + (r h) U_c)` or `tanh(x W_c + b_c + r (h U_c + bu))`.
 
 use core_types::params::recurrent::{GruParams, GruVariant};
 

@@ -29,6 +29,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: GruForward<'_, CpuQueue, T>) -> Res
     if h_t.is_empty() {
         return Ok(());
     }
+    // Weights in f32, and the memory of all tasks.
     let widened = Widened::new(q, &layer)?;
     let (weights, bu) = widened.weights(&layer);
     let rows = blocks.most_rows();
@@ -36,6 +37,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: GruForward<'_, CpuQueue, T>) -> Res
     let _scratch = q.reserve_scratch::<f32>(blocks.count(), Cell::elements(rows, hidden) + kept)?;
     let planes = usize::from(states.is_some()) + if saved.is_some() { GRU_SAVED as usize } else { 0 };
     let _lists = q.reserve(blocks.list_bytes(planes))?;
+    // A task has some rows of a member at all steps.
     let (mut of_states, mut of_saved) = (blocks.lists(), blocks.lists());
     if let Some(states) = states {
         blocks.deal(states, hidden, &mut of_states);
@@ -49,6 +51,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: GruForward<'_, CpuQueue, T>) -> Res
     let tasks = tasks.map(|(((member, first), h), (states, saved))| Task { member, first, h, states, saved });
     let simd = q.simd();
     q.for_jobs(tasks.collect(), |_, task| {
+        // States start from the given ones or from zeros.
         if let Some(h0) = h0 {
             let at = (task.member * blocks.batch + task.first) * hidden;
             task.h.copy_from_slice(&h0[at..][..task.h.len()]);
@@ -71,17 +74,20 @@ impl Task<'_> {
             &x[row * weights.input..][..rows * weights.input]
         };
         let mut cell = Cell::new(rows, hidden);
+        // Constant inputs are projected once.
         let mut constant = Vec::new();
         if p.inputs.is_constant() && steps > 0 {
             constant = vec![0.0; cell.gates.len()];
             project(simd, weights, 0, inputs(0), &mut constant);
         }
         for step in 0..steps {
+            // Sums of the gates from the input.
             if constant.is_empty() {
                 project(simd, weights, 0, inputs(step), &mut cell.gates);
             } else {
                 cell.gates.copy_from_slice(&constant);
             }
+            // A backward pass needs the states before a step, the gates, and the reset.
             if let Some(before) = saved.get_mut(3 * steps + step) {
                 before.copy_from_slice(h);
             }
@@ -95,6 +101,7 @@ impl Task<'_> {
                 }
                 saved[4 * steps + step].copy_from_slice(&cell.reset);
             }
+            // The states after the step, if requested.
             if let Some(state) = states.get_mut(step) {
                 state.copy_from_slice(h);
             }

@@ -1,4 +1,8 @@
 //! Losses, read from states.
+//!
+//! The loss of a combined state `[h, s]` is `[h, s] w`, or `exp` of it clamped to `-10..=10`. A
+//! softmax `s` of strided elements of `h` has the entropy `-sum over i of s_i ln s_i`. A normalised
+//! `h` is `(h - mean) / sqrt(var + eps) gamma + beta` (Ba, Kiros, Hinton, 2016).
 
 use core_types::params::recurrent::{
     GruParams, LOG_LOSS_LIMIT, LossHead, NEGLIGIBLE_PROBABILITY, RolloutParams, Stochastic,
@@ -75,6 +79,7 @@ impl View<'_> {
     fn apply<L: Floats>(&self, l: L, first: u64, h: &mut [f32]) {
         if let Some([gamma, beta]) = self.norm {
             let n = h.len() as f32;
+            // The mean, then the squares of the distances from it.
             let mut sum = l.splat(0.0);
             for at in (0..h.len()).step_by(L::N) {
                 sum = l.add(sum, load(l, &h[at..]));
@@ -90,12 +95,14 @@ impl View<'_> {
             let rest = l.sum(rest) / n;
             let variance = rest.mul_add(-rest, l.sum(squares) / n);
             let unit = 1.0 / (if variance < 0.0 { 0.0 } else { variance } + self.params.eps).sqrt(); // NaN stays
+            // Normalised states with their factors and addends.
             for (at, (gamma, beta)) in gamma.chunks(L::N).zip(beta.chunks(L::N)).enumerate() {
                 let h = &mut h[at * L::N..];
                 let d = l.mul(l.sub(l.sub(load(l, h), l.splat(mean)), l.splat(rest)), l.splat(unit));
                 store(l, h, l.mul_add(d, load(l, gamma), load(l, beta)));
             }
         }
+        // Dropout takes elements out by their indices.
         let mask = &self.params.mask;
         if mask.threshold > 0 {
             h.iter_mut().zip(first..).for_each(|(h, index)| *h = mask.apply(index, *h));

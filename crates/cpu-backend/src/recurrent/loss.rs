@@ -1,4 +1,9 @@
 //! Errors of predicted losses, and the gradients of the states.
+//!
+//! The error is `loss - target`, or the clamped product less `ln(target)`. The product `[h, s] w`
+//! has the gradient `slope = scale error outer inner`, where `outer` is the slope of the error in
+//! the clamped product and `inner` the slope of the clamp, and `h` has `slope w_h`. A copy `s = h`
+//! adds `slope w_s`, a softmax adds `slope s_i (w_i - sum over j of s_j w_j)` to its element `i`.
 
 use backend_api::{BackendError, ops::recurrent::RssmLoss};
 use core_types::{
@@ -26,6 +31,7 @@ pub(super) fn run(q: &CpuQueue, op: RssmLoss<'_, CpuQueue>) -> Result<(), Backen
     }
     let (hidden, jobs) = (params.hidden as usize, predicted.len().div_ceil(ROWS));
     let _jobs = q.reserve((jobs * size_of::<Rows<'_>>()) as u64)?;
+    // A job has rows of every result.
     let results = predicted
         .chunks_mut(ROWS)
         .zip(errors.chunks_mut(ROWS))
@@ -72,11 +78,13 @@ impl<L: Floats> Kernel<L> for Rows<'_> {
         let &RssmLossParams { hidden, stochastic, part, head, error, scale, .. } = self.params;
         let (form, n, both) = (Form { hidden, stochastic, part }, hidden as usize, self.head.len());
         for row in 0..self.predicted.len() {
+            // The loss is read from the combined state.
             let (h, combined) = (&self.states[row * n..][..n], &mut self.combined[row * both..][..both]);
             combined[..n].copy_from_slice(h);
             let (dot, _) = form.combine(l, self.head, combined);
             let (inner, held) = self.params.held(dot);
             let loss = read(l, head, dot);
+            // The error and the gradient of the product.
             let target = self.targets[(self.first + row) % self.targets.len()];
             let (error, outer) = match error {
                 LossError::OfLosses => (loss - target, if head == LossHead::Linear { 1.0 } else { loss }),
@@ -84,6 +92,7 @@ impl<L: Floats> Kernel<L> for Rows<'_> {
             };
             let slope = scale * error * outer * inner;
             (self.predicted[row], self.errors[row], self.slopes[row]) = (loss, error, slope);
+            // The gradient of the state, directly and through a copy.
             let (of_h, of_part) = self.head.split_at(n);
             let d = &mut self.d_states[row * n..][..n];
             for at in (0..n).step_by(L::N) {
@@ -93,6 +102,7 @@ impl<L: Floats> Kernel<L> for Rows<'_> {
                 }
                 store(l, &mut d[at..], l.mul(l.splat(slope), weights));
             }
+            // The gradient through the softmax.
             if part == Stochastic::StridedSoftmax {
                 let s = &combined[n..];
                 let mean = s.iter().zip(of_part).fold(0.0, |sum: f32, (s, weight)| s.mul_add(*weight, sum));

@@ -65,6 +65,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
     if entropy.is_empty() {
         return Ok(());
     }
+    // Weights in f32, and lists of the states of each task.
     let widened = Widened::new(q, &layer)?;
     let (weights, bu) = widened.weights(&layer);
     let _lists = q.reserve(if states.is_some() { blocks.list_bytes(1) } else { 0 })?;
@@ -72,6 +73,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
     if let Some(states) = states {
         blocks.deal(states, hidden, &mut of_states);
     }
+    // A lane has some rows of a member and the places of their results.
     let results = blocks
         .states(h_t, hidden)
         .zip(blocks.states(trajectory, steps + 1))
@@ -94,6 +96,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
                 entropy,
             }
         });
+    // Lanes of all members share a task if their mean is fed back.
     let mut tasks: Vec<Vec<Lane<'_>>> = Vec::new();
     match params.feedback {
         Feedback::PerMember | Feedback::None | Feedback::State => tasks.extend(lanes.map(|lane| vec![lane])),
@@ -103,6 +106,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
             lanes.enumerate().for_each(|(i, lane)| tasks[i % of_member].push(lane));
         }
     }
+    // Scratch of all tasks.
     let rows = blocks.most_rows();
     let mapped = if back.is_some() { rows * input } else { 0 };
     let of_lane = Cell::elements(rows, hidden) + 3 * rows * hidden + 3 * rows + mapped;
@@ -114,11 +118,13 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
         let mut running: Vec<Running<'_, '_>> = lanes.iter_mut().map(Running::new).collect();
         for step in 0..steps {
             for lane in &mut running {
+                // A step of the units, from the features or the value fed back.
                 lane.see(simd, &features, step);
                 lane.step(simd);
                 let Running {
                     lane: Lane { h, combined, entropy, trajectory, states, member, row, .. }, losses, ..
                 } = lane;
+                // The head reads a loss from each state.
                 let first = params.state_index(*member as u64, step as u64, *row as u64);
                 let losses = &mut losses[..];
                 dispatch(simd, Head { view, first, weights: head, h, combined, losses, entropy });
@@ -131,12 +137,14 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
                     row[step + 1] = loss;
                 }
             }
+            // The losses that the next step takes as its first feature.
             match params.feedback {
                 Feedback::PerMember => running.iter_mut().for_each(|lane| lane.fed.copy_from_slice(&lane.losses)),
                 Feedback::EnsembleMean => share_mean(&mut running),
                 Feedback::None | Feedback::State => {}
             }
         }
+        // Without steps, the combined states are still results.
         if steps == 0 {
             for Running { lane: Lane { h, combined, first, member, row, .. }, .. } in &mut running {
                 let (rows, mut losses, mut entropy) = (first.len(), [0.0; ROWS], [0.0; ROWS]);

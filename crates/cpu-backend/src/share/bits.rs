@@ -1,4 +1,7 @@
 //! Sums of bits, 32 elements at a time.
+//!
+//! A sum is the XOR of rows of shares and, for party 0, of public bits
+//! `1[(x + shift) mod 2^bits < bound]`.
 
 use backend_api::ops::{fss::GROUP, share::BitShape};
 use core_types::params::share::{BitParams, BitTerm, NO_ROW};

@@ -1,4 +1,8 @@
 //! Sums of words: a few elements at a time go through all terms.
+//!
+//! A sum is `sum over terms of constant X^power s` with `X = ((x + offset) mod 2^bits) >> shift`;
+//! `s` is `[v]` or, for an opened bit `w = b ^ c`, `w [v] + (1 - 2w) [c v]`. Terms are added up by
+//! power, and Horner's rule joins the powers.
 
 use core::ops::Range;
 
@@ -104,6 +108,7 @@ impl Part<'_, '_, '_> {
                 of.shares(term, &range, &mut shares[..len]);
                 held = Some(source);
             }
+            // Each power of the variable has a separate sum.
             let power = term.power as usize;
             highest = highest.max(power);
             if term.when.bits == 0 && term.given == NO_ROW {
@@ -117,6 +122,7 @@ impl Part<'_, '_, '_> {
                     *sum = sum.wrapping_add(term.constant.wrapping_mul(share));
                 }
             }
+            // The last term of a sum writes it and clears the sums.
             if term.last == 1 {
                 self.close(&range, sum, &sums[..=highest]);
                 sums[..=highest].fill([0; TILE]);

@@ -129,6 +129,7 @@ impl GemmOps for CpuQueue {
         if p.batch.contains(&0) || p.m == 0 || p.n == 0 {
             return Ok(());
         }
+        // An activation without a bias gets a bias of zeros; other types are widened.
         let mut made;
         let epilogue = match bias.map(as_f32) {
             None if p.activation == Activation::Identity => None,
@@ -191,6 +192,7 @@ impl CpuQueue {
             scatter(self, product, sums.view(), c);
             return Ok(());
         }
+        // Small products of separate results run side by side, others one by one.
         let span = (m - 1) * product.c.row + (n - 1) * product.c.col + 1;
         let side_by_side = batch > 1 && c_batch >= span && size < SERIAL_MULTIPLY_ADDS * 8;
         let packs = T::DTYPE != DType::F32 || !product.stays_in_place(epilogue.is_some());
@@ -243,6 +245,7 @@ impl CpuQueue {
         c: &mut [O],
         parallel: bool,
     ) {
+        // Few rows of f32 are multiplied without packing.
         if let (Some(a), Some(b), Some(c)) = (as_f32(a), as_f32(b), as_f32_mut(c))
             && p.stays_in_place(epilogue.is_some())
         {
@@ -250,6 +253,7 @@ impl CpuQueue {
         }
         let slots = p.k.div_ceil(S::TERMS);
         let parallel = parallel && p.multiply_adds() > SERIAL_MULTIPLY_ADDS;
+        // Panels of B, piece after piece.
         let columns = Factor { x: b, line: p.b.col, term: p.b.row, lines: p.n, terms: p.k };
         let mut packed = vec![[S::ZERO; LINES]; p.panels() * slots];
         for first in (0..slots).step_by(PIECE) {
@@ -265,6 +269,7 @@ impl CpuQueue {
                 panels.chunks_mut(TASK_PANELS * slots).enumerate().for_each(|(i, panels)| pack(i, panels));
             }
         }
+        // Blocks of rows, each with panels of A packed by its task.
         let rows = p.task_rows(holds_results::<O>(&p));
         let body = |task: usize, c: &mut [O]| {
             let first = task * rows;
@@ -318,6 +323,7 @@ impl CpuQueue {
         let slots = p.k.div_ceil(S::TERMS);
         let panels = p.m.div_ceil(LINES);
         let mut a = vec![[S::ZERO; LINES]; panels * slots.min(PIECE) + 1];
+        // Results that are not f32 rows are held apart.
         let mut held = Vec::new();
         if holds_results::<O>(&p) {
             held = vec![0.0; p.m * p.n];
@@ -329,9 +335,11 @@ impl CpuQueue {
             Some(c) if held.is_empty() => (c, p.c_row()),
             _ => (&mut held[..], p.n),
         };
+        // Products without terms are zero.
         if slots == 0 && !p.accumulate {
             results.chunks_mut(c_row).for_each(|row| row[..p.n].fill(0.0));
         }
+        // Each piece packs its part of A and adds its products.
         for first in (0..slots).step_by(PIECE) {
             let (part, slots) = piece::<T, S>(lines, first);
             S::pack(self.simd(), part, &mut a[..panels * slots]);
@@ -349,6 +357,7 @@ impl CpuQueue {
                 },
             );
         }
+        // The epilogue, then the places of held results.
         self.finish(p, epilogue, results, c_row);
         if !held.is_empty() {
             scatter(self, p, &held, c);

@@ -113,6 +113,7 @@ impl<T: Real, L: Floats> Kernel<L> for Pack<'_, T, f32> {
     fn run(self, l: L) {
         let Self { factor, to } = self;
         let terms = factor.terms;
+        // Lines that lie side by side are copied a term at a time.
         if factor.line == 1 {
             for (panel, to) in to.chunks_exact_mut(terms).enumerate() {
                 for (term, to) in to.iter_mut().enumerate() {
@@ -126,6 +127,7 @@ impl<T: Real, L: Floats> Kernel<L> for Pack<'_, T, f32> {
             return;
         }
         for (panel, to) in to.chunks_exact_mut(terms).enumerate() {
+            // Other lines are transposed in blocks, and the rest term by term.
             let factor = factor.lines_from(panel * LINES, LINES);
             let (blocks, rest) = to.as_chunks_mut::<LINES>();
             let rest_at = blocks.len() * LINES;
@@ -164,6 +166,7 @@ impl<P: Pairs> Kernel<P> for Pack<'_, bf16, Pair> {
     fn run(self, l: P) {
         let Self { factor, to } = self;
         let slots = factor.terms.div_ceil(2);
+        // Lines that lie side by side are joined in pairs of terms.
         if factor.line == 1 {
             for (group, to) in to.chunks_mut(SIDE_BY_SIDE * slots).enumerate() {
                 for slot in 0..slots {
@@ -185,6 +188,7 @@ impl<P: Pairs> Kernel<P> for Pack<'_, bf16, Pair> {
             return;
         }
         for (panel, to) in to.chunks_exact_mut(slots).enumerate() {
+            // Other lines are transposed in blocks, and the rest pair by pair.
             let factor = factor.lines_from(panel * LINES, LINES);
             let whole = if factor.term == 1 { factor.terms / (2 * LINES) } else { 0 };
             let (blocks, rest) = to.split_at_mut(whole * LINES);

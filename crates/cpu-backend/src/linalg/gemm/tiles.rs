@@ -89,6 +89,7 @@ impl<S: Empty> Tiles<'_, S> {
             *b = &self.b[(j + v * n) / LINES * slots..][..slots];
         }
         let width = (self.cols - j).min(V * n);
+        // All sums of the tile stay in registers over the slots.
         let mut sums = [[f.splat(0.0); V]; R];
         for p in 0..slots {
             let mut terms = [l.slot(S::ZERO); V];
@@ -102,6 +103,7 @@ impl<S: Empty> Tiles<'_, S> {
                 }
             }
         }
+        // The sums are stored, or added to the pieces before.
         for (r, sums) in sums.into_iter().enumerate() {
             let c = &mut self.c[(i + r) * self.c_row + j..][..width];
             for (v, sum) in sums.into_iter().enumerate() {

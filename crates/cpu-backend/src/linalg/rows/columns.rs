@@ -72,6 +72,7 @@ pub(super) fn strip_scratch(len: usize) -> usize {
 /// Cuts a row-major output into strips. The cut depends only on the shape.
 pub(super) fn strips<'a, T: Real>(axis: &AxisParams, y: &'a mut [T]) -> Vec<Strip<'a>> {
     let (len, inner) = (axis.len as usize, axis.inner as usize);
+    // Short rows: a strip has the columns of several outer indices.
     if inner <= STRIP {
         let outers = STRIP / inner;
         let blocks = y.chunks_mut(outers * len * inner).enumerate();
@@ -84,6 +85,7 @@ pub(super) fn strips<'a, T: Real>(axis: &AxisParams, y: &'a mut [T]) -> Vec<Stri
         };
         return blocks.map(strip).collect();
     }
+    // Long rows: each outer index is cut into strips.
     let mut strips = Vec::new();
     for (first_outer, block) in y.chunks_mut(len * inner).enumerate() {
         let mut pieces: Vec<_> = (0..inner).step_by(STRIP).map(|_| Vec::with_capacity(len)).collect();
@@ -255,6 +257,7 @@ fn softmax<L: Floats>(l: L, z: &mut [Row], greatest: &Row) {
 
 #[inline(always)]
 fn log_softmax<L: Floats>(l: L, z: &mut [Row], greatest: &Row, lowest: f32) {
+    // Sums of exponentials and numbers of ties of each column.
     let (mut rests, mut ties) = ([0.0f64; STRIP], [0.0f64; STRIP]);
     for part in z.chunks(PART_STEPS) {
         let (mut rests_of_part, mut ties_of_part) = ([0.0; STRIP], [0.0; STRIP]);
@@ -270,6 +273,7 @@ fn log_softmax<L: Floats>(l: L, z: &mut [Row], greatest: &Row, lowest: f32) {
         join(&mut rests, &rests_of_part);
         join(&mut ties, &ties_of_part);
     }
+    // The logarithm of each sum, then the elements less it.
     let mut log_sums = [0.0; STRIP];
     for (log_sum, (&rest, &ties)) in log_sums.iter_mut().zip(rests.iter().zip(&ties)) {
         *log_sum = log_of_parts(rest as f32, ties as f32);
@@ -302,6 +306,7 @@ impl<L: Floats> Kernel<L> for Backward<'_> {
         let (y, g) = (y.as_chunks_mut().0, g.as_chunks_mut().0);
         self.strip.gather(l, self.axis, self.y, y);
         self.strip.gather(l, self.axis, self.g, g);
+        // The sum that the gradients of a column share.
         let mut sums = column_sums(l, self.kind, y, g);
         let lost = sums.iter().any(|&sum| self.kind.may_lose_zeros(sum));
         // An element of 0 is left out, whatever its gradient and the sum.
@@ -313,6 +318,7 @@ impl<L: Floats> Kernel<L> for Backward<'_> {
             leave_out(g);
             sums = column_sums(l, self.kind, y, g);
         }
+        // Gradients replace g.
         for (y, g) in y.iter().zip(&mut *g) {
             for v in vectors::<L>() {
                 let sum = l.load(&sums[v.clone()]);

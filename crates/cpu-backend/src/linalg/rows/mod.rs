@@ -89,6 +89,7 @@ impl CpuQueue {
             return Ok(());
         }
         let simd = self.simd();
+        // Along another axis than the last, strips of columns are gathered.
         if p.axis.inner > 1 {
             let _scratch = self.reserve_strips(&p.axis, 1)?;
             self.for_jobs(columns::strips(&p.axis, y), |_, strip| {
@@ -96,6 +97,7 @@ impl CpuQueue {
             });
             return Ok(());
         }
+        // Along the last axis, a task has whole rows.
         let len = p.axis.len as usize;
         let rows = rows_per_task(len);
         let masked = matches!(mask, MaskSlice::Keep(_) | MaskSlice::Add(_));
@@ -179,10 +181,12 @@ impl CpuQueue {
         }
         let (simd, len) = (self.simd(), p.len as usize);
         let rows = rows_per_task(len);
+        // Scratch for rows and parameters that are not f32.
         let given = [gamma, beta].into_iter().flatten().count();
         let made = usize::from(gamma.is_none()) + usize::from(CENTRED && beta.is_none());
         let _scratch = self.reserve_rows::<T>([y.len(), rows * len], len, 2 + given, made)?;
         let [gamma, beta] = [gamma, beta].map(|values| values.map(Reals::from));
+        // The least row with an undefined result is reported.
         let undefined = AtomicUsize::new(usize::MAX);
         let mut means = mean.chunks_mut(rows);
         let tasks = y.chunks_mut(rows * len).zip(rstd.chunks_mut(rows));

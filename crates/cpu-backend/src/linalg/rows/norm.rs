@@ -1,4 +1,7 @@
 //! Layer and root-mean-square normalisation of rows that stay in L1.
+//!
+//! Layer norm is `(x - mean(x)) / sqrt(var(x) + eps) gamma + beta` (Ba, Kiros, Hinton, 2016), RMS
+//! norm `x / sqrt(mean(x^2) + eps) gamma` (Zhang, Sennrich, 2019).
 
 use backend_api::Real;
 use core_types::params::rows::NormParams;
@@ -214,6 +217,7 @@ fn moments<L: Floats>(l: L, x: &[f32], next: &[f32], shift: f32) -> (f64, f64) {
     let (mut residual, mut square) = (zero, zero);
     let (mut first, mut second) = ([zero; UNROLL], [zero; UNROLL]);
     let mut fetch = next.chunks(UNROLL * L::N);
+    // Whole blocks; parts are added up apart.
     let mut blocks = x.chunks_exact(UNROLL * L::N);
     for (step, x) in (&mut blocks).enumerate() {
         prefetch(l, fetch.next());
@@ -227,6 +231,7 @@ fn moments<L: Floats>(l: L, x: &[f32], next: &[f32], shift: f32) -> (f64, f64) {
             (square, second) = (l.add(square, total(l, second)), [zero; UNROLL]);
         }
     }
+    // The rest of the row.
     (first[3], second[3]) = (l.add(first[3], residual), l.add(second[3], square));
     let mut vectors = blocks.remainder().chunks_exact(L::N);
     for x in &mut vectors {

@@ -1,4 +1,8 @@
 //! Gradients of layer and root-mean-square normalisation.
+//!
+//! With `h = (x - mean) rstd` and `a = g gamma`, `dx = rstd (a - mean(a) - h mean(a h))`, `dgamma`
+//! is the sum of `g h` over the rows and `dbeta` the sum of `g` (Ba, Kiros, Hinton, 2016). For RMS
+//! norm (Zhang, Sennrich, 2019), `h = x rstd`, and `mean(a)` is left out.
 
 use core_types::params::rows::{NormParams, norm_scale};
 
@@ -144,6 +148,7 @@ impl RowGradient {
         let (mut xs, mut gs, mut gammas) = (x.chunks_exact(L::N), g.chunks_exact(L::N), gamma.chunks_exact(L::N));
         let (mut outs, mut dgammas) = (dx.chunks_exact_mut(L::N), dgamma.chunks_exact_mut(L::N));
         let mut dbetas = dbeta.chunks_exact_mut(L::N);
+        // Whole vectors, then the rest of the row.
         for ((((x, g), gamma), dx), dgamma) in (&mut xs).zip(&mut gs).zip(&mut gammas).zip(&mut outs).zip(&mut dgammas)
         {
             let g = l.load(g);

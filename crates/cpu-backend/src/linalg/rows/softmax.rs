@@ -1,4 +1,8 @@
 //! Softmax of contiguous rows: three passes over a row that stays in L1.
+//!
+//! With `m` the greatest element and `S = sum over j of exp(x_j - m)`, softmax is
+//! `exp(x_i - m) / S` and its logarithm `x_i - m - ln S`. Gradients are
+//! `y_i (g_i - sum over j of y_j g_j)` and `g_i - exp(y_i) sum over j of g_j`.
 
 use core_types::params::rows::SoftmaxParams;
 
@@ -44,6 +48,7 @@ impl<L: Floats> Kernel<L> for Forward<'_> {
             let x = in_f32(l, x, &mut wide_x);
             let mut out = OutRow::new(self.y.range(i * len..(i + 1) * len), &mut wide_y);
             let y = out.values();
+            // Elements that the mask leaves out become -inf, or are cut off.
             let of_row = || {
                 let at = row % period * len;
                 at..at + len
@@ -131,6 +136,7 @@ pub(in crate::linalg) fn exp_and_sum<L: Floats>(l: L, x: &[f32], next: &[f32], g
     let m = l.splat(greatest);
     let (mut sum, mut acc) = (l.splat(0.0), [l.splat(0.0); UNROLL]);
     let mut fetch = next.chunks(UNROLL * L::N);
+    // Whole blocks; parts are added up apart.
     let mut blocks = x.chunks_exact(UNROLL * L::N);
     let mut outs = y.chunks_exact_mut(UNROLL * L::N);
     for (step, (x, y)) in (&mut blocks).zip(&mut outs).enumerate() {
@@ -145,6 +151,7 @@ pub(in crate::linalg) fn exp_and_sum<L: Floats>(l: L, x: &[f32], next: &[f32], g
         }
     }
     acc[3] = l.add(acc[3], sum); // independent of the additions below, so they overlap
+    // The rest of the row.
     let mut vectors = blocks.remainder().chunks_exact(L::N);
     let mut outs = outs.into_remainder().chunks_exact_mut(L::N);
     for (x, y) in (&mut vectors).zip(&mut outs) {
@@ -191,6 +198,7 @@ fn log_sum<L: Floats>(l: L, x: &[f32], next: &[f32], greatest: f32) -> f32 {
     let (mut all_rest, mut all_ties) = (zero, zero);
     let (mut rest, mut ties) = ([zero; UNROLL], [zero; UNROLL]);
     let mut fetch = next.chunks(UNROLL * L::N);
+    // Whole blocks; parts are added up apart.
     let mut blocks = x.chunks_exact(UNROLL * L::N);
     for (step, x) in (&mut blocks).enumerate() {
         prefetch(l, fetch.next());
@@ -202,6 +210,7 @@ fn log_sum<L: Floats>(l: L, x: &[f32], next: &[f32], greatest: f32) -> f32 {
             (all_ties, ties) = (l.add(all_ties, total(l, ties)), [zero; UNROLL]);
         }
     }
+    // The rest of the row.
     (rest[3], ties[3]) = (l.add(rest[3], all_rest), l.add(ties[3], all_ties));
     let mut vectors = blocks.remainder().chunks_exact(L::N);
     for x in &mut vectors {
