@@ -1,6 +1,10 @@
 //! Gradients of weights, biases and inputs.
 //!
 //! They are products and sums over the gradients of the gates' sums.
+//!
+//! With D the gradients of the gates' sums as rows, `dW = x^T D`, `dU = h^T D` for z and r, `db` is
+//! the sum of the rows of D, and `dx = D W^T`. For the candidate, `dU_c = (r h)^T D_c` or, with the
+//! reset after the product, `dU_c = h^T (r D_c)`, and `dbu` is the sum of the rows of `r D_c`.
 
 use backend_api::{
     Buffer as _, BufferRef as _, Queue, Ref,
@@ -121,12 +125,14 @@ impl GruGradientPlan {
         if !(0.0..=1.0).contains(&decay) {
             return Err(NnError::Parameter { op: OP, name: "decay", domain: "in 0..=1", value: f64::from(decay) });
         }
+        // Sizes; constant inputs see the sum of the gates over the steps.
         let p = gru.params();
         let [members, batch, steps, input, n] =
             [p.members, p.batch, p.steps, p.input, p.hidden].map(|len| len as usize);
         let (rows, after) = (steps * batch, p.variant == GruVariant::ResetAfter);
         let constant = p.inputs.is_constant();
         let seen = if constant { batch } else { rows };
+        // Layouts of the factors as rows of all steps.
         let x = match p.inputs.is_per_member() {
             true => Layout::contiguous(&[members, seen, input])?,
             false => Layout::contiguous(&[seen, input])?,
@@ -138,11 +144,13 @@ impl GruGradientPlan {
         let (w, u) = (w?, u?);
         let part = |of: &Layout, columns| of.narrowed(OP, 2, columns).map(|(_, part)| part);
         let of_candidate = if after { h } else { part(&gates, 2 * n..3 * n)? };
+        // Products of transposed rows with gradients of the gates.
         let product = |rows: (&'static str, &Layout), of: &Layout, into: &Layout| {
             GemmPlan::of(OP, [(rows.0, &rows.1.transposed()?), ("gates", of), ("gradient", into)], Activation::Identity)
         };
         let turned = w.transposed()?;
         let of_inputs = [("gates", &of_seen), ("w", &turned), ("gradient of x", &x)];
+        // Factors of old steps.
         let by_step = Layout::contiguous(&[members, steps, batch * 3 * n])?;
         let decay = if decay == 1.0 {
             None
@@ -152,6 +160,7 @@ impl GruGradientPlan {
             let plan = BinaryPlan::new(&by_step, &of_steps, &by_step)?;
             Some(Decay { powers: (0..steps).map(power).collect(), plan, gates: by_step, steps: of_steps })
         };
+        // With the reset after the product, the candidate has r D_c.
         let bu = if after {
             let candidate = part(&gates, 2 * n..3 * n)?;
             let sum = SumPlan::new(&[members, rows, n], 1)?;
@@ -220,6 +229,7 @@ impl GruGradientPlan {
         };
         let n = self.gru.params().hidden as usize;
         let GruGradientWorkspace { decay: decayed, over_steps, of_reset, .. } = workspace;
+        // Gradients of the gates, with old steps decayed.
         let d = if let (Some(decay), Some((powers, decayed))) = (&self.decay, decayed) {
             let powers = TensorRef::new(powers.view(), decay.steps)?;
             let into = TensorMut::new(decayed.view_mut(), decay.gates)?;
@@ -228,9 +238,11 @@ impl GruGradientPlan {
         } else {
             gates
         };
+        // Weights of the inputs, then of the state for z and r.
         let (ids, arena) = (gradients.ids(), gradients.arena_mut());
         self.w.launch(q, x, self.summed(q, over_steps, d)?, None, arena.at_mut(ids.w)?.into_view())?;
         self.u_gates.launch(q, of(H)?, d, None, arena.at_mut(ids.u)?.into_view())?;
+        // The candidate, whose state is reset before or after the product.
         let candidate = TensorRef::<Q, f32>::new(d, self.gates)?.narrowed(2, 2 * n..3 * n)?.view();
         let of_candidate = arena.at_mut(ids.u)?.narrowed(2, 2 * n..3 * n)?.into_view();
         if let (Some(plan), Some(product), Some(of_bu)) = (&self.bu, of_reset, ids.bu) {

@@ -1,4 +1,7 @@
 //! Forward passes of gated recurrent units.
+//!
+//! A step takes the state `h` to `h + z (c - h)` for the update gate `z` and the candidate `c` (Cho
+//! et al., 2014, whose z is `1 - z` here).
 
 use backend_api::{
     Queue, Real,
@@ -70,12 +73,14 @@ impl GruPlan {
     ) -> Result<Self, NnError> {
         let (members, input, hidden) = (weights.count(), weights.input(), weights.hidden());
         let all = [members, steps, batch, input];
+        // Shared inputs lack the axis of members, constant ones the axis of steps.
         let x = match inputs {
             GruInputs::Sequence => &all[1..],
             GruInputs::MemberSequences => &all[..],
             GruInputs::Constant => &all[2..],
             GruInputs::MemberConstants => &[members, batch, input],
         };
+        // The parameters of the op and the layouts of all tensors.
         let params = GruParams {
             members: members as u64,
             batch: batch as u64,

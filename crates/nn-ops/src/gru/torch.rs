@@ -1,4 +1,7 @@
 //! Weights as PyTorch's `torch.nn.GRU` keeps them.
+//!
+//! PyTorch's step is `(1 - z) n + z h`; here a step is `h + z (c - h)`, with `c = n` and `z` for
+//! PyTorch's `1 - z`. For the sum `v` of a gate, `1 - s(v) = s(-v)`.
 
 use core::iter::repeat_n;
 
@@ -102,6 +105,7 @@ impl GruMember {
             };
             Ok((name, tensor, rows, columns))
         };
+        // The state weights give the hidden size.
         let (name, of_states, _, hidden) = weights("weight_hh")?;
         let rows = size(OP, 3, hidden)?;
         admit(&name, of_states, &[rows, hidden])?;
@@ -113,6 +117,7 @@ impl GruMember {
             admit(&name, tensor, &[rows])?;
             Ok::<_, NnError>(reordered(&tensor.data, hidden).collect::<Vec<f32>>())
         };
+        // Biases of z and r are added up; the state bias of the candidate stays apart.
         let (mut b, mut bu) = (vec![0.0; rows], vec![0.0; hidden]);
         if ["bias_ih", "bias_hh"].iter().any(|part| tensors.contains_key(&named(part))) {
             let of_states = bias("bias_hh")?;
@@ -121,6 +126,7 @@ impl GruMember {
             b.iter_mut().zip(gates).for_each(|(b, of_state)| *b += of_state);
             bu.copy_from_slice(candidate);
         }
+        // Rows become columns in the order of this crate.
         let (w, u) = (turned(&of_inputs.data, hidden, input), turned(&of_states.data, hidden, hidden));
         Self::new(input, hidden, w, u, b, Some(bu))
     }

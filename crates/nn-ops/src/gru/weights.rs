@@ -64,6 +64,7 @@ impl<Q: Queue> GruWeights<Q> {
 
     /// [`new`](Self::new) with `others`, which are zeros, in the same arena.
     pub(crate) fn beside(q: &Q, members: &[GruMember], others: &[ParameterSpec]) -> Result<Self, NnError> {
+        // All members have the sizes of the first.
         let shape = |unit: &GruMember| [unit.input(), unit.hidden(), unit.bu().map_or(0, <[f32]>::len)];
         let Some(first) = members.first() else {
             let (name, domain) = ("number of members", "1 or more");
@@ -76,6 +77,7 @@ impl<Q: Queue> GruWeights<Q> {
         let (count, input, hidden, variant) = (members.len(), first.input(), first.hidden(), first.variant());
         let columns = hidden.checked_mul(3).ok_or(NnError::Overflow { op: OP })?;
         let rows = if columns == 0 { 0 } else { input }; // units without states have no weights, however many inputs
+        // One arena holds the weights of all members; biases do not decay.
         let mut specs = vec![
             ParameterSpec::new("w", &[count, rows, columns]),
             ParameterSpec::new("u", &[count, hidden, columns]),
@@ -89,6 +91,7 @@ impl<Q: Queue> GruWeights<Q> {
         let bu = if variant == GruVariant::ResetAfter { Some(table.id("bu")?) } else { None };
         let ids = GruIds { w: table.id("w")?, u: table.id("u")?, b: table.id("b")?, bu };
         let mut arena = ParameterArena::zeros(q, &table)?;
+        // Each tensor has the values of the members one after the other.
         let mut write = |id, part: fn(&GruMember) -> &[f32]| {
             let all: Vec<f32> = members.iter().flat_map(part).copied().collect();
             arena.write(q, id, &all)

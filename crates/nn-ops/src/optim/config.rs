@@ -216,6 +216,7 @@ impl OptimizerConfig {
         let finite = |x: f64| (x as f32).is_finite();
         let share = |x: f64| (0.0..1.0).contains(&x);
         let least = |x: f64| x >= 0.0 && finite(x);
+        // The rate and the numbers of the rule.
         let mut rules = vec![("rate", LEAST, self.schedule.rate, least(self.schedule.rate))];
         match self.rule {
             Rule::Sgd { momentum, .. } => {
@@ -228,6 +229,7 @@ impl OptimizerConfig {
                 ("eps", "positive and finite in f32", eps, finite(eps) && (eps as f32) > 0.0),
             ]),
         }
+        // The annealing.
         match self.schedule.annealing {
             Annealing::Constant => {}
             Annealing::Linear { steps, least: lowest } | Annealing::Cosine { steps, least: lowest } => rules.extend([
@@ -239,6 +241,7 @@ impl OptimizerConfig {
                 ("factor", "in 0..=1", factor, (0.0..=1.0).contains(&factor)),
             ]),
         }
+        // Products that the record rounds to f32.
         let rate = self.schedule.rate;
         if let Rule::Adam { beta1, .. } = self.rule {
             rules.push(("rate / (1 - beta1)", FINITE, rate / (1.0 - beta1), finite(rate / (1.0 - beta1))));
@@ -246,6 +249,7 @@ impl OptimizerConfig {
         if let WeightDecay::Decoupled(decay) = self.decay {
             rules.push(("rate times decay", FINITE, rate * decay, finite(rate * decay)));
         }
+        // The decay, the limit of the norm and the loss scale.
         match self.decay {
             WeightDecay::None => {}
             WeightDecay::Decoupled(decay) | WeightDecay::Coupled(decay) => {
@@ -261,6 +265,7 @@ impl OptimizerConfig {
                 ("interval", "1 or more", interval.into(), interval > 0),
             ]);
         }
+        // The first number outside its domain is reported.
         match rules.iter().find(|(.., holds)| !holds) {
             None => Ok(()),
             Some(&(name, domain, value, _)) => Err(NnError::Parameter { op: OP, name, domain, value }),

@@ -116,6 +116,7 @@ fn prefix(moment: usize) -> String {
 
 /// Writes the numbers of an optimiser.
 fn put(config: &OptimizerConfig, checkpoint: &mut Checkpoint) {
+    // The rule and the decay.
     match config.rule {
         Rule::Sgd { momentum, nesterov } => checkpoint.put(RULE, &[&"sgd", &momentum, &u8::from(nesterov)]),
         Rule::Adam { beta1, beta2, eps } => checkpoint.put(RULE, &[&"adam", &beta1, &beta2, &eps]),
@@ -125,6 +126,7 @@ fn put(config: &OptimizerConfig, checkpoint: &mut Checkpoint) {
         WeightDecay::Decoupled(decay) => checkpoint.put(DECAY, &[&"decoupled", &decay]),
         WeightDecay::Coupled(decay) => checkpoint.put(DECAY, &[&"coupled", &decay]),
     }
+    // The schedule.
     let Schedule { rate, warmup, annealing } = config.schedule;
     match annealing {
         Annealing::Constant => checkpoint.put(SCHEDULE, &[&rate, &warmup, &"constant"]),
@@ -132,6 +134,7 @@ fn put(config: &OptimizerConfig, checkpoint: &mut Checkpoint) {
         Annealing::Cosine { steps, least } => checkpoint.put(SCHEDULE, &[&rate, &warmup, &"cosine", &steps, &least]),
         Annealing::Steps { every, factor } => checkpoint.put(SCHEDULE, &[&rate, &warmup, &"steps", &every, &factor]),
     }
+    // The limit of the norm and the loss scale.
     match config.clip {
         None => checkpoint.put(CLIP, &[&"none"]),
         Some(clip) => checkpoint.put(CLIP, &[&clip]),
@@ -146,6 +149,7 @@ fn put(config: &OptimizerConfig, checkpoint: &mut Checkpoint) {
 
 /// Reads the numbers of an optimiser.
 fn config(checkpoint: &Checkpoint) -> Result<OptimizerConfig, NnError> {
+    // The rule.
     let mut words = checkpoint.words(RULE, "`sgd` or `adam` and its numbers")?;
     let rule = match words.word()? {
         "sgd" => {
@@ -159,6 +163,7 @@ fn config(checkpoint: &Checkpoint) -> Result<OptimizerConfig, NnError> {
         _ => return Err(words.refusal()),
     };
     words.end()?;
+    // The decay.
     let mut words = checkpoint.words(DECAY, "`none`, or `decoupled` or `coupled` and a number")?;
     let decay = match words.word()? {
         "none" => WeightDecay::None,
@@ -167,6 +172,7 @@ fn config(checkpoint: &Checkpoint) -> Result<OptimizerConfig, NnError> {
         _ => return Err(words.refusal()),
     };
     words.end()?;
+    // The schedule.
     let mut words = checkpoint.words(SCHEDULE, "a rate, steps of warm-up, and how the rate falls")?;
     let (rate, warmup) = (words.number()?, words.number()?);
     let annealing = match words.word()? {
@@ -177,6 +183,7 @@ fn config(checkpoint: &Checkpoint) -> Result<OptimizerConfig, NnError> {
         _ => return Err(words.refusal()),
     };
     words.end()?;
+    // The limit of the norm and the loss scale, which may be absent.
     let none = |key| checkpoint.text.get(key).is_some_and(|text| text == "none");
     let clip = (!none(CLIP)).then(|| {
         let mut words = checkpoint.words(CLIP, "`none` or a number")?;

@@ -166,6 +166,7 @@ impl RssmPlan {
     pub fn new<Q: Queue, T: Real>(weights: &GruWeights<Q, T>, spec: RssmSpec) -> Result<Self, NnError> {
         let RssmSpec { batch, steps, stochastic, part, head, feedback, features, norm, dropout } = spec;
         let (members, hidden) = (weights.count(), weights.hidden());
+        // Sizes and options that make no rollout are refused.
         if weights.input() == 0 || hidden == 0 {
             return Err(NnError::EmptyReduction { op: OP });
         }
@@ -185,6 +186,7 @@ impl RssmPlan {
             let why = "feedback requires constant features, got a sequence";
             return Err(BackendError::Unsupported { op: OP, why }.into());
         }
+        // The parameters of the op and the layouts of all tensors.
         let mask = dropout.map_or(StateMask::NONE, |RssmDropout { dropout, site, step }| dropout.mask(site, step));
         let gru = GruPlan::new(weights, batch, steps, features)?;
         let overflow = NnError::Overflow { op: OP };
@@ -234,6 +236,7 @@ impl RssmPlan {
     ) -> Result<(), NnError> {
         self.gru.admit(OP, weights)?;
         let RssmResults { trajectory, last, combined, entropy, states } = results;
+        // The norm and all tensors are checked against the plan.
         if head.norm.is_some() != (self.params.eps > 0.0) {
             return Err(NnError::OtherPlan { op: OP, what: "norm" });
         }
@@ -251,6 +254,7 @@ impl RssmPlan {
         let combined = combined.planned(OP, "combined", &self.combined)?;
         let entropy = entropy.planned(OP, "entropy", &self.losses)?;
         let states = states.map(|states| states.planned(OP, "states", self.gru.states())).transpose()?;
+        // One launch runs all steps.
         let GruLayer { w, u, b, bu } = weights.layer()?;
         let layer = GruLayer { w: q.shorten(w), u: q.shorten(u), b: q.shorten(b), bu: bu.map(|bu| q.shorten(bu)) };
         let params = &self.params;

@@ -1,4 +1,7 @@
 //! Combined predictions of the members of an ensemble, in f64 on the host.
+//!
+//! With the standard deviation `d` of the members' losses after `t` steps, the uncertainty is
+//! `d (1 + sqrt(t) / 10)` and the confidence `1 / (1 + uncertainty)`.
 
 use crate::NnError;
 

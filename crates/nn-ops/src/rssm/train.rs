@@ -1,4 +1,7 @@
 //! Training of an ensemble that predicts losses.
+//!
+//! A step minimises `sum over members of (sum over rows of error^2) / (2 rows)`, where rows are all
+//! steps of the batch.
 
 use backend_api::{
     Buffer as _, Queue,
@@ -195,11 +198,13 @@ impl<Q: OptimOps> RssmTrainer<Q> {
         training: RssmTraining,
         optimizer: OptimizerConfig,
     ) -> Result<Self, NnError> {
+        // The head has a weight for each element of the combined state.
         let both = members.first().map_or(0, GruMember::hidden).saturating_add(training.stochastic);
         if !members.is_empty() && head.len() != both {
             return Err(NnError::Length { op: OP, tensor: "the head", expected: both, got: head.len() });
         }
         let hidden = both - training.stochastic.min(both);
+        // The head and the norm share the arena of the units.
         let column = |name| ParameterSpec::new(name, &[hidden]).without_decay();
         let mut others = vec![ParameterSpec::new(HEAD, &[both])];
         if training.norm.is_some() {
@@ -211,6 +216,7 @@ impl<Q: OptimOps> RssmTrainer<Q> {
             weights: table.id(HEAD)?,
             norm: training.norm.map(|_| Ok::<_, NnError>([table.id(GAMMA)?, table.id(BETA)?])).transpose()?,
         };
+        // The head starts as given, the factors of the norm as ones.
         weights.arena_mut().write(q, ids.weights, head)?;
         if let Some([gamma, _]) = ids.norm {
             weights.arena_mut().write(q, gamma, &vec![1.0; hidden])?;
@@ -328,6 +334,7 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
     ) -> Result<(), NnError> {
         let (plans, work) = (&self.plans, &mut self.workspace);
         let targets = targets.planned(OP, "targets", &plans.targets)?;
+        // States of all steps, and the values that the backward pass needs.
         let results = GruResults {
             states: Some(work.states.at_mut()),
             last: work.last.at_mut(),
@@ -336,6 +343,7 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
         plans.gru.forward(q, &self.weights, features, Some(work.first.at()), results)?;
         let head = self.head.of(&self.weights)?;
 
+        // The states as the head reads them: normalised, then dropped.
         let mut read = work.states.at();
         if let (Some(plan), Some([gamma, beta]), Some([y, stats])) = (&plans.norm, head.norm, &mut work.normalised) {
             plan.layer_norm(q, read, Some(gamma), Some(beta), y.at_mut(), stats.at_mut())?;
@@ -345,6 +353,7 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
             plans.dropout.training_dropout(q, dropout, SITE, &self.optimizer, read, y.at_mut())?;
             read = y.at();
         }
+        // Losses, errors, and the gradients of the states that were read.
         q.rssm_loss(RssmLoss {
             params: &plans.loss,
             head: q.shorten(head.weights.view()),
@@ -357,6 +366,7 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
             d_states: work.d_read.buffer_mut().view_mut(),
         })?;
 
+        // Back through the same dropout mask, then through the norm.
         let mut d = work.d_read.at();
         if let (Some(dropout), Some(y)) = (&self.training.dropout, &mut work.d_normalised) {
             plans.dropout.training_dropout(q, dropout, SITE, &self.optimizer, d, y.at_mut())?;
@@ -371,8 +381,10 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
             plan.layer_norm_backward(q, saved, d, dx.at_mut(), Some(of_gamma), Some(of_beta))?;
             d = dx.at();
         }
+        // The gradient of the head is the sum of slopes times combined states.
         let of_head = self.gradients.arena_mut().at_mut(self.head.weights)?.into_view();
         plans.head.launch(q, work.slopes.buffer().view(), work.combined.buffer().view(), None, of_head)?;
+        // Back through the steps, then the gradients of the units.
         let upstream = GruUpstream { states: Some(d), last: None };
         let into = GruGradients { gates: work.d_gates.at_mut(), first: work.d_first.at_mut() };
         plans.gru.backward(q, &self.weights, work.saved.at(), upstream, into)?;
@@ -394,6 +406,7 @@ impl Plans {
     fn new<Q: Queue>(weights: &GruWeights<Q>, training: RssmTraining) -> Result<Self, NnError> {
         let RssmTraining { batch, steps, stochastic, part, head, error, decay, own_data, .. } = training;
         let (members, hidden) = (weights.count(), weights.hidden());
+        // Sizes and options that make no step are refused.
         if let Some(eps) = training.norm.filter(|eps| !(*eps > 0.0 && eps.is_finite())) {
             return Err(NnError::Parameter {
                 op: OP,
@@ -409,6 +422,7 @@ impl Plans {
             let (expected, got) = ([hidden][..].into(), [stochastic][..].into());
             return Err(NnError::ShapeMismatch { op: OP, tensor: "the copy", expected, got });
         }
+        // The passes of the units and the shapes of the head.
         let inputs = if own_data { GruInputs::MemberSequences } else { GruInputs::Sequence };
         let gru = GruPlan::new(weights, batch, steps, inputs)?;
         let rows = steps * batch; // no larger than the count that the plan has checked
@@ -416,6 +430,7 @@ impl Plans {
         let combined = Layout::contiguous(&[members * rows, both])?;
         let (slopes, of_head) = (Layout::contiguous(&[1, members * rows])?, Layout::contiguous(&[1, both])?);
         let names = [("slopes", &slopes), ("combined", &combined), ("gradient", &of_head)];
+        // The error is a mean over the rows of a member.
         let loss = RssmLossParams {
             members: members as u64,
             rows: rows as u64,
@@ -448,6 +463,7 @@ impl<Q: Queue> Workspace<Q> {
         let of = |layout: &Layout| Tensor::alloc(q, layout.shape());
         let [state, states] = [plans.gru.state(), plans.gru.states()];
         let losses = &states.shape()[..3];
+        // Results that are read before the first step are zeros.
         let cleared = |shape: &[usize]| {
             let mut tensor = Tensor::alloc(q, shape)?;
             q.clear(tensor.buffer_mut().view_mut())?;
@@ -455,6 +471,7 @@ impl<Q: Queue> Workspace<Q> {
         };
         let mut combined = losses.to_vec();
         combined.push((plans.loss.hidden + plans.loss.stochastic) as usize);
+        // Norm and dropout have memory only if the training has them.
         Ok(Self {
             gradients: plans.gradients.workspace(q)?,
             first: cleared(state.shape())?,

@@ -1,6 +1,11 @@
 //! The plan of a singular value decomposition.
 //!
 //! It is a randomized one, or a direct one if a side of the matrix is short.
+//!
+//! With a tall A and random signs Ω: `Y = A Ω`, and in each iteration `Y = A orth(A^T orth(Y))`.
+//! Then `Q = orth(Y)`, `Z = A^T Q`, `Z^T Z = W S^2 W^T`, `U = Q W` and `V = Z W S^-1` (Halko,
+//! Martinsson, Tropp, SIAM Review 2011, algorithms 4.4 and 5.1). The direct one has
+//! `A^T A = V S^2 V^T` and `U = A V S^-1`.
 
 use backend_api::{
     Buffer, Queue, Ref,
@@ -132,10 +137,12 @@ impl SvdPlan {
             let (name, domain) = ("the number of power iterations", "at most 64");
             return Err(NnError::Parameter { op: OP, name, domain, value: iterations as f64 });
         }
+        // The steps work on the tall one of A and its transpose.
         let (is_wide, long, short) = (m < n, m.max(n), m.min(n));
         if long >= 1 << 31 {
             return Err(NnError::Overflow { op: OP });
         }
+        // The sketch has the rank and the oversampling, rounded up and bounded.
         let rank = rank.min(short);
         let wanted = rank.saturating_add(options.oversample);
         let columns = wanted.checked_next_multiple_of(GRANULE).unwrap_or(MOST).min(MOST).min(short);
@@ -144,6 +151,7 @@ impl SvdPlan {
             let domain = "at least 1, and at most 1024";
             return Err(NnError::Parameter { op: OP, name: "rank", domain, value: rank as f64 });
         }
+        // Products that the route takes.
         let tall = if is_wide { layout.transposed()? } else { layout };
         let route = if is_direct {
             let (unit, result) = (Layout::of(OP, &[short, short])?, Layout::of(OP, &[long, short])?);
@@ -277,12 +285,14 @@ impl SvdPlan {
         workspace: &mut SvdWorkspace<Q>,
     ) -> Result<(), NnError> {
         let SvdWorkspace { long: [tall, vectors], short: [unit, _], gram, inverse, vectors: small } = workspace;
+        // A tall row-major copy of a wide matrix.
         let tall = if self.is_wide {
             transposition.launch(q, a, unit.view(), None, tall.view_mut())?;
             tall.view()
         } else {
             q.shorten(a)
         };
+        // Eigenvectors of the Gram matrix.
         let matrix = MatrixParams { rows: self.long as u64, cols: self.short as u64 };
         q.tall_gram(TallGram { params: &matrix, x: q.shorten(tall), gram: gram.view_mut() })?;
         let [unscaled, divided] = small;
@@ -296,6 +306,7 @@ impl SvdPlan {
             sigma: factors.s.view_mut(),
             rank: factors.rank.view_mut(),
         })?;
+        // Short vectors are the eigenvectors, long ones the products with A over sigma.
         let (of_long, of_short) = sides(self.is_wide, &mut factors.u, &mut factors.v);
         let params = TallParams { rows: self.short as u64, inner: self.short as u64, cols: self.rank as u64 };
         q.tall_product(TallProduct { params: &params, x: unit.view(), c: unscaled.view(), y: of_short.view_mut() })?;
@@ -385,10 +396,12 @@ impl Sketched<'_> {
         let (long, short, rank) = (plan.long, plan.short, plan.rank);
         let SvdWorkspace { long: [y, basis], short: [z, dual], gram, inverse, vectors: small } = workspace;
         let SvdFactors { u, s, v, peak, rank: found, .. } = factors;
+        // A sketch of the range by random signs.
         let matrix = MatrixParams { rows: short as u64, cols: columns as u64 };
         let params = SketchParams { matrix, seed: plan.seed };
         q.sign_sketch(SignSketch { params: &params, peak: peak.view(), omega: dual.view_mut() })?;
         down.launch(q, a, dual.view(), None, y.view_mut())?;
+        // Each power iteration has an orthonormal basis before each product.
         for _ in 0..iterations {
             let scaled = |rows| Basis::<Q> { rows, cols: columns, scale: Some(&*peak) };
             scaled(long).orthonormal(q, y.view(), gram, inverse, basis)?;
@@ -401,6 +414,7 @@ impl Sketched<'_> {
         let scaled = Basis::<Q> { rows: long, cols: columns, scale: Some(&*peak) };
         scaled.orthonormal(q, basis.view(), gram, inverse, y)?;
         up.launch(q, a, y.view(), None, z.view_mut())?;
+        // The small remainder is decomposed by the eigenvectors of its Gram matrix.
         q.tall_gram(TallGram { params: &matrix, x: z.view(), gram: gram.view_mut() })?;
         let [vectors, divided] = small;
         let params = JacobiParams { side: columns as u64, kept: rank as u64 };
@@ -413,6 +427,7 @@ impl Sketched<'_> {
             sigma: s.view_mut(),
             rank: found.view_mut(),
         })?;
+        // The factors of both sides.
         let (of_long, of_short) = sides(plan.is_wide, u, v);
         let params = TallParams { rows: long as u64, inner: columns as u64, cols: rank as u64 };
         q.tall_product(TallProduct { params: &params, x: y.view(), c: vectors.view(), y: of_long.view_mut() })?;
