@@ -45,7 +45,7 @@ const GRANULE: usize = 4;
 /// It computes the `k` greatest singular values of `[m, n]` matrices of f32, with their vectors.
 ///
 /// The decomposition is exact up to rounding, from the eigenvectors of the Gram matrix in f64, if
-/// the shorter side has at most 64 elements, or at most 96 and less than twice the columns of a
+/// the shorter side has at most 64 elements, or at most 96 and at most twice the columns of a
 /// sketch, or no more than the columns of a sketch. Otherwise it is randomized (Halko, Martinsson,
 /// Tropp, "Finding Structure with Randomness", 2011): the range of A is sketched by a product with
 /// random signs, sharpened by power iterations with an orthonormal basis in between, and the small
