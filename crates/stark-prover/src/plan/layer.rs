@@ -14,7 +14,7 @@ pub(crate) struct LayerForm {
     /// Log of how many values share a leaf.
     pub(crate) log_packed: u32,
     /// Levels of the tree that are not kept.
-    pub(crate) trimmed: u32,
+    pub(crate) truncated: u32,
     /// Log of the leaves that are hashed at a time.
     pub(crate) log_part: u32,
 }
@@ -26,11 +26,11 @@ impl LayerForm {
             let log_packed = if fold > 1 && log_size >= LOG_PACKED { LOG_PACKED } else { 0 };
             let log_leaves = log_size - log_packed;
             let truncation = shape.truncation.filter(|truncation| truncation.with_layers);
-            let (trimmed, log_part) = truncation.map_or((0, log_leaves), |truncation| {
+            let (truncated, log_part) = truncation.map_or((0, log_leaves), |truncation| {
                 let log_part = truncation.log_part.min(shape.log_size - shape.log_blocks).max(truncation.levels);
                 (truncation.levels.min(log_leaves), log_leaves.min(log_part))
             });
-            Self { log_size, fold, log_packed, trimmed, log_part }
+            Self { log_size, fold, log_packed, truncated, log_part }
         };
         shape.layers().into_iter().zip(&shape.folds).map(of).collect()
     }
@@ -47,12 +47,12 @@ impl LayerForm {
 
     /// Log of the number of nodes of the lowest level that is kept.
     pub(crate) const fn log_kept(self) -> u32 {
-        self.log_leaves() - self.trimmed
+        self.log_leaves() - self.truncated
     }
 
     /// The first level of what opens a group, among those that are kept.
     pub(crate) const fn first_kept(self) -> u32 {
-        self.group_level().saturating_sub(self.trimmed)
+        self.group_level().saturating_sub(self.truncated)
     }
 
     /// Kept levels of what opens a group.
@@ -70,13 +70,13 @@ impl LayerForm {
     /// They are the values that fold with it, and the values needed to rehash its path below the
     /// stored levels.
     pub(crate) const fn log_gathered(self) -> u32 {
-        let opening = self.trimmed + self.log_packed;
+        let opening = self.truncated + self.log_packed;
         if opening > self.fold { opening } else { self.fold }
     }
 
     /// Whether the leaves are hashed part by part, in memory of their own.
     pub(crate) const fn is_hashed_in_parts(self) -> bool {
-        self.trimmed > 0 || self.log_part < self.log_leaves()
+        self.truncated > 0 || self.log_part < self.log_leaves()
     }
 
     /// Words of the values of a part.

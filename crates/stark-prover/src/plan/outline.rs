@@ -20,7 +20,7 @@ impl Outline {
         shape.truncation = residency.truncation();
         shape.on_host = matches!(residency, Residency::Host(_));
         shape.partition_columns();
-        shape.trim();
+        shape.truncate();
         let samples = Samples::new(&shape);
         let neighbours = Neighbours::new(&shape, components);
         let words =

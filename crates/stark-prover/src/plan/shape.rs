@@ -61,7 +61,7 @@ pub(crate) struct TreeShape {
     /// Log of the number of leaves; 0 without columns.
     pub(crate) height: u32,
     /// Its lowest levels that are not kept.
-    pub(crate) trimmed: u32,
+    pub(crate) truncated: u32,
 }
 
 impl TreeShape {

@@ -42,20 +42,20 @@ impl Shape {
     /// Chooses the number of bottom levels of each tree that are not stored.
     ///
     /// It minimizes the memory of the stored levels plus the openings.
-    pub(crate) fn trim(&mut self) {
+    pub(crate) fn truncate(&mut self) {
         for index in 0..self.trees.len() {
-            let bytes = |trimmed: u32| {
-                let tree = TreeShape { trimmed, ..self.trees[index].clone() };
+            let bytes = |truncated: u32| {
+                let tree = TreeShape { truncated, ..self.trees[index].clone() };
                 // Gathered values exist twice: as gathered, and among all answers.
                 32 * self.own_parts(&tree).len() * nodes(self.log_kept(&tree)) + 8 * self.opened_words(&tree)
             };
-            let least = (0..=self.most_trimmed(&self.trees[index])).min_by_key(|&trimmed| bytes(trimmed));
-            self.trees[index].trimmed = least.unwrap_or(0);
+            let least = (0..=self.most_truncated(&self.trees[index])).min_by_key(|&truncated| bytes(truncated));
+            self.trees[index].truncated = least.unwrap_or(0);
         }
     }
 
     /// The most levels of a tree that may be missing.
-    fn most_trimmed(&self, tree: &TreeShape) -> u32 {
+    fn most_truncated(&self, tree: &TreeShape) -> u32 {
         // Positions lead to the nodes of a level by a shift, unless there are more leaves than positions.
         let is_kept = tree.columns.is_empty() || tree.height > self.log_size;
         let truncation = self.truncation.filter(|_| !is_kept);
@@ -65,7 +65,7 @@ impl Shape {
 
     /// Words that are gathered of a tree for all queries, in all blocks.
     fn opened_words(&self, tree: &TreeShape) -> usize {
-        let of_query = match tree.trimmed {
+        let of_query = match tree.truncated {
             0 => tree.columns.len(),
             _ => PLANES * self.grouped_values(tree),
         };
@@ -77,7 +77,7 @@ impl Shape {
     /// Nothing where all levels are kept.
     pub(crate) fn grouped_values(&self, tree: &TreeShape) -> usize {
         let values = tree.runs.iter().map(|run| run.chunks() << self.log_group(tree, run));
-        if tree.trimmed == 0 { 0 } else { values.sum() }
+        if tree.truncated == 0 { 0 } else { values.sum() }
     }
 
     /// Log of the number of rows of a run that are gathered for a query.
@@ -85,7 +85,7 @@ impl Shape {
     /// They are the leaves around it, at least a pair.
     pub(crate) fn log_group(&self, tree: &TreeShape, run: &Run) -> u32 {
         let doublings = tree.height - (run.log_rows + self.log_blowup);
-        tree.trimmed.saturating_sub(doublings).max(1)
+        tree.truncated.saturating_sub(doublings).max(1)
     }
 
     /// Where the values in memory are that are gathered in a turn.
@@ -99,14 +99,14 @@ impl Shape {
     ///
     /// Runs of fewer than four columns are gathered along with the words behind them.
     pub(crate) fn values_with_planes(&self) -> usize {
-        let trees = self.trees.iter().filter(|tree| tree.trimmed > 0);
+        let trees = self.trees.iter().filter(|tree| tree.truncated > 0);
         let chunks = trees.flat_map(|tree| &tree.runs).map(|run| self.chunk_in_block(run, 0).end);
         chunks.fold(self.values_in_block(), usize::max)
     }
 
     /// Log of the nodes of the lowest level that is kept of a tree, in a part of it.
     pub(crate) fn log_kept(&self, tree: &TreeShape) -> u32 {
-        tree.height - self.log_parts(tree) - tree.trimmed
+        tree.height - self.log_parts(tree) - tree.truncated
     }
 
     /// Log of the leaves of a tree that are hashed at a time.

@@ -114,7 +114,7 @@ impl<Q: StarkOps> Prover<Q> {
     fn open_tree(&self, read: &Read, tree: usize, queries: &[(u32, usize)]) -> (Vec<Vec<M31>>, Decommitment) {
         let (places, shape) = (&self.memory.answers.places, &self.shape.trees[tree]);
         let (count, log_parts) = (places.positions.len(), self.shape.log_parts(shape));
-        let (kept, trimmed) = (self.shape.log_kept(shape) as usize, shape.trimmed as usize);
+        let (kept, truncated) = (self.shape.log_kept(shape) as usize, shape.truncated as usize);
         let (elements, groups) = (places.opened[tree].clone(), places.opened_groups[tree].clone());
         // Values of each column at the queries.
         let opened = Opened::new(&self.shape, shape, &read.elements[elements], &read.secure[groups]);
@@ -130,10 +130,10 @@ impl<Q: StarkOps> Prover<Q> {
         // Levels that are not stored are rehashed; the top of a shared tree is stored apart.
         let hash_witness = witness(leaves, shape.height as usize, |query, level| {
             let position = read.words[places.positions.clone()][query];
-            let Some(level) = level.checked_sub(trimmed) else {
+            let Some(level) = level.checked_sub(truncated) else {
                 return digest(opened.beside(position, query, level as u32));
             };
-            let part = opened.leaf(position) as usize >> (trimmed + kept);
+            let part = opened.leaf(position) as usize >> (truncated + kept);
             let node = match level.checked_sub(kept) {
                 None => paths[(part * count + query) * kept + level],
                 Some(above) => top[nodes_of(log_parts, above as u32).start + (part >> above ^ 1)],
@@ -170,9 +170,9 @@ impl<Q: StarkOps> Prover<Q> {
         }
         // Authentication paths, rehashed below the lowest stored level.
         let (paths, kept) = (&read.digests[places.layer_paths[layer].clone()], form.kept_levels());
-        let trimmed = form.levels() - kept;
+        let truncated = form.levels() - kept;
         let hash_witness = witness(nodes, form.levels(), |query, level| {
-            let Some(kept_level) = level.checked_sub(trimmed) else {
+            let Some(kept_level) = level.checked_sub(truncated) else {
                 let gathered = &groups[query << log_gathered..(query + 1) << log_gathered];
                 let position = read.words[places.positions.clone()][query] >> shift;
                 return digest(beside(form, gathered, position, form.group_level() + level as u32));

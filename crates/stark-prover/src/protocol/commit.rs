@@ -135,8 +135,8 @@ impl<Q: StarkOps> Prover<Q> {
     ///
     /// It does so block by block if the values are not in memory.
     pub(crate) fn hash(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
-        let TreeShape { height, trimmed, .. } = self.shape.trees[tree];
-        let is_whole = self.shape.log_blocks == 0 && trimmed == 0;
+        let TreeShape { height, truncated, .. } = self.shape.trees[tree];
+        let is_whole = self.shape.log_blocks == 0 && truncated == 0;
         if self.shape.trees[tree].columns.is_empty() || is_whole {
             let columns = self.shape.trees[tree].leaf_columns(|column| column);
             build_tree(q, height, &columns, &self.memory.values, &mut self.memory.trees[tree])?;
@@ -166,9 +166,9 @@ impl<Q: StarkOps> Prover<Q> {
         let values = memory.values.slice(self.shape.slot(number))?;
         // With column-partitioned ranks, a block is a part of the tree.
         let (part, number) = if self.shape.place.partitioned { (number, 0) } else { (0, number) };
-        let first = in_part(self.shape.log_kept(shape), part).start + (number << (log_block - shape.trimmed));
+        let first = in_part(self.shape.log_kept(shape), part).start + (number << (log_block - shape.truncated));
         // With all levels stored, leaves are written to the tree.
-        if shape.trimmed == 0 {
+        if shape.truncated == 0 {
             q.merkle_leaves(MerkleLeaves {
                 params: &MerkleLeavesParams { log_leaves: log_block },
                 columns: &shape.leaf_columns(|column| self.shape.in_block(column)),
@@ -180,7 +180,7 @@ impl<Q: StarkOps> Prover<Q> {
         // Else parts are hashed in scratch memory, and only their lowest stored level is copied.
         let Some(BlockMemory { nodes: scratch, .. }) = &mut memory.blocks else { return Ok(()) };
         let log_leaves = self.shape.log_part(shape);
-        let lowest_kept = level(log_leaves, shape.trimmed);
+        let lowest_kept = level(log_leaves, shape.truncated);
         for part in 0..1 << (log_block - log_leaves) {
             let columns = shape.leaf_columns(|column| self.shape.in_part(shape, column, part));
             q.merkle_leaves(MerkleLeaves {

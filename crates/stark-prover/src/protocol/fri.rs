@@ -96,7 +96,7 @@ impl<Q: StarkOps> Prover<Q> {
         };
         // Each part is hashed in scratch memory, and only its lowest stored level is copied.
         let log_size = log_part + form.log_packed;
-        let lowest_kept = level(log_part, form.trimmed);
+        let lowest_kept = level(log_part, form.truncated);
         let (parts, place) = (1 << (log_leaves - log_part), self.shape.place);
         // Of few parts, all ranks hash all.
         let is_shared = parts >= place.ranks();

@@ -57,7 +57,7 @@ impl<Q: StarkOps> Prover<Q> {
         })?;
         // Values at the queries, tree by tree.
         for tree in 0..self.shape.trees.len() {
-            match self.shape.trees[tree].trimmed {
+            match self.shape.trees[tree].truncated {
                 0 => self.open_values(q, tree)?,
                 _ => self.open_groups(q, tree)?,
             }
@@ -73,7 +73,7 @@ impl<Q: StarkOps> Prover<Q> {
             // Positions count modulo the part: for a query in another part, the gathered digests are not read.
             let (log_leaves, log_from) = (self.shape.log_kept(shape), log_from - log_parts);
             // The nodes of a level above the leaves are shifted positions.
-            let folded = u32::from(shape.trimmed > 0);
+            let folded = u32::from(shape.truncated > 0);
             for (number, part) in self.shape.own_parts(shape) {
                 q.merkle_paths(MerklePaths {
                     params: &MerklePathsParams { log_leaves, log_from, first_level: 0, queries, folded },

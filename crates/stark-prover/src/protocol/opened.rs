@@ -41,7 +41,7 @@ impl<'a> Opened<'a> {
         let columns = tree.columns.iter().enumerate().map(|(index, column)| {
             let log_len = column.values.log_len;
             let mut place = Place { log_len, first: index * shape.queries, plane: 0, log_group: 0 };
-            if tree.trimmed > 0 {
+            if tree.truncated > 0 {
                 place.first = 0;
                 for run in &tree.runs {
                     place.log_group = shape.log_group(tree, run);
@@ -77,7 +77,7 @@ impl<'a> Opened<'a> {
         let Place { log_len, first, plane, log_group } = self.columns[column];
         let (shape, tree) = (self.shape, self.tree);
         let block = (position >> (shape.log_size - shape.log_blocks)) as usize;
-        if tree.trimmed == 0 {
+        if tree.truncated == 0 {
             return self.elements[block * tree.columns.len() * shape.queries + first + query];
         }
         let row = lifted(leaf, tree.height, log_len) as usize & ((1 << log_group) - 1);

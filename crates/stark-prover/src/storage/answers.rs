@@ -106,7 +106,7 @@ impl<Q: Queue> Answers<Q> {
                 .trees
                 .iter()
                 .map(|tree| {
-                    let columns = if tree.trimmed == 0 { tree.columns.len() } else { 0 };
+                    let columns = if tree.truncated == 0 { tree.columns.len() } else { 0 };
                     elements.place(shape.blocks() * columns * queries)
                 })
                 .collect(),

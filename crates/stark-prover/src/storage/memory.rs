@@ -247,8 +247,8 @@ impl<Q: Queue> BlockMemory<Q> {
         let layers = LayerForm::all(shape);
         let layers = layers.iter().filter(|form| form.is_hashed_in_parts());
         let part_words = layers.clone().map(|form| form.part_words());
-        let trimmed = shape.trees.iter().filter(|tree| tree.trimmed > 0);
-        let log_parts = layers.map(|form| form.log_part).chain(trimmed.map(|tree| shape.log_part(tree)));
+        let truncated = shape.trees.iter().filter(|tree| tree.truncated > 0);
+        let log_parts = layers.map(|form| form.log_part).chain(truncated.map(|tree| shape.log_part(tree)));
         let keys = neighbours.steps.iter().map(|step| q.alloc(1 << step.log_positions()));
         Ok(Some(Self {
             planes: q.alloc(neighbours.words)?,
