@@ -128,9 +128,9 @@ pub(super) fn planned(
 
 /// Runs the command.
 pub(crate) fn run(args: &PlanArgs) -> Result<()> {
-    let (statement, config) = (args.air.outline()?, args.config.config());
+    let (statement, config, devices) = (args.air.outline()?, args.config.config(), args.devices.count());
     check(&statement, config)?;
-    let plan = planned(&statement, config, args.residency, args.devices.count(), "`--devices`")?;
+    let plan = planned(&statement, config, args.residency, devices, "`--devices`")?;
     let parts = plan.parts();
     let all = parts.bytes();
     let MemoryParts { coefficients, values, trees, look_ups, quotients, fri, twiddles, rest } = parts;
@@ -148,6 +148,11 @@ pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     let mut text = String::new();
     for (bytes, what) in lines {
         writeln!(text, "{:>14.3} MB  {what}", bytes as f64 / 1e6)?;
+    }
+    if devices == 1 && args.residency.chosen().is_none() {
+        // A processor keeps all values too, with truncated trees.
+        let plan = statement.with(Planning(config, Residency::Truncated, 1))??;
+        writeln!(text, "{:>14.3} MB  whole proof on a processor", plan.parts().bytes() as f64 / 1e6)?;
     }
     if plan.making_bytes() > 0 {
         writeln!(text, "{:>14.3} MB  more while a trace is made on the device", plan.making_bytes() as f64 / 1e6)?;
