@@ -78,3 +78,36 @@ fn errors_are_within_what_is_stated_for_their_rank() {
         }
     }
 }
+
+/// The excess that `SvdPlan` states for high ranks with two power iterations.
+const STATED_HIGH: [(usize, f64); 2] = [(512, 0.07), (1024, 0.12)];
+
+#[test]
+fn errors_of_high_ranks_are_within_the_stated_bounds() {
+    const SIDES: [usize; 2] = [1100, 1060];
+    let (q, [m, n]) = (runtime::cpu().unwrap(), SIDES);
+    // Singular values 1/j on the diagonal: the error follows from few products.
+    let value = |j: usize| 1.0 / (j + 1) as f64;
+    let mut a = vec![0.0f32; m * n];
+    (0..n).for_each(|j| a[j * n + j] = value(j) as f32);
+    let a = Tensor::from_values(&q, &SIDES, &a).unwrap();
+    for (rank, stated) in STATED_HIGH {
+        let plan = SvdPlan::new(m, n, rank, SvdOptions::default()).unwrap();
+        let (mut factors, mut workspace) = (plan.factors(&q).unwrap(), plan.workspace(&q).unwrap());
+        plan.run(&q, a.at(), &mut factors, &mut workspace).unwrap();
+        let (u, s, v) = (factors.u().view(), factors.s().view(), factors.v().view());
+        // |A - U S V^T|^2 = |A|^2 - 2 <A, U S V^T> + |S|^2 for orthonormal U and V.
+        let mut squares: f64 = (0..n).map(|j| value(j) * value(j)).sum();
+        for k in 0..rank {
+            let mut product = 0.0;
+            for j in 0..n {
+                product += value(j) * f64::from(u[j * rank + k]) * f64::from(v[j * rank + k]);
+            }
+            let s = f64::from(s[k]);
+            squares += s * s - 2.0 * s * product;
+        }
+        let best: f64 = (rank..n).map(|j| value(j) * value(j)).sum();
+        let excess = (squares / best).sqrt() - 1.0;
+        assert!((0.0..=stated).contains(&excess), "rank {rank}: {excess}, stated {stated}");
+    }
+}
