@@ -38,11 +38,11 @@ cargo xtask TASK
 TASKS
     test [--all]           The tests this machine can run, tier by tier, with a table at the end: repository rules,
                            generated files, the kernels' PTX, the workspace's tests, the conformance suite on cpu, on
-                           the simulated device and on a GPU where there is one. Without a flag the quick tier (budget
+                           the simulated device and on a GPU where there is one. Without a flag the quick tier (goal
                            10 min on two cores, from scratch). --all is the full tier of CI: it adds
                            slow tests, which the table names: faults put into kernels, exhaustive field sweeps,
                            constant time, the plug-in for stwo's prover, more orders of the simulated device.
-    test --changed [REV]   The tests that the changes since REV can reach (budget 4 min for a change in one domain
+    test --changed [REV]   The tests that the changes since REV can reach (goal 4 min for a change in one domain
                            crate, in a target folder that built the workspace before). REV is by default where the
                            branch left main; untracked files count. Ends with a list of what it left out and why.
     times [--release] [--tests] [--lines]

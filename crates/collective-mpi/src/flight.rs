@@ -20,7 +20,7 @@ pub(crate) const PIECE: usize = 1 << 22;
 
 /// Messages to ranks and from ranks that are not done.
 ///
-/// They hold on to their memory, so a flight is polled until it is done.
+/// MPI may still access their memory, so a flight is polled until it is done.
 pub(crate) struct Flight<'a, 's> {
     world: &'s SimpleCommunicator,
     scope: &'s LocalScope<'a>,

@@ -1,8 +1,8 @@
 //! Private digit recognition: two processes classify handwritten digits on secret shares.
 //!
 //! This process is the dealer. It starts a server with the weights that the previous workload
-//! trained and a client with the images, just as `trefoil pfss serve` and `trefoil pfss infer`
-//! would, and compares what they report.
+//! trained and a client with the images, like `trefoil pfss serve` and `trefoil pfss infer`, and
+//! compares their reports.
 
 use std::{
     env, fs,

@@ -117,9 +117,9 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
     html.finish(page.to_html().as_bytes())
 }
 
-/// Counts rows by label and predicted class, unless there are too many classes to read.
+/// Counts rows by label and predicted class.
 ///
-/// Each row of the table is a label.
+/// Each row of the table is a label. None for more than 20 classes.
 fn confusion(predicted: &[u32], labels: &[u32]) -> Option<report::Table> {
     const MOST: u32 = 20;
     let classes = predicted.iter().chain(labels).max()?.checked_add(1).filter(|&classes| classes <= MOST)?;

@@ -19,7 +19,7 @@ const MAX_COUNT: i64 = Model::MAX_COUNT as i64;
 /// Make keys for one run, in a folder for each party. Both must trust whoever runs this.
 ///
 /// Prints the digest of each folder, which `verify` prints again: if it reaches a party by a
-/// different route than the folder, it shows whether somebody changed the folder.
+/// different route than the folder, it shows whether the folder was changed.
 #[derive(Args, Debug)]
 pub(crate) struct DealArgs {
     /// The network: digits or transformer.

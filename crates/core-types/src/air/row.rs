@@ -37,8 +37,8 @@ pub trait Row {
 
     /// The preprocessed column in `slot`.
     ///
-    /// Slots number the preprocessed columns that the AIR reads; which columns of the tree they are
-    /// is said where the AIR is put into a proof, so that components can share them.
+    /// Slots number the preprocessed columns that the AIR reads. A statement maps slots to columns
+    /// of the tree, so that components can share columns.
     fn preprocessed(&mut self, slot: u32) -> Self::F;
 
     /// The challenge in `slot`.
@@ -84,7 +84,7 @@ pub trait Row {
 
     /// Constrains the next interaction column to the running sum over the rows.
     ///
-    /// The column holds the sum over all rows up to this one, less the mean for each row. It
+    /// The column is the sum over all rows up to this one, less the mean for each row. It
     /// returns to its start after the last row, so one constraint serves every row.
     #[inline]
     fn running_sum(&mut self, previous: Option<Self::E>, fraction: Fraction<Self::E>) {

@@ -17,11 +17,10 @@ use crate::{
 op! {
     /// Computes the interaction columns of a component from its fractions.
     ///
-    /// Column `k` holds, on each row, the sum of fractions `0..=k` of the row. The last column then
-    /// holds the sum of that over all rows up to this one, less the mean over all rows for each of
-    /// them: see [`running_sum`](core_types::air::Row::running_sum). Rows follow each other along
-    /// the coset; positions are stored as in any trace. A denominator of zero gives a fraction of
-    /// zero.
+    /// Column `k` holds, on each row, the sum of fractions `0..=k` of the row. The last column is
+    /// then replaced by its running sum over the rows, less its mean for each row: see
+    /// [`running_sum`](core_types::air::Row::running_sum). Rows follow each other along the coset;
+    /// positions are stored as in any trace. A denominator of zero gives a fraction of zero.
     pub struct LogUpColumns<'a, Q> as "logup_columns" {
         /// Sizes.
         params: plain &'a LogUpColumnsParams,

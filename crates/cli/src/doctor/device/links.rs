@@ -83,7 +83,7 @@ impl Links {
 
     /// Draws the links: a row for each device that sends, a column for each that receives.
     ///
-    /// Nothing if there are no two devices.
+    /// Prints nothing for fewer than two devices.
     pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let devices: BTreeSet<u32> = self.links.iter().map(|link| link.from).collect();
         if let Some(reason) = &self.reason {

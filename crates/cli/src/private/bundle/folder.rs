@@ -149,7 +149,7 @@ impl PartyFolder {
     /// Marks the folder as used, for good, removes the bundles, and returns them.
     ///
     /// Call it before anything that depends on the keys leaves this party. Whatever happens then,
-    /// they cannot be used again, unless somebody made a copy.
+    /// they cannot be used again; copies of the folder are not detected.
     pub(super) fn consume(self) -> Result<(Computation, Vec<KeyBundle>), InferenceError> {
         if !make_marker(&self.path.join(USED))? {
             return Err(InferenceError::Used { path: self.path });

@@ -26,7 +26,7 @@ use crate::{
 /// unless everything is.
 ///
 /// Prints the digest of each folder, which `verify` prints again: if it reaches a party by a
-/// different route than the folder, it shows whether somebody changed the folder.
+/// different route than the folder, it shows whether the folder was changed.
 #[derive(Args, Debug)]
 pub(crate) struct GenArgs {
     /// The gate, such as relu, or the function, such as gelu.
