@@ -10,6 +10,7 @@ mod blocks;
 mod branch;
 mod buf;
 mod channel;
+mod checked;
 mod circle;
 mod correction;
 mod counted;
@@ -30,7 +31,6 @@ mod share;
 mod simd;
 mod tensor;
 mod timed;
-mod typed;
 
 pub use buf::CpuBuf;
 pub use queue::{CpuConfig, CpuError, CpuQueue};

@@ -26,6 +26,7 @@
 mod aes;
 mod air;
 mod buf;
+mod checked;
 mod counted;
 mod device;
 mod device_info;
@@ -42,7 +43,6 @@ mod programs;
 mod queue;
 mod streams;
 mod sync;
-mod typed;
 
 pub use aes::AesKernel;
 pub use air::AirKernel;

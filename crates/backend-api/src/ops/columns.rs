@@ -32,11 +32,3 @@ pub(super) fn check_log(op: &'static str, log_size: u32) -> Result<(), BackendEr
     }
     Err(BackendError::Unsupported { op, why: "expected a log size of at most 30" })
 }
-
-/// Number of words of `count` columns of the secure field, in four planes each.
-///
-/// A plane has `2^log_len` words. If the number does not fit, `usize::MAX`, which is no view's
-/// length.
-pub(super) fn planes(count: usize, log_len: u32) -> usize {
-    count.saturating_mul(4).saturating_mul(1usize.checked_shl(log_len).unwrap_or(usize::MAX))
-}

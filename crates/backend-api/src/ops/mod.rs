@@ -1,9 +1,9 @@
 //! Op sets: coarse, fused device steps.
 //!
-//! Each op is a record of parameters and views that documents its maths and layout and checks
-//! itself; each set is a trait with a method for each of its ops.
+//! Each op is a record of parameters and views that documents its maths and states the lengths of
+//! its views; each set is a trait with a method for each of its ops.
 //!
-//! A backend calls a record's `check` first; callers need not. Buffers arrive as borrowed views
+//! A queue calls `check` before it runs an op; callers need not. Buffers arrive as borrowed views
 //! ([`Ref`](crate::Ref), [`Mut`](crate::Mut)), so shards, batches and scratch are slices, not
 //! copies.
 
@@ -16,6 +16,7 @@ pub mod deep;
 pub mod factor;
 pub mod fri;
 pub mod fss;
+mod lengths;
 pub mod linalg;
 pub mod merkle;
 mod op;
@@ -28,5 +29,5 @@ pub mod tensor;
 
 pub use core_types::params::Sizes;
 pub(crate) use op::op;
-pub use op::{MapViews, Op, View};
+pub use op::{Access, Described, MapViews, Op, View};
 pub use stark::StarkOps;

@@ -11,6 +11,34 @@ pub struct View {
     pub len: Option<usize>,
 }
 
+/// The description of a field of an op.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// The field.
+    pub name: &'static str,
+    /// Whether it is a parameter or a view, and how the op uses it.
+    pub access: Access,
+    /// Its type; for a view, the type of its elements.
+    pub element: &'static str,
+    /// The factors of its length; empty for parameters and views of any length.
+    pub length: &'static str,
+}
+
+/// The use of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// A parameter.
+    Parameter,
+    /// A view that is read.
+    Read,
+    /// A view that is read, if it is given.
+    ReadIfGiven,
+    /// A view that is written.
+    Write,
+    /// A view that is written, if it is given.
+    WriteIfGiven,
+}
+
 /// An op as a value: parameters and views as named fields.
 ///
 /// A queue runs it with the method of the same name.
@@ -26,42 +54,13 @@ pub trait Op {
     /// See [`Sizes`](super::Sizes).
     fn each_size(&self, see: &mut impl FnMut(&'static str, &dyn core::fmt::Debug));
 
-    /// Compares the lengths of the views, in the order of the fields, with what they should be.
+    /// Passes the description of every field to `see`, in the order of the fields.
     ///
-    /// # Errors
-    /// [`BackendError::Length`] for the first that differs.
-    #[inline(always)]
-    fn expect<const N: usize>(&self, expected: [usize; N]) -> Result<(), BackendError> {
-        let mut lengths = Lengths { op: Self::NAME, expected: &expected, next: 0, outcome: Ok(()) };
-        self.each_view(&mut |view| lengths.compare(view));
-        debug_assert_eq!(lengths.next, N, "op `{}` has {} views, not {N}", Self::NAME, lengths.next);
-        lengths.outcome
-    }
-}
+    /// Views of a record of views come one by one.
+    fn describe(see: &mut impl FnMut(Described));
 
-/// The comparison of an op's views with their expected lengths.
-///
-/// It is compiled once, and not for each op.
-struct Lengths<'e> {
-    op: &'static str,
-    expected: &'e [usize],
-    /// The number of views that were compared.
-    next: usize,
-    /// The first difference.
-    outcome: Result<(), BackendError>,
-}
-
-impl Lengths<'_> {
-    fn compare(&mut self, view: View) {
-        let expected = self.expected.get(self.next).copied().unwrap_or_default();
-        self.next += 1;
-        if let Some(got) = view.len
-            && got != expected
-            && self.outcome.is_ok()
-        {
-            self.outcome = Err(BackendError::Length { op: self.op, view: view.name, expected, got });
-        }
-    }
+    /// Its documentation.
+    const DOC: &'static str;
 }
 
 /// Turns views of one queue into views of another.
@@ -153,26 +152,79 @@ macro_rules! show_size {
     ($kind:ident, $name:expr, $field:expr, $see:ident) => {};
 }
 
-/// Defines the record of an op.
+/// The sentence on the length of a view.
+macro_rules! len_doc {
+    (views, $type:ty, $($len:tt)*) => { "" };
+    ($kind:ident, $type:ty, $($len:tt)*) => {
+        concat!("\n`", stringify!($type), "[", stringify!($($len)*), "]`.")
+    };
+}
+
+/// Describes a field of a record.
+macro_rules! describe {
+    (views, $name:expr, $type:ty, $see:ident, $($len:tt)*) => {
+        <$type>::describe($see)
+    };
+    ($kind:ident, $name:expr, $type:ty, $see:ident, $($len:tt)*) => {
+        $see($crate::ops::Described {
+            name: $name,
+            access: $crate::ops::op::access!($kind),
+            element: stringify!($type),
+            length: stringify!($($len)*),
+        })
+    };
+}
+
+macro_rules! access {
+    (plain) => {
+        $crate::ops::Access::Parameter
+    };
+    (read) => {
+        $crate::ops::Access::Read
+    };
+    (read_if) => {
+        $crate::ops::Access::ReadIfGiven
+    };
+    (write) => {
+        $crate::ops::Access::Write
+    };
+    (write_if) => {
+        $crate::ops::Access::WriteIfGiven
+    };
+}
+
+/// Describes an op: its record, its sizes, and what makes it valid.
 ///
 /// A field is `plain` (parameters), `read` or `write` (a view of elements of the type), `read_if`
 /// or `write_if` (one that may be left out), or `views` (a record of views, see [`views!`]).
+///
+/// The length of a view follows its type in brackets: a product `[rows, len]`, or `[>= least]` for
+/// a view that may be longer. A view without brackets may have any length. A record of views takes
+/// arguments for its `sizes` there.
+///
+/// - `sizes(self) { .. }` binds the names that lengths use. It may leave `check` with an error,
+///   which takes the op's name from `OP`. With `-> name: Type`, `check` returns that value.
+/// - `valid(self) { condition, "why not"; .. }` is compared after the lengths.
+///
+/// The method `check` that this makes is the only check of an op; every backend calls it first.
 macro_rules! op {
     (
-        $(#[$doc:meta])*
+        $(#[doc = $doc:literal])*
         pub struct $name:ident<$a:lifetime, $q:ident $(, $t:ident: $bound:ident)?> as $op:literal {
-            $($(#[$field_doc:meta])* $field:ident: $kind:ident $type:ty,)*
+            $($(#[$field_doc:meta])* $field:ident: $kind:ident $type:ty $([$($len:tt)*])?,)*
         }
+        $($rules:tt)*
     ) => {
         $crate::ops::op::record! {
-            $(#[$doc])*
+            $(#[doc = $doc])*
             pub struct $name<$a, $q $(, $t: $bound)?> {
-                $($(#[$field_doc])* $field: $kind $type,)*
+                $($(#[$field_doc])* $field: $kind $type $([$($len)*])?,)*
             }
         }
 
         impl<$a, $q: $crate::Queue $(, $t: $bound)?> $crate::ops::Op for $name<$a, $q $(, $t)?> {
             const NAME: &'static str = $op;
+            const DOC: &'static str = concat!($($doc, "\n"),*);
 
             #[inline(always)]
             fn each_view(&self, see: &mut impl FnMut($crate::ops::View)) {
@@ -182,6 +234,10 @@ macro_rules! op {
             #[allow(unused_variables, reason = "an op may have no parameters")]
             fn each_size(&self, see: &mut impl FnMut(&'static str, &dyn core::fmt::Debug)) {
                 $($crate::ops::op::show_size!($kind, stringify!($field), self.$field, see);)*
+            }
+
+            fn describe(see: &mut impl FnMut($crate::ops::Described)) {
+                $($crate::ops::op::describe!($kind, stringify!($field), $type, see, $($($len)*)?);)*
             }
         }
 
@@ -197,14 +253,139 @@ macro_rules! op {
             ) -> Result<$name<$a, P $(, $t)?>, $crate::BackendError> {
                 self.map_as(views, $op)
             }
+
+            $crate::ops::op::check! { [$op] [$($field: $kind [$($($len)*)?],)*] $($rules)* }
         }
     };
 }
 
-/// Defines views that several ops have in common.
+/// The method `check` of an op, from its fields and rules.
+macro_rules! check {
+    ([$op:literal] [$($fields:tt)*] valid($this:ident) $valid:tt) => {
+        $crate::ops::op::check! { [$op] [$($fields)*] sizes($this) {} valid($this) $valid }
+    };
+    ([$op:literal] [$($fields:tt)*]) => {
+        $crate::ops::op::check! { [$op] [$($fields)*] sizes(self) {} }
+    };
+    (
+        [$op:literal] [$($field:ident: $kind:ident [$($len:tt)*],)*]
+        sizes($this:ident) $(-> $out:ident: $out_type:ty)? { $($sizes:tt)* }
+        $(valid($that:ident) { $($valid:expr, $why:expr;)* })?
+    ) => {
+        /// Compares the views with their lengths, and refuses parameters that make no valid op.
+        ///
+        /// # Errors
+        /// [`BackendError::Length`](crate::BackendError::Length) for the first view of another
+        /// length, and [`BackendError::Unsupported`](crate::BackendError::Unsupported) for
+        /// parameters out of range.
+        pub fn check(&$this) -> Result<$crate::ops::op::out_type!($($out_type)?), $crate::BackendError> {
+            #[allow(dead_code, reason = "few sizes can be out of range")]
+            const OP: &str = $op;
+            $($sizes)*
+            #[allow(unused_mut, reason = "an op may have no view of a certain length")]
+            let mut lengths = $crate::ops::lengths::Lengths::new($op);
+            $($crate::ops::op::compare!($kind, stringify!($field), $this.$field, lengths, $($len)*);)*
+            lengths.finish()?;
+            $($(
+                if !($valid) {
+                    return Err($crate::BackendError::Unsupported { op: $op, why: $why });
+                }
+            )*)?
+            Ok($crate::ops::op::out!($($out)?))
+        }
+    };
+}
+
+/// What `check` returns.
+macro_rules! out_type {
+    () => {
+        ()
+    };
+    ($type:ty) => {
+        $type
+    };
+}
+
+macro_rules! out {
+    () => {
+        ()
+    };
+    ($out:ident) => {
+        $out
+    };
+}
+
+/// Compares a field of a record with its length.
+macro_rules! compare {
+    ($kind:ident, $name:expr, $field:expr, $lengths:ident,) => {};
+    (views, $name:expr, $field:expr, $lengths:ident, $($size:expr),+ $(,)?) => {
+        $field.compare(&mut $lengths, $($size),+)
+    };
+    ($kind:ident, $name:expr, $field:expr, $lengths:ident, >= $least:expr) => {
+        $lengths.at_least($name, $crate::ops::op::view_len!($kind, $field), $least)
+    };
+    ($kind:ident, $name:expr, $field:expr, $lengths:ident, $($size:expr),+ $(,)?) => {
+        $lengths.exactly(
+            $name,
+            $crate::ops::op::view_len!($kind, $field),
+            &[$($crate::ops::lengths::IntoSize::size($size)),+],
+        )
+    };
+}
+
+/// The length of a view; `None` for one that was left out.
+macro_rules! view_len {
+    (read, $field:expr) => {
+        Some($crate::BufferRef::len(&$field))
+    };
+    (write, $field:expr) => {
+        Some($crate::BufferMut::len(&$field))
+    };
+    (read_if, $field:expr) => {
+        $field.as_ref().map($crate::BufferRef::len)
+    };
+    (write_if, $field:expr) => {
+        $field.as_ref().map($crate::BufferMut::len)
+    };
+}
+
+/// Describes views that several ops have in common.
+///
+/// `sizes(name: Type, ..) { .. }` binds the names that lengths use; ops pass the arguments.
 macro_rules! views {
-    ($(#[$doc:meta])* pub struct $name:ident<$a:lifetime, $q:ident $(, $t:ident: $bound:ident)?> { $($fields:tt)* }) => {
-        $crate::ops::op::record! { $(#[$doc])* pub struct $name<$a, $q $(, $t: $bound)?> { $($fields)* } }
+    (
+        $(#[$doc:meta])*
+        pub struct $name:ident<$a:lifetime, $q:ident $(, $t:ident: $bound:ident)?> {
+            $($(#[$field_doc:meta])* $field:ident: $kind:ident $type:ty [$($len:tt)*],)*
+        }
+        sizes($($size:ident: $size_type:ty),*) { $($sizes:tt)* }
+    ) => {
+        $crate::ops::op::record! {
+            $(#[$doc])*
+            pub struct $name<$a, $q $(, $t: $bound)?> {
+                $($(#[$field_doc])* $field: $kind $type [$($len)*],)*
+            }
+        }
+
+        impl<$a, $q: $crate::Queue + $a $(, $t: $bound)?> Clone for $name<$a, $q $(, $t)?> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<$a, $q: $crate::Queue + $a $(, $t: $bound)?> Copy for $name<$a, $q $(, $t)?> {}
+
+        impl<$a, $q: $crate::Queue $(, $t: $bound)?> $name<$a, $q $(, $t)?> {
+            /// Compares the views with their lengths.
+            pub(crate) fn compare(&self, lengths: &mut $crate::ops::lengths::Lengths, $($size: $size_type),*) {
+                $($sizes)*
+                $($crate::ops::op::compare!($kind, stringify!($field), self.$field, lengths, $($len)*);)*
+            }
+
+            pub(crate) fn describe(see: &mut impl FnMut($crate::ops::Described)) {
+                $($crate::ops::op::describe!($kind, stringify!($field), $type, see, $($len)*);)*
+            }
+        }
     };
 }
 
@@ -213,12 +394,16 @@ macro_rules! record {
     (
         $(#[$doc:meta])*
         pub struct $name:ident<$a:lifetime, $q:ident $(, $t:ident: $bound:ident)?> {
-            $($(#[$field_doc:meta])* $field:ident: $kind:ident $type:ty,)*
+            $($(#[$field_doc:meta])* $field:ident: $kind:ident $type:ty $([$($len:tt)*])?,)*
         }
     ) => {
         $(#[$doc])*
         pub struct $name<$a, $q: $crate::Queue + $a $(, $t: $bound)?> {
-            $($(#[$field_doc])* pub $field: $crate::ops::op::field_type!($kind, $a, $q, $type),)*
+            $(
+                $(#[$field_doc])*
+                $(#[doc = $crate::ops::op::len_doc!($kind, $type, $($len)*)])?
+                pub $field: $crate::ops::op::field_type!($kind, $a, $q, $type),
+            )*
         }
 
         impl<$a, $q: $crate::Queue $(, $t: $bound)?> $name<$a, $q $(, $t)?> {
@@ -251,4 +436,7 @@ macro_rules! record {
     };
 }
 
-pub(crate) use {field_type, map_field, op, record, show_field, show_size, views};
+pub(crate) use {
+    access, check, compare, describe, field_type, len_doc, map_field, op, out, out_type, record, show_field, show_size,
+    view_len, views,
+};

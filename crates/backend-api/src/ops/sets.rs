@@ -4,12 +4,14 @@ use crate::{BackendError, Queue, Real};
 
 /// Passes the op sets, one by one, to a macro of the caller.
 ///
-/// A set comes with its trait, its supertrait, and its methods with their records. A wrapper of
-/// queues implements all sets this way.
+/// A set comes with its trait, its supertrait, and its methods, each with its record and the value
+/// that the record's `check` returns. Wrappers of queues implement all sets this way; a backend
+/// does by `op_sets!(checked CpuQueue)`: see [`checked!`].
 #[macro_export]
 macro_rules! op_sets {
-    ($with:ident) => {
+    ($with:ident $($queue:ident)?) => {
         $with! {
+            $([$queue])?
             /// Device steps of the circle transforms.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length its
@@ -30,6 +32,7 @@ macro_rules! op_sets {
             }
         }
         $with! {
+            $([$queue])?
             /// Device steps of Merkle trees.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length its
@@ -43,6 +46,7 @@ macro_rules! op_sets {
             }
         }
         $with! {
+            $([$queue])?
             /// Device steps of transcripts.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length its
@@ -58,6 +62,7 @@ macro_rules! op_sets {
             }
         }
         $with! {
+            $([$queue])?
             /// Device steps of sampling outside the domain and of DEEP quotients.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length its
@@ -71,6 +76,7 @@ macro_rules! op_sets {
             }
         }
         $with! {
+            $([$queue])?
             /// Device steps of FRI and of openings.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length its
@@ -84,6 +90,7 @@ macro_rules! op_sets {
             }
         }
         $with! {
+            $([$queue])?
             /// Device steps of traces, constraints and look-ups.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length its
@@ -102,6 +109,7 @@ macro_rules! op_sets {
             }
         }
         $with! {
+            $([$queue])?
             /// Device steps on shares.
             ///
             /// Both ops return [`BackendError::Length`] if a view does not have the length that
@@ -109,11 +117,12 @@ macro_rules! op_sets {
             /// powers or rows out of range and for lists that do not end in a last term. Nothing is
             /// written then. Results are the same bit for bit on every backend.
             share::ShareOps: Queue {
-                combine_bits(CombineBits),
-                combine_words(CombineWords),
+                combine_bits(CombineBits) -> BitShape,
+                combine_words(CombineWords) -> WordShape,
             }
         }
         $with! {
+            $([$queue])?
             /// Device steps of function secret sharing; what follows them is arithmetic on shares.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length its
@@ -121,16 +130,17 @@ macro_rules! op_sets {
             /// party, number of payload words or range of keys, or if the device may not run AES.
             /// Nothing is written then.
             fss::FssOps: ShareOps {
-                cmp_eval_window(CmpEvalWindow),
-                cmp_eval_all(CmpEvalAll),
-                cmp_gen(CmpGen),
-                dcf_eval_window(DcfEvalWindow),
-                dcf_gen(DcfGen),
-                pack_bits(PackBits),
-                unpack_bits(UnpackBits),
+                cmp_eval_window(CmpEvalWindow) -> CmpShape,
+                cmp_eval_all(CmpEvalAll) -> CmpAllShape,
+                cmp_gen(CmpGen) -> CmpGenShape,
+                dcf_eval_window(DcfEvalWindow) -> DcfShape,
+                dcf_gen(DcfGen) -> DcfGenShape,
+                pack_bits(PackBits) -> PackShape,
+                unpack_bits(UnpackBits) -> PackShape,
             }
         }
         $with! {
+            $([$queue])?
             /// Device steps of corrections.
             ///
             /// Features of trainings and their codes, rings of states, and estimates from
@@ -150,6 +160,7 @@ macro_rules! op_sets {
             }
         }
         $with! {
+            $([$queue])?
             /// Device steps of truncated singular value decompositions.
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length its
@@ -167,14 +178,6 @@ macro_rules! op_sets {
                 tall_product(TallProduct),
             }
         }
-        $crate::real_op_sets!($with);
-    };
-}
-
-/// Hands over, as [`op_sets!`] does, the op sets that have ops on floating-point elements.
-#[macro_export]
-macro_rules! real_op_sets {
-    ($with:ident $($queue:ident)?) => {
         $with! {
             $([$queue])?
             /// Maps over elements and sums over an axis.
@@ -293,44 +296,61 @@ macro_rules! real_op_sets {
     };
 }
 
-/// Implements the op sets on floating-point elements for a queue.
+/// Implements an op set for a queue of a backend, with the check of each op.
 ///
-/// The methods come from traits of the same names that the queue's crate defines. Each op is
-/// compiled for each type in that crate ([`RealOp`](crate::RealOp)). Expands
-/// `real_op_sets!(compiled_by_type CpuQueue)`.
+/// The methods come from a trait of the same name, which this defines in the backend's crate: they
+/// run on checked ops, and get the value that `check` returned. An op that is generic in the
+/// element type is compiled for each type in that crate ([`RealOp`](crate::RealOp)).
 #[macro_export]
-macro_rules! compiled_by_type {
+macro_rules! checked {
     ([$queue:ident] $(#[$doc:meta])* $module:ident::$set:ident: $super:ident {
-        $($method:ident $(<$t:ident>)? ($record:ident),)*
+        $($method:ident $(<$t:ident>)? ($record:ident) $(-> $shape:ident)?,)*
     }) => {
-        #[doc = concat!("The ops of [`", stringify!($set), "`](backend_api::ops::", stringify!($module), "::", stringify!($set), "), generic in the element type.")]
+        #[doc = concat!("[`", stringify!($set), "`](backend_api::ops::", stringify!($module), "::", stringify!($set), ") on checked ops.")]
         pub(crate) trait $set: $crate::Queue {
             $(
                 fn $method $(<$t: $crate::Real>)? (
                     &self,
                     op: $crate::ops::$module::$record<'_, Self $(, $t)?>,
+                    $(shape: $crate::ops::$module::$shape,)?
                 ) -> Result<(), $crate::BackendError>;
             )*
         }
 
         impl $crate::ops::$module::$set for $queue {
-            $($crate::compiled_by_type!(@method $queue $set $module $method $record $($t)?);)*
+            $($crate::checked!(@method $queue $set $module $method $record $($t)? $(-> $shape)?);)*
         }
     };
     (@method $queue:ident $set:ident $module:ident $method:ident $record:ident) => {
         fn $method(&self, op: $crate::ops::$module::$record<'_, Self>) -> Result<(), $crate::BackendError> {
+            op.check()?;
             $set::$method(self, op)
         }
     };
+    (@method $queue:ident $set:ident $module:ident $method:ident $record:ident -> $shape:ident) => {
+        fn $method(&self, op: $crate::ops::$module::$record<'_, Self>) -> Result<(), $crate::BackendError> {
+            let shape = op.check()?;
+            $set::$method(self, op, shape)
+        }
+    };
     (@method $queue:ident $set:ident $module:ident $method:ident $record:ident $t:ident) => {
-        $crate::real_op!($method, $queue, $module::$record, <$queue as $set>::$method);
+        $crate::real_op!($method, $queue, $module::$record, {
+            fn run<$t: $crate::Real>(
+                q: &$queue,
+                op: $crate::ops::$module::$record<'_, $queue, $t>,
+            ) -> Result<(), $crate::BackendError> {
+                op.check()?;
+                $set::$method(q, op)
+            }
+            run
+        });
     };
 }
 
 /// The trait of an op set.
 macro_rules! define {
     ($(#[$doc:meta])* $module:ident::$set:ident: $super:ident {
-        $($method:ident $(<$t:ident>)? ($record:ident),)*
+        $($method:ident $(<$t:ident>)? ($record:ident) $(-> $shape:ident)?,)*
     }) => {
         $(#[$doc])*
         pub trait $set: $super {

@@ -36,7 +36,7 @@ fn all_ops() -> BTreeSet<&'static str> {
     let mut names = BTreeSet::new();
     macro_rules! collect {
         ($(#[$doc:meta])* $module:ident::$set:ident: $super:ident {
-            $($method:ident $(<$t:ident>)? ($record:ident),)*
+            $($method:ident $(<$t:ident>)? ($record:ident) $(-> $shape:ident)?,)*
         }) => {
             $(names.insert(stringify!($method));)*
         };

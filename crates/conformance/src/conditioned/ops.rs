@@ -28,7 +28,7 @@ impl MapViews<Conditioned, AnyQueue> for Unwrapped {
 
 /// Implements an op set by submitting each op to the wrapped queue.
 macro_rules! submit {
-    ($(#[$doc:meta])* $module:ident::$set:ident: $super:ident { $($method:ident $(<$t:ident>)? ($record:ident),)* }) => {
+    ($(#[$doc:meta])* $module:ident::$set:ident: $super:ident { $($method:ident $(<$t:ident>)? ($record:ident) $(-> $shape:ident)?,)* }) => {
         impl backend_api::ops::$module::$set for Conditioned {
             $(
                 fn $method $(<$t: Real>)? (

@@ -9,8 +9,8 @@ use core::sync::atomic::AtomicU32;
 use backend_api::{
     BackendError,
     ops::air::{
-        AirColumns, AirEvaluate, AirFractions, AirOps, CounterColumns, GatherColumn, LogUpColumns, RowNumbers,
-        SecureAddLifted, SecurePowers,
+        AirColumns, AirEvaluate, AirFractions, CounterColumns, GatherColumn, LogUpColumns, RowNumbers, SecureAddLifted,
+        SecurePowers,
     },
 };
 use core_types::{
@@ -24,6 +24,7 @@ use self::{
     program::{Outputs, Source, TileProgram},
     tiles::{Run, TILE},
 };
+use crate::checked::AirOps;
 use crate::{CpuQueue, simd::dispatch};
 
 /// Positions of a task.
@@ -79,7 +80,6 @@ impl CpuQueue {
 
 impl AirOps for CpuQueue {
     fn air_columns(&self, op: AirColumns<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let AirColumns { params, outputs, instructions, masks, constants, .. } = op;
         let in_place = 1usize << params.log_size >= TILE;
         let source = Source { instructions, masks, constants, challenges: &[], registers: params.registers, in_place };
@@ -89,7 +89,6 @@ impl AirOps for CpuQueue {
     }
 
     fn air_evaluate(&self, op: AirEvaluate<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let AirEvaluate { params, instructions, masks, constants, challenges, .. } = op;
         let in_place = 1usize << params.log_size >= TILE;
         let source = Source { instructions, masks, constants, challenges, registers: params.registers, in_place };
@@ -100,7 +99,6 @@ impl AirOps for CpuQueue {
     }
 
     fn air_fractions(&self, op: AirFractions<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let AirFractions { params, instructions, masks, constants, challenges, .. } = op;
         let in_place = 1usize << params.log_size >= TILE;
         let source = Source { instructions, masks, constants, challenges, registers: params.registers, in_place };
@@ -110,7 +108,6 @@ impl AirOps for CpuQueue {
     }
 
     fn logup_columns(&self, op: LogUpColumns<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let LogUpColumns { params, fractions, columns, sums } = op;
         let log_rows = params.log_rows;
         let tiles = jobs(columns, log_rows, logup::TILE);
@@ -124,7 +121,6 @@ impl AirOps for CpuQueue {
     }
 
     fn counter_columns(&self, op: CounterColumns<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let CounterColumns { params, counters, columns } = op;
         let log_rows = params.log_rows;
         let rows = counters.chunks(1 << log_rows);
@@ -137,7 +133,6 @@ impl AirOps for CpuQueue {
     }
 
     fn gather_column(&self, op: GatherColumn<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let GatherColumn { keys, table, column, .. } = op;
         self.for_jobs(column.chunks_mut(JOB).zip(keys.chunks(JOB)).collect(), |_, (column, keys)| {
             for (word, key) in column.iter_mut().zip(keys) {
@@ -148,7 +143,6 @@ impl AirOps for CpuQueue {
     }
 
     fn row_numbers(&self, op: RowNumbers<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let log_rows = op.params.log_rows;
         self.for_chunks(op.column, JOB, |i, column| {
             for (position, number) in ((i * JOB) as u32..).zip(column) {
@@ -159,7 +153,6 @@ impl AirOps for CpuQueue {
     }
 
     fn secure_add_lifted(&self, op: SecureAddLifted<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let SecureAddLifted { params, small, large } = op;
         // Positions of a pair of the small column: pairs of the large one, side by side.
         let pairs = 2 << (params.log_large - params.log_small);
@@ -176,7 +169,6 @@ impl AirOps for CpuQueue {
     }
 
     fn secure_powers(&self, op: SecurePowers<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let base = op.base[0];
         let fill = |power: QM31, place: &mut QM31| {
             *place = power;

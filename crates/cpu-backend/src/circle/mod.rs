@@ -21,7 +21,7 @@ use backend_api::{
     BackendError,
     ops::circle::{
         BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvalAtPoints, CircleEvaluate, CircleExtend,
-        CircleInterpolate, CircleInterpolatePart, CircleLde, CircleOps, CircleRestrict, CircleTwiddles,
+        CircleInterpolate, CircleInterpolatePart, CircleLde, CircleRestrict, CircleTwiddles,
     },
 };
 use core_types::{
@@ -36,6 +36,7 @@ use self::{
     steps::{Steps, log_block},
     transform::Region,
 };
+use crate::checked::CircleOps;
 use crate::{CpuQueue, Simd};
 
 /// A direction between coefficients and values.
@@ -127,37 +128,31 @@ impl CpuQueue {
 
 impl CircleOps for CpuQueue {
     fn circle_twiddles(&self, op: CircleTwiddles<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         self.write_twiddles(op.params.log_size, op.twiddles, op.inverse_twiddles)
     }
 
     fn circle_interpolate(&self, op: CircleInterpolate<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         self.circle_transform(op.params.log_size, op.inverse_twiddles, op.columns, Direction::Interpolate);
         Ok(())
     }
 
     fn circle_evaluate(&self, op: CircleEvaluate<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         self.circle_transform(op.params.log_size, op.twiddles, op.columns, Direction::Evaluate { position: 0 });
         Ok(())
     }
 
     fn circle_extend(&self, op: CircleExtend<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         self.circle_extension(op.params, op.twiddles, op.coefficients, op.values);
         Ok(())
     }
 
     fn circle_lde(&self, op: CircleLde<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         self.circle_transform(op.params.log_coefficients, op.inverse_twiddles, op.columns, Direction::Interpolate);
         self.circle_extension(op.params, op.twiddles, op.columns, op.values);
         Ok(())
     }
 
     fn circle_eval_at_point(&self, op: CircleEvalAtPoint<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let CircleEvalAtPoint { params, coefficients, results } = op;
         let samples: Vec<Sample<'_>> =
             coefficients.chunks(1 << params.log_size).map(|column| Sample { column, point: 0 }).collect();
@@ -165,7 +160,6 @@ impl CircleOps for CpuQueue {
     }
 
     fn circle_eval_at_points(&self, op: CircleEvalAtPoints<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let CircleEvalAtPoints { columns, samples, coefficients, points, sampled } = op;
         let column = |at: &ColumnAt| &coefficients[at.first as usize..][..1 << at.log_len];
         let samples: Vec<Sample<'_>> = samples
@@ -178,13 +172,11 @@ impl CircleOps for CpuQueue {
     }
 
     fn circle_interpolate_part(&self, op: CircleInterpolatePart<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         self.circle_transform(op.params.log_size, op.inverse_twiddles, op.columns, Direction::Interpolate);
         Ok(())
     }
 
     fn circle_restrict(&self, op: CircleRestrict<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let CircleRestrict { params, twiddles, coefficients, values } = op;
         if params.log_parts() == 0 {
             self.circle_copies(params, twiddles, coefficients, values);
@@ -194,13 +186,11 @@ impl CircleOps for CpuQueue {
     }
 
     fn batch_inverse_m31(&self, op: BatchInverseM31<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         self.batch_inverse(inverse::CHUNK, inverse::invert_m31, op.elements, op.inverses, op.first_zero);
         Ok(())
     }
 
     fn batch_inverse_qm31(&self, op: BatchInverseQm31<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         self.batch_inverse(secure_inverse::CHUNK, secure_inverse::invert_qm31, op.elements, op.inverses, op.first_zero);
         Ok(())
     }

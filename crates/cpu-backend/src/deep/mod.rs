@@ -8,7 +8,7 @@ mod quotients;
 
 use backend_api::{
     BackendError,
-    ops::deep::{DeepLines, DeepNumerators, DeepOps, DeepPoints, DeepQuotients},
+    ops::deep::{DeepLines, DeepNumerators, DeepPoints, DeepQuotients},
 };
 use core_types::{field::M31, params::deep::DeepQuotientsParams};
 
@@ -18,24 +18,22 @@ use self::{
     numerators::Sums,
     quotients::{Quotients, Scratch},
 };
+use crate::checked::DeepOps;
 use crate::{CpuQueue, planes};
 
 impl DeepOps for CpuQueue {
     fn deep_points(&self, op: DeepPoints<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         points::write(op.points_at, op.parameter[0], op.points);
         Ok(())
     }
 
     fn deep_lines(&self, op: DeepLines<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let DeepLines { terms, batches, points, sampled, powers, factors, lines } = op;
         Claims { terms, batches, points, sampled, powers }.write(factors, lines);
         Ok(())
     }
 
     fn deep_numerators(&self, op: DeepNumerators<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let DeepNumerators { params, columns, terms, batches, values, factors, numerators } = op;
         let sums = Sums { columns, terms, batches, values, factors };
         let tiles = planes::tiles(numerators, 1 << params.log_size, numerators::TILE);
@@ -44,7 +42,6 @@ impl DeepOps for CpuQueue {
     }
 
     fn deep_quotients(&self, op: DeepQuotients<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let DeepQuotients { params, batches, points, lines, numerators, quotients } = op;
         let DeepQuotientsParams { log_size, log_domain } = *params;
         let log_tile = log_size.clamp(1, LOG_TILE);

@@ -7,16 +7,16 @@ mod open;
 
 use backend_api::{
     BackendError,
-    ops::fri::{FriFold, FriLastLayer, FriOps, OpenColumns, OpenGroups},
+    ops::fri::{FriFold, FriLastLayer, OpenColumns, OpenGroups},
 };
 use core_types::field::{M31, QM31};
 
 use self::fold::Folds;
+use crate::checked::FriOps;
 use crate::{CpuQueue, planes};
 
 impl FriOps for CpuQueue {
     fn fri_fold(&self, op: FriFold<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let FriFold { params, inverse_twiddles, challenge, values, folded } = op;
         let folds = Folds::new(*params, inverse_twiddles, challenge[0], values);
         let tiles = planes::tiles(folded, 1 << (params.log_size - params.folds), folds.folded_len());
@@ -26,7 +26,6 @@ impl FriOps for CpuQueue {
     }
 
     fn fri_last_layer(&self, op: FriLastLayer<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let FriLastLayer { params, inverse_twiddles, values, coefficients, excess } = op;
         let _scratch = self.reserve_scratch::<QM31>(1, 1 << params.log_size)?;
         excess[0] = last_layer::interpolate(*params, inverse_twiddles, values, coefficients).into();
@@ -34,13 +33,11 @@ impl FriOps for CpuQueue {
     }
 
     fn open_columns(&self, op: OpenColumns<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         open::columns(op);
         Ok(())
     }
 
     fn open_groups(&self, op: OpenGroups<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         open::groups(op);
         Ok(())
     }

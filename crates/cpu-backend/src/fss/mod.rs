@@ -13,13 +13,15 @@ mod walk;
 use backend_api::{
     BackendError,
     ops::fss::{
-        CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, FssOps, GROUP, PackBits, UnpackBits,
+        CmpAllShape, CmpEvalAll, CmpEvalWindow, CmpGen, CmpGenShape, CmpKeys, CmpShape, DcfEvalWindow, DcfGen,
+        DcfGenShape, DcfKeys, DcfShape, GROUP, PackBits, PackShape, UnpackBits,
     },
 };
 use core_types::pack::{packed_word, unpacked_element};
 
 use self::batch::{At, CmpAllBatch, CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections};
 pub(crate) use self::columns::columns;
+use crate::checked::FssOps;
 use crate::{CpuQueue, simd::dispatch_aes};
 
 /// Keys per job, some 50 us of work at the cheapest shape.
@@ -49,16 +51,14 @@ impl CpuQueue {
 }
 
 impl FssOps for CpuQueue {
-    fn cmp_eval_window(&self, op: CmpEvalWindow<'_, Self>) -> Result<(), BackendError> {
-        let shape = op.check()?;
+    fn cmp_eval_window(&self, op: CmpEvalWindow<'_, Self>, shape: CmpShape) -> Result<(), BackendError> {
         let CmpEvalWindow { params, keys: CmpKeys { roots, corrections, leaves }, x_hat, offsets, shares } = op;
         let at = At { x_hat, offsets };
         self.eval_cmp(&CmpBatch { params, shape, roots, corrections, leaves, at }, shares);
         Ok(())
     }
 
-    fn cmp_eval_all(&self, op: CmpEvalAll<'_, Self>) -> Result<(), BackendError> {
-        let shape = op.check()?;
+    fn cmp_eval_all(&self, op: CmpEvalAll<'_, Self>, shape: CmpAllShape) -> Result<(), BackendError> {
         let CmpEvalAll { params, keys: CmpKeys { roots, corrections, leaves }, units } = op;
         let batch = CmpAllBatch { params, shape, roots, corrections, leaves };
         let jobs = columns(units, shape.keys, KEYS_PER_JOB);
@@ -69,8 +69,7 @@ impl FssOps for CpuQueue {
         Ok(())
     }
 
-    fn cmp_gen(&self, op: CmpGen<'_, Self>) -> Result<(), BackendError> {
-        let shape = op.check()?;
+    fn cmp_gen(&self, op: CmpGen<'_, Self>, shape: CmpGenShape) -> Result<(), BackendError> {
         let CmpGen { params, alphas, roots, corrections, leaves } = op;
         let secrets = CmpSecrets { params, shape, alphas, roots };
         let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
@@ -82,16 +81,14 @@ impl FssOps for CpuQueue {
         Ok(())
     }
 
-    fn dcf_eval_window(&self, op: DcfEvalWindow<'_, Self>) -> Result<(), BackendError> {
-        let shape = op.check()?;
+    fn dcf_eval_window(&self, op: DcfEvalWindow<'_, Self>, shape: DcfShape) -> Result<(), BackendError> {
         let DcfEvalWindow { params, keys: DcfKeys { roots, corrections, values, last }, x_hat, offsets, shares } = op;
         let at = At { x_hat, offsets };
         self.eval_dcf(&DcfBatch { params, shape, roots, corrections, values, last, at }, shares);
         Ok(())
     }
 
-    fn dcf_gen(&self, op: DcfGen<'_, Self>) -> Result<(), BackendError> {
-        let shape = op.check()?;
+    fn dcf_gen(&self, op: DcfGen<'_, Self>, shape: DcfGenShape) -> Result<(), BackendError> {
         let DcfGen { params, alphas, betas, roots, corrections, values, last } = op;
         let secrets = DcfSecrets { params, shape, alphas, betas, roots };
         let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
@@ -106,8 +103,7 @@ impl FssOps for CpuQueue {
         Ok(())
     }
 
-    fn pack_bits(&self, op: PackBits<'_, Self>) -> Result<(), BackendError> {
-        let shape = op.check()?;
+    fn pack_bits(&self, op: PackBits<'_, Self>, shape: PackShape) -> Result<(), BackendError> {
         let PackBits { params, elements, words } = op;
         let (width, count) = (shape.width, params.count);
         self.for_chunks(words, WORDS_PER_JOB, |job, words| {
@@ -119,8 +115,7 @@ impl FssOps for CpuQueue {
         Ok(())
     }
 
-    fn unpack_bits(&self, op: UnpackBits<'_, Self>) -> Result<(), BackendError> {
-        let shape = op.check()?;
+    fn unpack_bits(&self, op: UnpackBits<'_, Self>, shape: PackShape) -> Result<(), BackendError> {
         let UnpackBits { words, elements, .. } = op;
         let width = shape.width;
         self.for_chunks(elements, WORDS_PER_JOB, |job, elements| {

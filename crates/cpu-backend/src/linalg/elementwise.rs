@@ -12,32 +12,28 @@ use super::{
     dropout::Dropped,
     fold::{Sum, fold},
 };
-use crate::typed::ElementwiseOps;
+use crate::checked::ElementwiseOps;
 use crate::{CpuQueue, simd::dispatch};
 
 impl ElementwiseOps for CpuQueue {
     fn activate<T: Real>(&self, op: Activate<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let Activate { f, x, y } = op;
         self.for_blocks([x], y, |_, [x], y| dispatch(self.simd(), Map { f, x, y }));
         Ok(())
     }
 
     fn activate_backward<T: Real>(&self, op: ActivateBackward<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let ActivateBackward { f, saved, g, dx } = op;
         self.for_blocks([saved, g], dx, |_, [saved, g], dx| dispatch(self.simd(), Backward { f, saved, g, dx }));
         Ok(())
     }
 
     fn binary<T: Real>(&self, op: linalg::Binary<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         binary(self, op.params, Some(op.a), op.b, op.y);
         Ok(())
     }
 
     fn axpby<T: Real>(&self, op: Axpby<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let Axpby { alpha, x, beta, y } = op;
         self.for_blocks_in_place([x], y, |_, [x], y| {
             if beta == 0.0 {
@@ -50,7 +46,6 @@ impl ElementwiseOps for CpuQueue {
     }
 
     fn sum_axis<T: Real>(&self, op: SumAxis<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let SumAxis { params: p, x, y } = op;
         fold::<Sum, T>(self, [p.len as usize, p.inner as usize], x, y, |y, sum| {
             let before = if p.accumulate == 1 { f64::from(y.to_f32()) } else { 0.0 };
@@ -59,7 +54,6 @@ impl ElementwiseOps for CpuQueue {
     }
 
     fn dropout<T: Real>(&self, op: Dropout<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let Dropout { params, state, x, y } = op;
         let begun = state.and_then(|state| state.first()).map_or(0, StepState::begun);
         let p = &DropoutParams { step: params.step.wrapping_add(begun), ..*params };

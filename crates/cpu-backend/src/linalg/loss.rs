@@ -18,7 +18,7 @@ use super::{
     },
     vmath::EXP_SCALE,
 };
-use crate::typed::LossOps;
+use crate::checked::LossOps;
 use crate::{
     CpuQueue,
     simd::{Kernel, dispatch, floats::Floats},
@@ -35,13 +35,11 @@ enum Targets<'a> {
 
 impl LossOps for CpuQueue {
     fn cross_entropy<T: Real>(&self, op: CrossEntropy<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let CrossEntropy { classes, scale, logits, targets, losses, dlogits } = op;
         self.losses(classes, scale, Targets::Classes(targets), logits, losses, dlogits)
     }
 
     fn cross_entropy_probs<T: Real>(&self, op: CrossEntropyProbs<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let CrossEntropyProbs { classes, scale, logits, probs, losses, dlogits } = op;
         self.losses(classes, scale, Targets::Probs(probs.into()), logits, losses, dlogits)
     }

@@ -6,11 +6,12 @@ mod tree;
 
 use backend_api::{
     BackendError,
-    ops::merkle::{MerkleLeaves, MerkleOps, MerklePaths, MerkleSecureLeaves, MerkleTree},
+    ops::merkle::{MerkleLeaves, MerklePaths, MerkleSecureLeaves, MerkleTree},
 };
 use core_types::{air::lifted, params::merkle::MerkleTreeParams};
 
 use self::{leaves::Tile, secure_leaves::SecureLeaves};
+use crate::checked::MerkleOps;
 use crate::{CpuQueue, simd::dispatch};
 
 /// Leaves of a task that hashes a block for each.
@@ -21,7 +22,6 @@ const DIGESTS_PER_TASK: usize = 1 << 12;
 
 impl MerkleOps for CpuQueue {
     fn merkle_leaves(&self, op: MerkleLeaves<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let tiles = op.leaves.len().div_ceil(leaves::TILE);
         let _scratch = self.reserve_scratch::<u32>(tiles, leaves::SCRATCH)?;
         let words = bytemuck::must_cast_slice(op.values);
@@ -34,7 +34,6 @@ impl MerkleOps for CpuQueue {
     }
 
     fn merkle_secure_leaves(&self, op: MerkleSecureLeaves<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let log_packed = op.params.log_packed;
         let values: &[u32] = bytemuck::must_cast_slice(op.values);
         self.for_chunks(op.leaves, LEAVES_PER_TASK, |task, leaves| {
@@ -47,7 +46,6 @@ impl MerkleOps for CpuQueue {
     }
 
     fn merkle_tree(&self, op: MerkleTree<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let mut nodes = op.nodes;
         let levels = (0..=op.params.log_leaves).rev();
         let mut levels: Vec<_> = levels.filter_map(|log| nodes.split_off_mut(..1 << log)).collect();
@@ -56,7 +54,6 @@ impl MerkleOps for CpuQueue {
     }
 
     fn merkle_paths(&self, op: MerklePaths<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let MerklePaths { params, nodes, positions, paths } = op;
         let levels = params.log_leaves - params.first_level;
         if levels == 0 {

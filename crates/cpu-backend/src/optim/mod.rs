@@ -8,31 +8,27 @@ use backend_api::{
     ops::optim::{AdamStep, AdvanceStep, ScaleLoss, SgdStep, SquareSums},
 };
 
-use crate::{CpuQueue, typed::OptimOps};
+use crate::{CpuQueue, checked::OptimOps};
 
 impl OptimOps for CpuQueue {
     fn adam_step<T: Real>(&self, op: AdamStep<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let AdamStep { params, state, g, wide, m, v, w, copy } = op;
         self.update(&steps::Adam { params, state: &state[0] }, (g, wide), [m, v], w, copy);
         Ok(())
     }
 
     fn advance_step(&self, op: AdvanceStep<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let squares = op.sums.map(|sums| sums.iter().sum());
         op.state[0] = op.params.advance(op.state[0], squares, f64::sqrt);
         Ok(())
     }
 
     fn scale_loss<T: Real>(&self, op: ScaleLoss<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         self.scale_gradient(op.state[0].loss_scale, op.x, op.y);
         Ok(())
     }
 
     fn sgd_step<T: Real>(&self, op: SgdStep<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let SgdStep { params, state, g, wide, v, w, copy } = op;
         let state = &state[0];
         match v {
@@ -43,7 +39,6 @@ impl OptimOps for CpuQueue {
     }
 
     fn square_sums<T: Real>(&self, op: SquareSums<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         self.squares(op.g, op.sums);
         Ok(())
     }

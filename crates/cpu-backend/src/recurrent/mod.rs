@@ -18,26 +18,22 @@ use backend_api::{
     ops::recurrent::{GruBackward, GruForward, RssmLoss, RssmRollout},
 };
 
-use crate::{CpuQueue, typed::RecurrentOps};
+use crate::{CpuQueue, checked::RecurrentOps};
 
 impl RecurrentOps for CpuQueue {
     fn gru_backward(&self, op: GruBackward<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         backward::run(self, op)
     }
 
     fn gru_forward<T: Real>(&self, op: GruForward<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         forward::run(self, op)
     }
 
     fn rssm_loss(&self, op: RssmLoss<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         loss::run(self, op)
     }
 
     fn rssm_rollout<T: Real>(&self, op: RssmRollout<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         rollout::run(self, op)
     }
 }

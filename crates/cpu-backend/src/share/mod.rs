@@ -5,21 +5,21 @@ mod words;
 
 use backend_api::{
     BackendError,
-    ops::share::{CombineBits, CombineWords, ShareOps},
+    ops::share::{BitShape, CombineBits, CombineWords, WordShape},
 };
 
 use self::{
     bits::BitSums,
     words::{Sink, WordSums},
 };
+use crate::checked::ShareOps;
 use crate::{CpuQueue, fss::columns, simd::dispatch};
 
 /// Elements that one job takes, a multiple of 32.
 const ELEMENTS_PER_JOB: usize = 1 << 13;
 
 impl ShareOps for CpuQueue {
-    fn combine_bits(&self, op: CombineBits<'_, Self>) -> Result<(), BackendError> {
-        let shape = op.check()?;
+    fn combine_bits(&self, op: CombineBits<'_, Self>, shape: BitShape) -> Result<(), BackendError> {
         let CombineBits { params, terms, x, rows, sums } = op;
         let (params, per_job) = (&params, ELEMENTS_PER_JOB / 32);
         self.for_jobs(columns(sums, shape.words, per_job), |job, mut sums| {
@@ -29,8 +29,7 @@ impl ShareOps for CpuQueue {
         Ok(())
     }
 
-    fn combine_words(&self, op: CombineWords<'_, Self>) -> Result<(), BackendError> {
-        let shape = op.check()?;
+    fn combine_words(&self, op: CombineWords<'_, Self>, shape: WordShape) -> Result<(), BackendError> {
         let CombineWords { params, terms, x, padded, rows, opened, sums } = op;
         let of = WordSums { params, shape, terms, x, padded, rows, opened };
         if params.interleaved == 0 {

@@ -15,7 +15,7 @@ use backend_api::{
     },
 };
 
-use crate::typed::TensorOps;
+use crate::checked::TensorOps;
 use core_types::{
     float::clamp,
     params::tensor::{Beyond, Reduction},
@@ -37,58 +37,49 @@ use map::Values;
 
 impl TensorOps for CpuQueue {
     fn activate_in_place<T: Real>(&self, op: ActivateInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         self.for_blocks_in_place([], op.x, |_, [], y| dispatch(self.simd(), InPlace { f: op.f, y }));
         Ok(())
     }
 
     fn arg_max<T: Real>(&self, op: ArgMax<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         arg_max::arg_max(self, op.params, op.x, op.y);
         Ok(())
     }
 
     fn binary_in_place<T: Real>(&self, op: BinaryInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         binary(self, op.params, None, op.b, op.a);
         Ok(())
     }
 
     fn copy_strided<T: Real>(&self, op: CopyStrided<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         copy::copy(self, op.params, op.x, op.y);
         Ok(())
     }
 
     fn fill<T: Real>(&self, op: Fill<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let value = T::from_f32(op.value);
         self.for_chunks(op.y, CHUNK, |_, y| y.fill(value));
         Ok(())
     }
 
     fn gather<T: Real>(&self, op: Gather<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         index::gather(self, op.params, op.table, op.indices, op.y);
         Ok(())
     }
 
     fn map<T: Real>(&self, op: Map<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let p = op.params;
         self.for_blocks([op.x], op.y, |_, [x], y| dispatch(self.simd(), Values { p, x: Some(x), y }));
         Ok(())
     }
 
     fn map_in_place<T: Real>(&self, op: MapInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let p = op.params;
         self.for_blocks_in_place([], op.x, |_, [], y| dispatch(self.simd(), Values { p, x: None, y }));
         Ok(())
     }
 
     fn narrow<T: Real>(&self, op: Narrow<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let [beyond, greatest] = op.range();
         let Narrow { beyond: rule, x, y, found } = op;
         let greatest = (rule == Beyond::Saturated).then_some(greatest);
@@ -113,7 +104,6 @@ impl TensorOps for CpuQueue {
     }
 
     fn reduce<T: Real>(&self, op: Reduce<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let Reduce { params: p, x, y } = op;
         let (len, axis) = (p.len as f64, [p.len as usize, p.inner as usize]);
         match p.reduction {
@@ -125,13 +115,11 @@ impl TensorOps for CpuQueue {
     }
 
     fn scatter_add<T: Real>(&self, op: ScatterAdd<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         index::scatter_add(self, op);
         Ok(())
     }
 
     fn select<T: Real>(&self, op: Select<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let Select { mask, a, b, y } = op;
         self.for_chunks(y, CHUNK, |task, y| {
             let part = task * CHUNK..task * CHUNK + y.len();
@@ -141,7 +129,6 @@ impl TensorOps for CpuQueue {
     }
 
     fn widen<T: Real>(&self, op: Widen<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         self.for_chunks(op.y, CHUNK, |task, y| widened(self.simd(), &op.x[task * CHUNK..][..y.len()], y));
         Ok(())
     }

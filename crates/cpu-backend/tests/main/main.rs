@@ -7,5 +7,6 @@ mod linalg_threads;
 mod nn;
 mod pfss;
 mod queue;
+mod reference;
 mod stark;
 mod tensor_threads;

@@ -3,12 +3,13 @@
 use backend_api::{
     BackendError, Buffer as _, BufferMut as _, Queue as _,
     ops::air::{
-        AirColumns, AirEvaluate, AirFractions, AirOps, CounterColumns, GatherColumn, LogUpColumns, RowNumbers,
-        SecureAddLifted, SecurePowers,
+        AirColumns, AirEvaluate, AirFractions, CounterColumns, GatherColumn, LogUpColumns, RowNumbers, SecureAddLifted,
+        SecurePowers,
     },
 };
 use core_types::{field::QM31, params::air::LogUpColumnsParams};
 
+use crate::checked::AirOps;
 use crate::{
     CudaQueue, ProgramKind, ProgramSource,
     launch::air::{self, Program},
@@ -24,7 +25,6 @@ fn check_steps(op: &'static str, steps: usize) -> Result<(), BackendError> {
 
 impl AirOps for CudaQueue {
     fn air_columns(&self, op: AirColumns<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         check_steps("air_columns", op.instructions.len())?;
         if op.instructions.is_empty() {
             return Ok(());
@@ -41,7 +41,6 @@ impl AirOps for CudaQueue {
     }
 
     fn air_evaluate(&self, op: AirEvaluate<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         check_steps("air_evaluate", op.instructions.len())?;
         if op.instructions.is_empty() {
             return Ok(());
@@ -64,7 +63,6 @@ impl AirOps for CudaQueue {
     }
 
     fn air_fractions(&self, op: AirFractions<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         check_steps("air_fractions", op.instructions.len())?;
         if op.instructions.is_empty() {
             return Ok(());
@@ -86,7 +84,6 @@ impl AirOps for CudaQueue {
     }
 
     fn logup_columns(&self, op: LogUpColumns<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let LogUpColumns { params, fractions, columns, sums } = op;
         air::logup_terms(self, params, fractions, &columns)?;
         let end = columns.len();
@@ -98,7 +95,6 @@ impl AirOps for CudaQueue {
     }
 
     fn counter_columns(&self, op: CounterColumns<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         if op.params.columns == 0 {
             return Ok(());
         }
@@ -106,22 +102,18 @@ impl AirOps for CudaQueue {
     }
 
     fn gather_column(&self, op: GatherColumn<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         air::gather_column(self, &op)
     }
 
     fn row_numbers(&self, op: RowNumbers<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         air::row_numbers(self, &op)
     }
 
     fn secure_add_lifted(&self, op: SecureAddLifted<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         air::add_lifted(self, &op)
     }
 
     fn secure_powers(&self, op: SecurePowers<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         if op.params.count == 0 {
             return Ok(());
         }

@@ -5,12 +5,13 @@
 use backend_api::{
     BackendError, Buffer as _, Queue as _,
     ops::correction::{
-        ApplyCorrection, ApplyCorrectionInPlace, CorrectionOps, EncodeStates, EstimateResiduals, SimilarStates,
-        StoreStates, TrainingFeatures,
+        ApplyCorrection, ApplyCorrectionInPlace, EncodeStates, EstimateResiduals, SimilarStates, StoreStates,
+        TrainingFeatures,
     },
 };
 use core_types::params::correction::SimilarParams;
 
+use crate::checked::CorrectionOps;
 use crate::{CudaQueue, launch::correction};
 
 /// Minimum states that a block goes through, and the granularity of parts.
@@ -24,18 +25,15 @@ const MOST_PARTS: u64 = 512;
 
 impl CorrectionOps for CudaQueue {
     fn apply_correction(&self, op: ApplyCorrection<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         correction::apply(self, op.params, op.predictions, [op.a, op.b], &op.y)
     }
 
     fn apply_correction_in_place(&self, op: ApplyCorrectionInPlace<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let y = op.predictions;
         correction::apply(self, op.params, y.as_ref(), [op.a, op.b], &y)
     }
 
     fn encode_states(&self, op: EncodeStates<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let (batch, outputs) = (op.params.batch, op.params.outputs);
         if batch == 0 {
             return Ok(());
@@ -55,12 +53,10 @@ impl CorrectionOps for CudaQueue {
     }
 
     fn estimate_residuals(&self, op: EstimateResiduals<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         correction::estimate(self, &op)
     }
 
     fn similar_states(&self, op: SimilarStates<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let SimilarParams { capacity, width, queries, count } = *op.params;
         if queries == 0 || count == 0 {
             return Ok(());
@@ -77,7 +73,6 @@ impl CorrectionOps for CudaQueue {
     }
 
     fn store_states(&self, op: StoreStates<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         if op.params.width >= 1 << 31 {
             return Err(BackendError::Unsupported {
                 op: "store_states",
@@ -88,7 +83,6 @@ impl CorrectionOps for CudaQueue {
     }
 
     fn training_features(&self, op: TrainingFeatures<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         if op.batch as u64 >= 1 << 31 {
             return Err(BackendError::Unsupported {
                 op: "training_features",

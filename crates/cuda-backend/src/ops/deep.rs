@@ -2,9 +2,10 @@
 
 use backend_api::{
     BackendError, Buffer as _, Queue as _,
-    ops::deep::{DeepLines, DeepNumerators, DeepOps, DeepPoints, DeepQuotients},
+    ops::deep::{DeepLines, DeepNumerators, DeepPoints, DeepQuotients},
 };
 
+use crate::checked::DeepOps;
 use crate::{CudaQueue, launch::deep};
 
 /// Refuses more of something than a kernel counts.
@@ -17,20 +18,17 @@ fn check_count(op: &'static str, count: usize) -> Result<(), BackendError> {
 
 impl DeepOps for CudaQueue {
     fn deep_points(&self, op: DeepPoints<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         check_count("deep_points", op.points_at.len())?;
         let points_at = self.upload(op.points_at)?;
         deep::points(self, points_at.view(), op.parameter, &op.points)
     }
 
     fn deep_lines(&self, op: DeepLines<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let (terms, batches) = (self.upload(op.terms)?, self.upload(op.batches)?);
         deep::lines(self, &op, terms.view(), batches.view())
     }
 
     fn deep_numerators(&self, op: DeepNumerators<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let DeepNumerators { params, columns, terms, batches, values, factors, numerators } = op;
         // Terms that no batch has may name columns that there are not.
         let first = |column: u32| columns.get(column as usize).map_or(0, |column| column.first);
@@ -41,7 +39,6 @@ impl DeepOps for CudaQueue {
     }
 
     fn deep_quotients(&self, op: DeepQuotients<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         check_count("deep_quotients", op.batches.len())?;
         let batches = self.upload(op.batches)?;
         deep::quotients(self, &op, batches.view())

@@ -3,12 +3,13 @@
 use backend_api::{
     BackendError, Buffer as _, BufferMut as _, BufferRef as _, Queue as _,
     ops::factor::{
-        CholInverse, CompleteColumns, FactorOps, JacobiEigen, MatrixPeak, OrientColumns, ScaleColumns, SignSketch,
-        TallGram, TallProduct,
+        CholInverse, CompleteColumns, JacobiEigen, MatrixPeak, OrientColumns, ScaleColumns, SignSketch, TallGram,
+        TallProduct,
     },
 };
 use core_types::params::factor::SHARED_SIDE;
 
+use crate::checked::FactorOps;
 use crate::{CudaQueue, launch::factor};
 
 /// Most partial sums of a Gram matrix in shared memory.
@@ -22,7 +23,6 @@ const DEPTH: u64 = 32;
 
 impl FactorOps for CudaQueue {
     fn chol_inverse(&self, op: CholInverse<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         if op.side == 0 {
             return Ok(());
         }
@@ -30,7 +30,6 @@ impl FactorOps for CudaQueue {
     }
 
     fn complete_columns(&self, op: CompleteColumns<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         if op.x.is_empty() {
             return Ok(());
         }
@@ -39,7 +38,6 @@ impl FactorOps for CudaQueue {
     }
 
     fn jacobi_eigen(&self, op: JacobiEigen<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         if op.params.side <= SHARED_SIDE {
             return factor::jacobi(self, &op, None);
         }
@@ -48,29 +46,24 @@ impl FactorOps for CudaQueue {
     }
 
     fn matrix_peak(&self, op: MatrixPeak<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let mut op = op;
         self.clear(op.peak.reborrow())?;
         factor::peak(self, &op)
     }
 
     fn orient_columns(&self, op: OrientColumns<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         factor::orient(self, &op)
     }
 
     fn scale_columns(&self, op: ScaleColumns<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         factor::scale(self, &op)
     }
 
     fn sign_sketch(&self, op: SignSketch<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         factor::sketch(self, &op)
     }
 
     fn tall_gram(&self, op: TallGram<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let (rows, cols) = (op.params.rows, op.params.cols as usize);
         if rows == 0 || cols == 0 {
             return self.clear(op.gram);
@@ -84,7 +77,6 @@ impl FactorOps for CudaQueue {
     }
 
     fn tall_product(&self, op: TallProduct<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         factor::product(self, &op)
     }
 }

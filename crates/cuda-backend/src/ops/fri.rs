@@ -2,7 +2,7 @@
 
 use backend_api::{
     BackendError, Buffer as _, Queue as _,
-    ops::fri::{FriFold, FriLastLayer, FriOps, OpenColumns, OpenGroups},
+    ops::fri::{FriFold, FriLastLayer, OpenColumns, OpenGroups},
 };
 
 use core_types::{
@@ -10,6 +10,7 @@ use core_types::{
     params::fri::{FriFoldLayers, FriFoldParams},
 };
 
+use crate::checked::FriOps;
 use crate::{
     CudaQueue,
     launch::{deep, open},
@@ -20,7 +21,6 @@ const MOST_FOLDS: u32 = 3;
 
 impl FriOps for CudaQueue {
     fn fri_fold(&self, op: FriFold<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let FriFold { params, inverse_twiddles, challenge, values, folded } = op;
         let FriFoldParams { log_size, folds, on_circle } = *params;
         let (mut done, mut source) = (0, None);
@@ -44,19 +44,16 @@ impl FriOps for CudaQueue {
     }
 
     fn fri_last_layer(&self, op: FriLastLayer<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let mut scratch = self.alloc(4 << op.params.log_size)?;
         deep::last_layer(self, &op, &scratch.view_mut())
     }
 
     fn open_columns(&self, op: OpenColumns<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let columns = self.upload(op.columns)?;
         open::columns(self, &op, columns.view())
     }
 
     fn open_groups(&self, op: OpenGroups<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         open::groups(self, &op)
     }
 }

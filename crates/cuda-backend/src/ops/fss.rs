@@ -10,50 +10,47 @@
 
 use backend_api::{
     BackendError, Queue as _,
-    ops::fss::{CmpEvalAll, CmpEvalWindow, CmpGen, DcfEvalWindow, DcfGen, FssOps, PackBits, UnpackBits},
+    ops::fss::{
+        CmpAllShape, CmpEvalAll, CmpEvalWindow, CmpGen, CmpGenShape, CmpShape, DcfEvalWindow, DcfGen, DcfGenShape,
+        DcfShape, PackBits, PackShape, UnpackBits,
+    },
 };
 
+use crate::checked::FssOps;
 use crate::{CudaQueue, launch::fss};
 
 /// Width at which packed and unpacked elements are the same words.
 const WHOLE_WORDS: u32 = 64;
 
 impl FssOps for CudaQueue {
-    fn cmp_eval_window(&self, op: CmpEvalWindow<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
+    fn cmp_eval_window(&self, op: CmpEvalWindow<'_, Self>, _: CmpShape) -> Result<(), BackendError> {
         fss::cmp_eval_window(self, &op)
     }
 
-    fn cmp_eval_all(&self, op: CmpEvalAll<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
+    fn cmp_eval_all(&self, op: CmpEvalAll<'_, Self>, _: CmpAllShape) -> Result<(), BackendError> {
         fss::cmp_eval_all(self, &op)
     }
 
-    fn cmp_gen(&self, op: CmpGen<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
+    fn cmp_gen(&self, op: CmpGen<'_, Self>, _: CmpGenShape) -> Result<(), BackendError> {
         fss::cmp_gen(self, &op)
     }
 
-    fn dcf_eval_window(&self, op: DcfEvalWindow<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
+    fn dcf_eval_window(&self, op: DcfEvalWindow<'_, Self>, _: DcfShape) -> Result<(), BackendError> {
         fss::dcf_eval_window(self, &op)
     }
 
-    fn dcf_gen(&self, op: DcfGen<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
+    fn dcf_gen(&self, op: DcfGen<'_, Self>, _: DcfGenShape) -> Result<(), BackendError> {
         fss::dcf_gen(self, &op)
     }
 
-    fn pack_bits(&self, op: PackBits<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
+    fn pack_bits(&self, op: PackBits<'_, Self>, _: PackShape) -> Result<(), BackendError> {
         if op.params.bits == WHOLE_WORDS {
             return self.copy(op.elements, op.words);
         }
         fss::pack_bits(self, &op)
     }
 
-    fn unpack_bits(&self, op: UnpackBits<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
+    fn unpack_bits(&self, op: UnpackBits<'_, Self>, _: PackShape) -> Result<(), BackendError> {
         if op.params.bits == WHOLE_WORDS {
             return self.copy(op.words, op.elements);
         }

@@ -2,7 +2,7 @@
 
 use backend_api::{
     BackendError, Buffer as _, BufferMut as _, Queue as _,
-    ops::merkle::{MerkleLeaves, MerkleOps, MerklePaths, MerkleSecureLeaves, MerkleTree},
+    ops::merkle::{MerkleLeaves, MerklePaths, MerkleSecureLeaves, MerkleTree},
 };
 
 use core_types::{
@@ -10,6 +10,7 @@ use core_types::{
     params::{columns::ColumnAt, merkle::MerkleStageParams},
 };
 
+use crate::checked::MerkleOps;
 use crate::{
     CudaBuf, CudaQueue,
     launch::merkle::{self, TREE_LEVELS},
@@ -46,7 +47,6 @@ fn stages(log_leaves: u32, columns: &[ColumnAt]) -> Vec<MerkleStageParams> {
 
 impl MerkleOps for CudaQueue {
     fn merkle_leaves(&self, op: MerkleLeaves<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let columns = self.upload(op.columns)?;
         let mut states: Option<CudaBuf<Digest>> = None;
         for stage in stages(op.params.log_leaves, op.columns) {
@@ -62,12 +62,10 @@ impl MerkleOps for CudaQueue {
     }
 
     fn merkle_secure_leaves(&self, op: MerkleSecureLeaves<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         merkle::secure_leaves(self, &op)
     }
 
     fn merkle_tree(&self, op: MerkleTree<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let log_leaves = op.params.log_leaves;
         (0..log_leaves)
             .step_by(TREE_LEVELS as usize)
@@ -75,7 +73,6 @@ impl MerkleOps for CudaQueue {
     }
 
     fn merkle_paths(&self, op: MerklePaths<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         if op.paths.len() == 0 {
             return Ok(());
         }

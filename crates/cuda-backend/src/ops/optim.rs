@@ -5,34 +5,29 @@ use backend_api::{
     ops::optim::{AdamStep, AdvanceStep, ScaleLoss, SgdStep, SquareSums},
 };
 
-use crate::typed::OptimOps;
+use crate::checked::OptimOps;
 use crate::{CudaQueue, launch::optim};
 
 impl OptimOps for CudaQueue {
     fn adam_step<T: Real>(&self, op: AdamStep<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         optim::adam(self, &op)
     }
 
     fn advance_step(&self, op: AdvanceStep<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let count = u32::try_from(op.sums.map_or(0, |sums| sums.len()));
         let too_many = |_| BackendError::Unsupported { op: "advance_step", why: "expected fewer than 2^32 sums" };
         optim::advance(self, &op, count.map_err(too_many)?)
     }
 
     fn scale_loss<T: Real>(&self, op: ScaleLoss<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         optim::scale(self, &op)
     }
 
     fn sgd_step<T: Real>(&self, op: SgdStep<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         optim::sgd(self, &op)
     }
 
     fn square_sums<T: Real>(&self, op: SquareSums<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         optim::squares(self, &op)
     }
 }

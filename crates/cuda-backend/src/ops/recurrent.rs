@@ -9,7 +9,7 @@ use backend_api::{
     ops::recurrent::{GruBackward, GruForward, RssmLoss, RssmRollout},
 };
 
-use crate::typed::RecurrentOps;
+use crate::checked::RecurrentOps;
 use core_types::params::recurrent::{Feedback, GruParams};
 
 use crate::{
@@ -19,7 +19,6 @@ use crate::{
 
 impl RecurrentOps for CudaQueue {
     fn gru_backward(&self, op: GruBackward<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         if op.d_h0.is_empty() {
             return Ok(());
         }
@@ -32,7 +31,6 @@ impl RecurrentOps for CudaQueue {
     }
 
     fn gru_forward<T: Real>(&self, op: GruForward<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         if op.h_t.is_empty() {
             return Ok(());
         }
@@ -43,7 +41,6 @@ impl RecurrentOps for CudaQueue {
     }
 
     fn rssm_loss(&self, op: RssmLoss<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         if op.predicted.is_empty() {
             return Ok(());
         }
@@ -60,7 +57,6 @@ impl RecurrentOps for CudaQueue {
     }
 
     fn rssm_rollout<T: Real>(&self, op: RssmRollout<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let p = &op.params.gru;
         if op.entropy.is_empty() {
             return Ok(());

@@ -2,9 +2,10 @@
 
 use backend_api::{
     BackendError, Buffer as _, Queue as _,
-    ops::share::{CombineBits, CombineWords, ShareOps},
+    ops::share::{BitShape, CombineBits, CombineWords, WordShape},
 };
 
+use crate::checked::ShareOps;
 use crate::{CudaQueue, launch::share};
 
 /// Refuses more terms than a kernel counts.
@@ -16,15 +17,13 @@ fn check_terms(op: &'static str, terms: usize) -> Result<(), BackendError> {
 }
 
 impl ShareOps for CudaQueue {
-    fn combine_bits(&self, op: CombineBits<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
+    fn combine_bits(&self, op: CombineBits<'_, Self>, _: BitShape) -> Result<(), BackendError> {
         check_terms("combine_bits", op.terms.len())?;
         let terms = self.upload(op.terms)?;
         share::combine_bits(self, &op, terms.view())
     }
 
-    fn combine_words(&self, op: CombineWords<'_, Self>) -> Result<(), BackendError> {
-        let shape = op.check()?;
+    fn combine_words(&self, op: CombineWords<'_, Self>, shape: WordShape) -> Result<(), BackendError> {
         check_terms("combine_words", op.terms.len())?;
         let terms = self.upload(op.terms)?;
         share::combine_words(self, &op, &shape, terms.view())

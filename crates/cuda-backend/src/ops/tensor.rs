@@ -16,7 +16,7 @@ use backend_api::{
     },
 };
 
-use crate::typed::TensorOps;
+use crate::checked::TensorOps;
 use core_types::params::{
     elementwise::{BinaryParams, MAX_RANK, SumParams},
     rows::AxisParams,
@@ -37,12 +37,10 @@ use crate::{
 
 impl TensorOps for CudaQueue {
     fn activate_in_place<T: Real>(&self, op: ActivateInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         elementwise::activate(self, op.f, op.x.as_ref(), &op.x)
     }
 
     fn arg_max<T: Real>(&self, op: ArgMax<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let ArgMax { params: &AxisParams { outer, len, inner }, x, y } = op;
         if y.is_empty() {
             return Ok(());
@@ -52,7 +50,6 @@ impl TensorOps for CudaQueue {
     }
 
     fn binary_in_place<T: Real>(&self, op: BinaryInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let BinaryInPlace { params: p, a, b } = op;
         if a.is_empty() {
             return Ok(());
@@ -66,7 +63,6 @@ impl TensorOps for CudaQueue {
     }
 
     fn copy_strided<T: Real>(&self, op: CopyStrided<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let CopyStrided { params: p, x, y } = op;
         let p = ordered(p);
         let shape = &p.shape[..p.rank as usize];
@@ -81,34 +77,28 @@ impl TensorOps for CudaQueue {
     }
 
     fn fill<T: Real>(&self, op: Fill<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         tensor::fill(self, op.value, &op.y)
     }
 
     fn gather<T: Real>(&self, op: Gather<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         if op.y.is_empty() { Ok(()) } else { tensor::gather(self, &op) }
     }
 
     fn map<T: Real>(&self, op: Map<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         tensor::map(self, op.params, op.x, &op.y)
     }
 
     fn map_in_place<T: Real>(&self, op: MapInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         tensor::map(self, op.params, op.x.as_ref(), &op.x)
     }
 
     fn narrow<T: Real>(&self, op: Narrow<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let [_, greatest] = op.range();
         let greatest = if op.beyond == Beyond::Saturated { greatest } else { f32::INFINITY };
         tensor::narrow(self, &op, greatest)
     }
 
     fn reduce<T: Real>(&self, op: Reduce<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let Reduce { params: &ReduceParams { reduction, outer, len, inner, .. }, x, y } = op;
         if y.is_empty() {
             return Ok(());
@@ -135,17 +125,14 @@ impl TensorOps for CudaQueue {
     }
 
     fn scatter_add<T: Real>(&self, op: ScatterAdd<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         if op.table.is_empty() || op.indices.is_empty() { Ok(()) } else { tensor::scatter_add(self, &op) }
     }
 
     fn select<T: Real>(&self, op: Select<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         tensor::select(self, &op)
     }
 
     fn widen<T: Real>(&self, op: Widen<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         tensor::widen(self, &op)
     }
 }

@@ -90,7 +90,7 @@ macro_rules! forwarded {
 
 /// Implements an op set by forwarding each op to the queue inside.
 macro_rules! forward {
-    ($(#[$doc:meta])* $module:ident::$set:ident: $super:ident { $($method:ident $(<$t:ident>)? ($record:ident),)* }) => {
+    ($(#[$doc:meta])* $module:ident::$set:ident: $super:ident { $($method:ident $(<$t:ident>)? ($record:ident) $(-> $shape:ident)?,)* }) => {
         impl backend_api::ops::$module::$set for AnyQueue {
             $(forward!(@method $module $set $method $record $($t)?);)*
         }

@@ -7,8 +7,8 @@ use core_types::{
 
 use super::program::Program;
 use crate::{
-    BackendError, BufferRef, Queue,
-    ops::{Op, op},
+    BufferRef,
+    ops::{lengths::pow2, op},
 };
 
 op! {
@@ -32,33 +32,22 @@ op! {
         constants: plain &'a [M31],
         /// The buffer that the columns that it reads are in.
         inputs: read M31,
-        /// A column of `2^log_rows` words for each output that is one.
-        columns: write M31,
+        /// A column for each output that is one.
+        columns: write M31 [columns, pow2(log_rows)],
         /// What was counted before. Sums are modulo 2^32.
-        counters: write u32,
+        counters: write u32 [counters],
     }
-}
-
-impl<Q: Queue> AirColumns<'_, Q> {
-    /// Refuses parameters, programs and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`AirOps`](super::AirOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let words = self.inputs.len();
-        let Self { params, outputs, instructions, masks, constants, .. } = *self;
-        let opcodes = Opcode::ALL.len();
-        Program { op: Self::NAME, params, instructions, masks, constants, challenges: 0, words, opcodes }.check()?;
-        if params.log_size != params.log_rows {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected `log_size` equal to `log_rows`" });
-        }
-        if instructions.iter().any(|step| step.opcode == Opcode::OutExt as u16) {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected a program without `OutExt` steps" });
-        }
-        let AirColumnsParams { columns, counters } = *outputs;
-        if columns > params.outputs {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "more columns than outputs of the program" });
-        }
-        self.expect([words, (columns as usize).saturating_mul(1 << params.log_rows), counters as usize])
+    sizes(self) {
+        let (words, opcodes) = (self.inputs.len(), Opcode::ALL.len());
+        let Self { params, instructions, masks, constants, .. } = *self;
+        Program { op: OP, params, instructions, masks, constants, challenges: 0, words, opcodes }.check()?;
+        let AirParams { log_rows, log_size, outputs, .. } = *params;
+        let AirColumnsParams { columns, counters } = *self.outputs;
+    }
+    valid(self) {
+        log_size == log_rows, "expected `log_size` equal to `log_rows`";
+        instructions.iter().all(|step| step.opcode != Opcode::OutExt as u16),
+            "expected a program without `OutExt` steps";
+        columns <= outputs, "more columns than outputs of the program";
     }
 }

@@ -2,10 +2,7 @@
 
 use core_types::{field::M31, params::air::CounterColumnsParams};
 
-use crate::{
-    BackendError, Queue,
-    ops::{Op, columns::check_log, op},
-};
+use crate::ops::{columns::check_log, lengths::pow2, op};
 
 op! {
     /// Writes counters to the columns of a table.
@@ -15,25 +12,16 @@ op! {
     pub struct CounterColumns<'a, Q> as "counter_columns" {
         /// Rows and columns.
         params: plain &'a CounterColumnsParams,
-        /// `2^log_rows` counters for each column.
-        counters: read u32,
-        /// Columns of `2^log_rows` words.
-        columns: write M31,
+        /// The counters of each column.
+        counters: read u32 [columns, pow2(log_rows)],
+        /// The columns.
+        columns: write M31 [columns, pow2(log_rows)],
     }
-}
-
-impl<Q: Queue> CounterColumns<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`AirOps`](super::AirOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let CounterColumnsParams { log_rows, columns } = *self.params;
-        check_log(Self::NAME, log_rows)?;
-        if log_rows == 0 {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected a trace of at least 2 rows" });
-        }
-        let words = (columns as usize).saturating_mul(1 << log_rows);
-        self.expect([words, words])
+        check_log(OP, log_rows)?;
+    }
+    valid(self) {
+        log_rows > 0, "expected a trace of at least 2 rows";
     }
 }

@@ -7,8 +7,8 @@ use core_types::{
 
 use super::program::Program;
 use crate::{
-    BackendError, BufferRef, Queue,
-    ops::{Op, columns::planes, op},
+    BufferRef,
+    ops::{lengths::pow2, op},
 };
 
 op! {
@@ -39,26 +39,18 @@ op! {
         /// The challenges that it reads.
         challenges: read QM31,
         /// A power for each output.
-        powers: read QM31,
-        /// Four planes of `2^log_size` words.
-        sums: write M31,
+        powers: read QM31 [outputs],
+        /// The sums, in four planes.
+        sums: write M31 [4, pow2(log_size)],
     }
-}
-
-impl<Q: Queue> AirEvaluate<'_, Q> {
-    /// Refuses parameters, programs and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`AirOps`](super::AirOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let (words, challenges) = (self.values.len(), self.challenges.len());
+    sizes(self) {
+        let (words, challenges, opcodes) = (self.values.len(), self.challenges.len(), Opcode::OF_FIELDS);
         let Self { params, instructions, masks, constants, .. } = *self;
-        let opcodes = Opcode::OF_FIELDS;
-        Program { op: Self::NAME, params, instructions, masks, constants, challenges, words, opcodes }.check()?;
-        if self.vanishing_inverses.len() != 1 << (params.log_size - params.log_rows) {
-            let why = "expected 2^(`log_size` - `log_rows`) inverses of the vanishing polynomial";
-            return Err(BackendError::Unsupported { op: Self::NAME, why });
-        }
-        self.expect([words, challenges, params.outputs as usize, planes(1, params.log_size)])
+        Program { op: OP, params, instructions, masks, constants, challenges, words, opcodes }.check()?;
+        let AirParams { log_rows, log_size, outputs, .. } = *params;
+    }
+    valid(self) {
+        self.vanishing_inverses.len() == 1 << (log_size - log_rows),
+            "expected 2^(`log_size` - `log_rows`) inverses of the vanishing polynomial";
     }
 }

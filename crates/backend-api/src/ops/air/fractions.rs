@@ -7,8 +7,8 @@ use core_types::{
 
 use super::program::Program;
 use crate::{
-    BackendError, BufferRef, Queue,
-    ops::{Op, columns::planes, op},
+    BufferRef,
+    ops::{lengths::pow2, op},
 };
 
 op! {
@@ -31,24 +31,16 @@ op! {
         values: read M31,
         /// The challenges that it reads.
         challenges: read QM31,
-        /// Four planes of `2^log_rows` words for each output.
-        fractions: write M31,
+        /// Four planes for each output.
+        fractions: write M31 [outputs, 4, pow2(log_rows)],
     }
-}
-
-impl<Q: Queue> AirFractions<'_, Q> {
-    /// Refuses parameters, programs and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`AirOps`](super::AirOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let (words, challenges) = (self.values.len(), self.challenges.len());
+    sizes(self) {
+        let (words, challenges, opcodes) = (self.values.len(), self.challenges.len(), Opcode::OF_FIELDS);
         let Self { params, instructions, masks, constants, .. } = *self;
-        let opcodes = Opcode::OF_FIELDS;
-        Program { op: Self::NAME, params, instructions, masks, constants, challenges, words, opcodes }.check()?;
-        if params.log_size != params.log_rows {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected `log_size` equal to `log_rows`" });
-        }
-        self.expect([words, challenges, planes(params.outputs as usize, params.log_size)])
+        Program { op: OP, params, instructions, masks, constants, challenges, words, opcodes }.check()?;
+        let AirParams { log_rows, log_size, outputs, .. } = *params;
+    }
+    valid(self) {
+        log_size == log_rows, "expected `log_size` equal to `log_rows`";
     }
 }

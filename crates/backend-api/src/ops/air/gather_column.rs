@@ -2,10 +2,7 @@
 
 use core_types::{field::M31, params::air::GatherColumnParams};
 
-use crate::{
-    BackendError, Queue,
-    ops::{Op, columns::check_log, op},
-};
+use crate::ops::{columns::check_log, lengths::pow2, op};
 
 op! {
     /// Gathers a column from a table of words.
@@ -15,26 +12,18 @@ op! {
     pub struct GatherColumn<'a, Q> as "gather_column" {
         /// Rows and words.
         params: plain &'a GatherColumnParams,
-        /// Numbers of words: a column of `2^log_rows`.
-        keys: read M31,
+        /// A column of numbers of words.
+        keys: read M31 [pow2(log_rows)],
         /// The words, in their order.
-        table: read M31,
-        /// A column of `2^log_rows` words, stored in the order of the keys.
-        column: write M31,
+        table: read M31 [words],
+        /// The words of the keys, stored in the order of the keys.
+        column: write M31 [pow2(log_rows)],
     }
-}
-
-impl<Q: Queue> GatherColumn<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`AirOps`](super::AirOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let GatherColumnParams { log_rows, words } = *self.params;
-        check_log(Self::NAME, log_rows)?;
-        if log_rows == 0 {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected a trace of at least 2 rows" });
-        }
-        self.expect([1 << log_rows, words as usize, 1 << log_rows])
+        check_log(OP, log_rows)?;
+    }
+    valid(self) {
+        log_rows > 0, "expected a trace of at least 2 rows";
     }
 }

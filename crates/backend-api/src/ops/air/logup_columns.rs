@@ -5,14 +5,7 @@ use core_types::{
     params::air::LogUpColumnsParams,
 };
 
-use crate::{
-    BackendError, Queue,
-    ops::{
-        Op,
-        columns::{check_log, planes},
-        op,
-    },
-};
+use crate::ops::{columns::check_log, lengths::pow2, op};
 
 op! {
     /// Computes the interaction columns of a component from its fractions.
@@ -24,27 +17,18 @@ op! {
     pub struct LogUpColumns<'a, Q> as "logup_columns" {
         /// Sizes.
         params: plain &'a LogUpColumnsParams,
-        /// `[columns][2]`: numerators and denominators, four planes of `2^log_rows` words each.
-        fractions: read M31,
-        /// `[columns]`, four planes of `2^log_rows` words each.
-        columns: write M31,
+        /// The numerator and then the denominator of each column, in four planes each.
+        fractions: read M31 [columns, 2, 4, pow2(log_rows)],
+        /// The columns, in four planes each.
+        columns: write M31 [columns, 4, pow2(log_rows)],
         /// The sum over all rows, and its mean.
-        sums: write QM31,
+        sums: write QM31 [2],
     }
-}
-
-impl<Q: Queue> LogUpColumns<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`AirOps`](super::AirOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let LogUpColumnsParams { log_rows, columns } = *self.params;
-        check_log(Self::NAME, log_rows)?;
-        if log_rows == 0 || columns == 0 {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected at least 2 rows and 1 column" });
-        }
-        let columns = columns as usize;
-        self.expect([planes(columns.saturating_mul(2), log_rows), planes(columns, log_rows), 2])
+        check_log(OP, log_rows)?;
+    }
+    valid(self) {
+        log_rows > 0 && columns > 0, "expected at least 2 rows and 1 column";
     }
 }

@@ -2,10 +2,7 @@
 
 use core_types::params::channel::{ChannelGrindParams, ChannelState};
 
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use crate::ops::op;
 
 op! {
     /// Finds the first proof-of-work nonce in the order of stwo's SIMD prover.
@@ -18,22 +15,12 @@ op! {
     pub struct ChannelGrind<'a, Q> as "channel_grind" {
         /// How much work.
         params: plain &'a ChannelGrindParams,
-        /// The transcript: one element. It absorbs nothing.
-        channel: read ChannelState,
+        /// The transcript. It absorbs nothing.
+        channel: read ChannelState [1],
         /// Lower and upper word of the nonce.
-        nonce: write u32,
+        nonce: write u32 [2],
     }
-}
-
-impl<Q: Queue> ChannelGrind<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`ChannelOps`](super::ChannelOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        if self.params.bits > 40 {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected at most 40 bits of work" });
-        }
-        self.expect([1, 2])
+    valid(self) {
+        self.params.bits <= 40, "expected at most 40 bits of work";
     }
 }

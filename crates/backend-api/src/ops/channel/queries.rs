@@ -2,10 +2,7 @@
 
 use core_types::params::channel::{ChannelQueriesParams, ChannelState};
 
-use crate::{
-    BackendError, Queue,
-    ops::{Op, columns::check_log, op},
-};
+use crate::ops::{columns::check_log, op};
 
 op! {
     /// Draws query positions: the low bits of each drawn word, in order, duplicates included.
@@ -14,20 +11,13 @@ op! {
     pub struct ChannelQueries<'a, Q> as "channel_queries" {
         /// How many, of how many.
         params: plain &'a ChannelQueriesParams,
-        /// The transcript: one element.
-        channel: write ChannelState,
+        /// The transcript.
+        channel: write ChannelState [1],
         /// The positions.
-        positions: write u32,
+        positions: write u32 [queries],
     }
-}
-
-impl<Q: Queue> ChannelQueries<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`ChannelOps`](super::ChannelOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        check_log(Self::NAME, self.params.log_size)?;
-        self.expect([1, self.params.queries as usize])
+    sizes(self) {
+        let ChannelQueriesParams { log_size, queries } = *self.params;
+        check_log(OP, log_size)?;
     }
 }

@@ -5,11 +5,8 @@ use core_types::{
     params::circle::CircleExtendParams,
 };
 
-use super::shape::{columns, extension};
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use super::shape::extension;
+use crate::ops::{lengths::pow2, op};
 
 op! {
     /// Evaluates polynomials of `2^log_coefficients` coefficients on a domain at least as large.
@@ -20,22 +17,14 @@ op! {
         /// Sizes and number of the columns.
         params: plain &'a CircleExtendParams,
         /// Twiddles of the domain.
-        twiddles: read Twiddle,
-        /// Columns of `2^log_coefficients`.
-        coefficients: read M31,
-        /// Columns of `2^log_size`.
-        values: write M31,
+        twiddles: read Twiddle [pow2(log_size - 1)],
+        /// The coefficients.
+        coefficients: read M31 [columns, pow2(log_coefficients)],
+        /// The values.
+        values: write M31 [columns, pow2(log_size)],
     }
-}
-
-impl<Q: Queue> CircleExtend<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`CircleOps`](super::CircleOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        extension(Self::NAME, self.params)?;
-        let CircleExtendParams { log_coefficients, log_size, columns: count } = *self.params;
-        self.expect([columns(1, log_size - 1), columns(count, log_coefficients), columns(count, log_size)])
+    sizes(self) {
+        let CircleExtendParams { log_coefficients, log_size, columns } = *self.params;
+        extension(OP, log_coefficients, log_size)?;
     }
 }

@@ -5,11 +5,8 @@ use core_types::{
     params::circle::CircleFftParams,
 };
 
-use super::shape::{columns, domain};
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use super::shape::domain;
+use crate::ops::{lengths::pow2, op};
 
 op! {
     /// Turns values into coefficients, in place, for every column.
@@ -20,19 +17,12 @@ op! {
         /// Size and number of the columns.
         params: plain &'a CircleFftParams,
         /// Inverses of the twiddles of their domain.
-        inverse_twiddles: read Twiddle,
+        inverse_twiddles: read Twiddle [pow2(log_size - 1)],
         /// Values, then coefficients.
-        columns: write M31,
+        columns: write M31 [columns, pow2(log_size)],
     }
-}
-
-impl<Q: Queue> CircleInterpolate<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`CircleOps`](super::CircleOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let log_size = domain(Self::NAME, self.params.log_size)?;
-        self.expect([columns(1, log_size - 1), columns(self.params.columns, log_size)])
+    sizes(self) {
+        let CircleFftParams { log_size, columns } = *self.params;
+        domain(OP, log_size)?;
     }
 }

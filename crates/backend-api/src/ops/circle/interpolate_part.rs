@@ -5,11 +5,8 @@ use core_types::{
     params::circle::CirclePartParams,
 };
 
-use super::shape::{columns, domain};
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use super::shape::domain;
+use crate::ops::{lengths::pow2, op};
 
 op! {
     /// Interpolates every column on the first `2^log_size` stored positions of a canonic domain.
@@ -23,23 +20,16 @@ op! {
         /// Sizes and number of the columns.
         params: plain &'a CirclePartParams,
         /// Inverses of the twiddles of the whole domain.
-        inverse_twiddles: read Twiddle,
-        /// Columns of `2^log_size`: values, then coefficients.
-        columns: write M31,
+        inverse_twiddles: read Twiddle [pow2(log_domain - 1)],
+        /// Values, then coefficients.
+        columns: write M31 [columns, pow2(log_size)],
     }
-}
-
-impl<Q: Queue> CircleInterpolatePart<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`CircleOps`](super::CircleOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let log_domain = domain(Self::NAME, self.params.log_domain)?;
-        let log_size = domain(Self::NAME, self.params.log_size)?;
-        if log_size > log_domain {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "the part is larger than the domain" });
-        }
-        self.expect([columns(1, log_domain - 1), columns(self.params.columns, log_size)])
+    sizes(self) {
+        let CirclePartParams { log_size, log_domain, columns } = *self.params;
+        domain(OP, log_domain)?;
+        domain(OP, log_size)?;
+    }
+    valid(self) {
+        log_size <= log_domain, "the part is larger than the domain";
     }
 }

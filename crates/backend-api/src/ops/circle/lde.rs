@@ -5,11 +5,8 @@ use core_types::{
     params::circle::CircleExtendParams,
 };
 
-use super::shape::{columns, domain, extension};
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use super::shape::{domain, extension};
+use crate::ops::{lengths::pow2, op};
 
 op! {
     /// Interpolates columns in place and evaluates them on a domain at least as large.
@@ -20,26 +17,17 @@ op! {
         /// Sizes and number of the columns.
         params: plain &'a CircleExtendParams,
         /// Inverses of the twiddles of the smaller domain.
-        inverse_twiddles: read Twiddle,
+        inverse_twiddles: read Twiddle [pow2(log_coefficients - 1)],
         /// Twiddles of the larger one.
-        twiddles: read Twiddle,
-        /// Columns of `2^log_coefficients`: values, then coefficients.
-        columns: write M31,
-        /// Columns of `2^log_size`.
-        values: write M31,
+        twiddles: read Twiddle [pow2(log_size - 1)],
+        /// Values, then coefficients.
+        columns: write M31 [columns, pow2(log_coefficients)],
+        /// The values on the larger domain.
+        values: write M31 [columns, pow2(log_size)],
     }
-}
-
-impl<Q: Queue> CircleLde<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`CircleOps`](super::CircleOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        extension(Self::NAME, self.params)?;
-        let CircleExtendParams { log_coefficients, log_size, columns: count } = *self.params;
-        let log_small = domain(Self::NAME, log_coefficients)?;
-        let twiddles = [columns(1, log_small - 1), columns(1, log_size - 1)];
-        self.expect([twiddles[0], twiddles[1], columns(count, log_coefficients), columns(count, log_size)])
+    sizes(self) {
+        let CircleExtendParams { log_coefficients, log_size, columns } = *self.params;
+        extension(OP, log_coefficients, log_size)?;
+        domain(OP, log_coefficients)?;
     }
 }

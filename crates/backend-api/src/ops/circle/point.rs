@@ -6,35 +6,22 @@ use core_types::{
     params::circle::CirclePointParams,
 };
 
-use super::shape::columns;
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use crate::ops::{lengths::pow2, op};
 
 op! {
     /// Evaluates every column of coefficients at one point over the secure field.
     pub struct CircleEvalAtPoint<'a, Q> as "circle_eval_at_point" {
         /// The point, and size and number of the columns.
         params: plain &'a CirclePointParams,
-        /// Columns of `2^log_size`.
-        coefficients: read M31,
+        /// The coefficients.
+        coefficients: read M31 [columns, pow2(log_size)],
         /// One value for each column.
-        results: write QM31,
+        results: write QM31 [columns],
     }
-}
-
-impl<Q: Queue> CircleEvalAtPoint<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`CircleOps`](super::CircleOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let CirclePointParams { log_size, columns: count, .. } = *self.params;
-        if log_size > MAX_LOG_DOMAIN {
-            let why = "expected at most 2^30 coefficients";
-            return Err(BackendError::Unsupported { op: Self::NAME, why });
-        }
-        self.expect([columns(count, log_size), columns(count, 0)])
+    sizes(self) {
+        let CirclePointParams { log_size, columns, .. } = *self.params;
+    }
+    valid(self) {
+        log_size <= MAX_LOG_DOMAIN, "expected at most 2^30 coefficients";
     }
 }

@@ -1,13 +1,14 @@
 //! Values of polynomials of several sizes at several points outside their domains.
 
 use core_types::{
+    circle::MAX_LOG_DOMAIN,
     field::{M31, QM31},
     params::{columns::ColumnAt, deep::SampleAt},
 };
 
 use crate::{
-    BackendError, BufferRef, Queue,
-    ops::{Op, columns::check_columns, op},
+    BufferRef,
+    ops::{columns::check_columns, op},
 };
 
 op! {
@@ -24,26 +25,15 @@ op! {
         /// `[points][2]`: x and y.
         points: read QM31,
         /// One value for each sample.
-        sampled: write QM31,
+        sampled: write QM31 [samples],
     }
-}
-
-impl<Q: Queue> CircleEvalAtPoints<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`CircleOps`](super::CircleOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let (words, points) = (self.coefficients.len(), self.points.len());
-        check_columns(Self::NAME, self.columns, core_types::circle::MAX_LOG_DOMAIN, words)?;
-        let there =
-            |sample: &SampleAt| (sample.column as usize) < self.columns.len() && (sample.point as usize) < points / 2;
-        if !self.samples.iter().all(there) {
-            return Err(BackendError::Unsupported {
-                op: Self::NAME,
-                why: "a sample refers to a column or point out of range",
-            });
-        }
-        self.expect([words, points, self.samples.len()])
+    sizes(self) {
+        let samples = self.samples.len();
+        let (columns, points) = (self.columns.len(), self.points.len() / 2);
+        check_columns(OP, self.columns, MAX_LOG_DOMAIN, self.coefficients.len())?;
+    }
+    valid(self) {
+        self.samples.iter().all(|at| (at.column as usize) < columns && (at.point as usize) < points),
+            "a sample refers to a column or point out of range";
     }
 }

@@ -2,14 +2,11 @@
 
 use core_types::{
     field::{M31, Twiddle},
-    params::circle::{CircleExtendParams, CircleRestrictParams},
+    params::circle::CircleRestrictParams,
 };
 
-use super::shape::{columns, extension};
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use super::shape::extension;
+use crate::ops::{lengths::pow2, op};
 
 op! {
     /// Evaluates polynomials on one block of a domain.
@@ -29,29 +26,18 @@ op! {
         /// Sizes, number of the columns, and the block.
         params: plain &'a CircleRestrictParams,
         /// Twiddles of the domain.
-        twiddles: read Twiddle,
-        /// Columns of `2^log_coefficients`.
-        coefficients: read M31,
-        /// Columns of `2^log_block`.
-        values: write M31,
+        twiddles: read Twiddle [pow2(log_domain - 1)],
+        /// The coefficients.
+        coefficients: read M31 [columns, pow2(log_coefficients)],
+        /// The values on the block.
+        values: write M31 [columns, pow2(log_block)],
     }
-}
-
-impl<Q: Queue> CircleRestrict<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`CircleOps`](super::CircleOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns: count } = *self.params;
-        extension(Self::NAME, &CircleExtendParams { log_coefficients, log_size: log_domain, columns: count })?;
-        if !(1..=log_domain).contains(&log_block) {
-            let why = "expected `log_block` in 1..=`log_domain`";
-            return Err(BackendError::Unsupported { op: Self::NAME, why });
-        }
-        if block >> (log_domain - log_block) != 0 {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "the block lies outside the domain" });
-        }
-        self.expect([columns(1, log_domain - 1), columns(count, log_coefficients), columns(count, log_block)])
+    sizes(self) {
+        let CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns } = *self.params;
+        extension(OP, log_coefficients, log_domain)?;
+    }
+    valid(self) {
+        (1..=log_domain).contains(&log_block), "expected `log_block` in 1..=`log_domain`";
+        block >> (log_domain - log_block) == 0, "the block lies outside the domain";
     }
 }

@@ -1,29 +1,17 @@
-//! Sizes of domains and columns, as the checks of circle ops need them.
+//! Checks of domains.
 
-use core_types::{circle::MAX_LOG_DOMAIN, params::circle::CircleExtendParams};
+use core_types::circle::MAX_LOG_DOMAIN;
 
-use crate::BackendError;
+use crate::{BackendError, ops::lengths::require};
 
-/// The log size of a domain.
-pub(super) fn domain(op: &'static str, log_size: u32) -> Result<u32, BackendError> {
-    if (1..=MAX_LOG_DOMAIN).contains(&log_size) {
-        return Ok(log_size);
-    }
-    Err(BackendError::Unsupported { op, why: "expected a circle domain with a log size of 1..=30" })
+/// Refuses a log size that no domain has.
+pub(super) fn domain(op: &'static str, log_size: u32) -> Result<(), BackendError> {
+    let holds = (1..=MAX_LOG_DOMAIN).contains(&log_size);
+    require(op, holds, "expected a circle domain with a log size of 1..=30")
 }
 
 /// Refuses a domain that is smaller than the polynomials.
-pub(super) fn extension(op: &'static str, params: &CircleExtendParams) -> Result<(), BackendError> {
-    domain(op, params.log_size)?;
-    if params.log_coefficients <= params.log_size {
-        return Ok(());
-    }
-    Err(BackendError::Unsupported { op, why: "the domain is smaller than the polynomial" })
-}
-
-/// Number of elements of `count` columns of `2^log_len`.
-///
-/// If it does not fit, `usize::MAX`, which is no view's length.
-pub(super) fn columns(count: u32, log_len: u32) -> usize {
-    (count as usize).saturating_mul(1 << log_len) // log_len is at most 30
+pub(super) fn extension(op: &'static str, log_coefficients: u32, log_size: u32) -> Result<(), BackendError> {
+    domain(op, log_size)?;
+    require(op, log_coefficients <= log_size, "the domain is smaller than the polynomial")
 }

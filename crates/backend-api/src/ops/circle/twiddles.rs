@@ -2,31 +2,21 @@
 
 use core_types::{field::Twiddle, params::circle::CircleTwiddleParams};
 
-use super::shape::{columns, domain};
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use super::shape::domain;
+use crate::ops::{lengths::pow2, op};
 
 op! {
     /// Writes the twiddles of a domain and their inverses.
     pub struct CircleTwiddles<'a, Q> as "circle_twiddles" {
         /// The domain.
         params: plain &'a CircleTwiddleParams,
-        /// The `N / 2` twiddles.
-        twiddles: write Twiddle,
+        /// The twiddles.
+        twiddles: write Twiddle [pow2(log_size - 1)],
         /// Their inverses.
-        inverse_twiddles: write Twiddle,
+        inverse_twiddles: write Twiddle [pow2(log_size - 1)],
     }
-}
-
-impl<Q: Queue> CircleTwiddles<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`CircleOps`](super::CircleOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let log_size = domain(Self::NAME, self.params.log_size)?;
-        self.expect([columns(1, log_size - 1); 2])
+    sizes(self) {
+        let log_size = self.params.log_size;
+        domain(OP, log_size)?;
     }
 }

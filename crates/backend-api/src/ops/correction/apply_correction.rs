@@ -2,10 +2,7 @@
 
 use core_types::params::correction::CorrectionParams;
 
-use crate::{
-    BackendError, BufferMut, Queue,
-    ops::{Op, op},
-};
+use crate::{BufferMut, ops::op};
 
 op! {
     /// `y = p + c`, element by element, with a clamped correction c.
@@ -16,26 +13,19 @@ op! {
         /// The factors.
         params: plain &'a CorrectionParams,
         /// The predictions, p.
-        predictions: read f32,
-        /// History estimates; same length as `predictions`.
-        a: read f32,
-        /// Model estimates; same length as `predictions`.
-        b: read f32,
-        /// The results; same length as `predictions`.
-        y: write f32,
+        predictions: read f32 [len],
+        /// History estimates.
+        a: read f32 [len],
+        /// Model estimates.
+        b: read f32 [len],
+        /// The results.
+        y: write f32 [len],
     }
-}
-
-impl<Q: Queue> ApplyCorrection<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`CorrectionOps`](super::CorrectionOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([self.y.len(); 4])?;
-        match self.params.fault() {
-            Some(why) => Err(BackendError::Unsupported { op: Self::NAME, why }),
-            None => Ok(()),
-        }
+    sizes(self) {
+        let len = self.y.len();
+        let fault = self.params.fault();
+    }
+    valid(self) {
+        fault.is_none(), fault.unwrap_or_default();
     }
 }

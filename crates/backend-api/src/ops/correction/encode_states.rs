@@ -3,10 +3,7 @@
 use core_types::params::correction::{EncodeParams, FEATURES};
 
 use super::TrainingRecords;
-use crate::{
-    BackendError, Queue,
-    ops::{Op, linalg::shape::elements, op},
-};
+use crate::ops::op;
 
 op! {
     /// Codes of trainings, `relu(f W + b)`.
@@ -18,28 +15,17 @@ op! {
         /// Sizes.
         params: plain &'a EncodeParams,
         /// The records of the trainings.
-        records: views TrainingRecords<'a, Q>,
-        /// W, `[64, outputs]`.
-        weights: read f32,
-        /// b, `[outputs]`.
-        bias: read f32,
-        /// The features, `[batch, 64]`.
-        features: write_if f32,
-        /// `[batch, outputs]`.
-        codes: write f32,
+        records: views TrainingRecords<'a, Q> [batch],
+        /// W.
+        weights: read f32 [FEATURES, outputs],
+        /// b.
+        bias: read f32 [outputs],
+        /// The features.
+        features: write_if f32 [batch, FEATURES],
+        /// The codes.
+        codes: write f32 [batch, outputs],
     }
-}
-
-impl<Q: Queue> EncodeStates<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`CorrectionOps`](super::CorrectionOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let EncodeParams { batch, outputs } = *self.params;
-        let [losses, norms, scalars, recorded] = TrainingRecords::<Q>::lengths(batch);
-        let (weights, bias) = (elements(&[FEATURES, outputs]), elements(&[outputs]));
-        let (features, codes) = (elements(&[batch, FEATURES]), elements(&[batch, outputs]));
-        self.expect([losses, norms, scalars, recorded, weights, bias, features, codes])
     }
 }

@@ -2,10 +2,7 @@
 
 use core_types::params::correction::{EstimateParams, MOST_SIMILAR};
 
-use crate::{
-    BackendError, Queue,
-    ops::{Op, linalg::shape::elements, op},
-};
+use crate::ops::op;
 
 op! {
     /// Two estimates of the residual of each query.
@@ -18,45 +15,29 @@ op! {
     pub struct EstimateResiduals<'a, Q> as "estimate_residuals" {
         /// Sizes and the decay, which is above 0 and at most 1.
         params: plain &'a EstimateParams,
-        /// Outcomes of the states of the ring, `[capacity, 3]`: residual, step and confidence.
-        known: read f32,
-        /// Places of similar states, `[queries, count]`.
+        /// Outcomes of the states of the ring: residual, step and confidence.
+        known: read f32 [capacity, 3],
+        /// Places of similar states.
         ///
         /// Places outside the ring are ignored.
-        places: read u32,
-        /// `[queries, width]`.
-        features: read f32,
-        /// The step of each query, `[queries]`.
-        steps: read f32,
-        /// The coefficients of the linear model, and then its bias: `[coefficients + 1]`.
-        model: read f32,
-        /// `[queries]`.
-        history: write f32,
-        /// `[queries]`.
-        modelled: write f32,
+        places: read u32 [queries, count],
+        /// The features of each query.
+        features: read f32 [queries, width],
+        /// The step of each query.
+        steps: read f32 [queries],
+        /// The coefficients of the linear model, and then its bias.
+        model: read f32 [coefficients.saturating_add(1)],
+        /// The estimates from similar states.
+        history: write f32 [queries],
+        /// The estimates of the linear model.
+        modelled: write f32 [queries],
     }
-}
-
-impl<Q: Queue> EstimateResiduals<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`CorrectionOps`](super::CorrectionOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let EstimateParams { capacity, width, queries, count, coefficients, .. } = *self.params;
-        let of = |rows, len| elements(&[rows, len]);
-        let (per_query, model) = (of(queries, 1), of(coefficients.saturating_add(1), 1));
-        let lengths = [of(capacity, 3), of(queries, count), of(queries, width), per_query, model, per_query, per_query];
-        self.expect(lengths)?;
-        let why = if coefficients > width {
-            "the linear model has more coefficients than there are features"
-        } else if count > MOST_SIMILAR {
-            "expected at most 32 similar states per query"
-        } else if !(self.params.decay > 0.0 && self.params.decay <= 1.0) {
-            "expected a decay above 0 and at most 1"
-        } else {
-            return Ok(());
-        };
-        Err(BackendError::Unsupported { op: Self::NAME, why })
+    sizes(self) {
+        let EstimateParams { capacity, width, queries, count, coefficients, decay, .. } = *self.params;
+    }
+    valid(self) {
+        coefficients <= width, "the linear model has more coefficients than there are features";
+        count <= MOST_SIMILAR, "expected at most 32 similar states per query";
+        decay > 0.0 && decay <= 1.0, "expected a decay above 0 and at most 1";
     }
 }

@@ -2,10 +2,7 @@
 
 use core_types::params::correction::{MOST_SIMILAR, SimilarParams};
 
-use crate::{
-    BackendError, Queue,
-    ops::{Op, linalg::shape::elements, op},
-};
+use crate::ops::op;
 
 op! {
     /// Finds the nearest neighbours of each query among the states of a ring.
@@ -20,38 +17,24 @@ op! {
     pub struct SimilarStates<'a, Q> as "similar_states" {
         /// Sizes. A ring without places and more than 32 similar states are refused.
         params: plain &'a SimilarParams,
-        /// `[capacity, width]`.
-        states: read f32,
-        /// The lengths of the states, `[capacity]`.
-        norms: read f32,
-        /// How many states have ever been put into the ring: one number.
-        stored: read u64,
-        /// `[queries, width]`.
-        queries: read f32,
-        /// `[queries, count]`.
-        places: write u32,
-        /// `[queries, count]`.
-        similarities: write f32,
+        /// The features of the states in the ring.
+        states: read f32 [capacity, width],
+        /// The lengths of the states.
+        norms: read f32 [capacity],
+        /// How many states have ever been put into the ring.
+        stored: read u64 [1],
+        /// The features of each query.
+        queries: read f32 [queries, width],
+        /// The places of the neighbours.
+        places: write u32 [queries, count],
+        /// Their similarities.
+        similarities: write f32 [queries, count],
     }
-}
-
-impl<Q: Queue> SimilarStates<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`CorrectionOps`](super::CorrectionOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let SimilarParams { capacity, width, queries, count } = *self.params;
-        let of = |rows, len| elements(&[rows, len]);
-        let found = of(queries, count);
-        self.expect([of(capacity, width), of(capacity, 1), 1, of(queries, width), found, found])?;
-        let why = if capacity == 0 || capacity >= u64::from(u32::MAX) {
-            "expected a ring capacity of 1..=2^32 - 2"
-        } else if count > MOST_SIMILAR {
-            "expected at most 32 similar states per query"
-        } else {
-            return Ok(());
-        };
-        Err(BackendError::Unsupported { op: Self::NAME, why })
+    }
+    valid(self) {
+        (1..u64::from(u32::MAX)).contains(&capacity), "expected a ring capacity of 1..=2^32 - 2";
+        count <= MOST_SIMILAR, "expected at most 32 similar states per query";
     }
 }

@@ -2,10 +2,7 @@
 
 use core_types::params::correction::StoreParams;
 
-use crate::{
-    BackendError, Queue,
-    ops::{Op, linalg::shape::elements, op},
-};
+use crate::ops::op;
 
 op! {
     /// Stores states in a ring, each in the place of the oldest, and counts them.
@@ -14,41 +11,27 @@ op! {
     pub struct StoreStates<'a, Q> as "store_states" {
         /// Sizes. More states than the ring holds are refused, and so is a ring without places.
         params: plain &'a StoreParams,
-        /// The features of the new states, `[count, width]`.
-        features: read f32,
-        /// Outcome of each state, `[count, 3]`: residual, step and confidence.
+        /// The features of the new states.
+        features: read f32 [count, width],
+        /// Outcome of each state: residual, step and confidence.
         ///
         /// The residual is observed less predicted. The confidence is the confidence of the
         /// prediction.
-        outcomes: read f32,
-        /// The features of the states in the ring, `[capacity, width]`.
-        states: write f32,
-        /// Their lengths, `[capacity]`.
-        norms: write f32,
-        /// The outcomes of the states in the ring, `[capacity, 3]`.
-        known: write f32,
-        /// How many states have ever been put in: one number.
-        stored: write u64,
+        outcomes: read f32 [count, 3],
+        /// The features of the states in the ring.
+        states: write f32 [capacity, width],
+        /// Their lengths.
+        norms: write f32 [capacity],
+        /// The outcomes of the states in the ring.
+        known: write f32 [capacity, 3],
+        /// How many states have ever been put in.
+        stored: write u64 [1],
     }
-}
-
-impl<Q: Queue> StoreStates<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`CorrectionOps`](super::CorrectionOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let StoreParams { capacity, width, count } = *self.params;
-        let of = |rows, len| elements(&[rows, len]);
-        let ring = [of(capacity, width), of(capacity, 1), of(capacity, 3)];
-        self.expect([of(count, width), of(count, 3), ring[0], ring[1], ring[2], 1])?;
-        let why = if capacity == 0 || capacity >= u64::from(u32::MAX) {
-            "expected a ring capacity of 1..=2^32 - 2"
-        } else if count > capacity {
-            "more states than the capacity of the ring"
-        } else {
-            return Ok(());
-        };
-        Err(BackendError::Unsupported { op: Self::NAME, why })
+    }
+    valid(self) {
+        (1..u64::from(u32::MAX)).contains(&capacity), "expected a ring capacity of 1..=2^32 - 2";
+        count <= capacity, "more states than the capacity of the ring";
     }
 }

@@ -3,10 +3,7 @@
 use core_types::params::correction::FEATURES;
 
 use super::TrainingRecords;
-use crate::{
-    BackendError, Queue,
-    ops::{Op, linalg::shape::elements, op},
-};
+use crate::ops::op;
 
 op! {
     /// The features of each training.
@@ -36,20 +33,11 @@ op! {
         /// Number of trainings.
         batch: plain usize,
         /// Their records.
-        records: views TrainingRecords<'a, Q>,
-        /// `[batch, 64]`.
-        features: write f32,
+        records: views TrainingRecords<'a, Q> [batch],
+        /// The features.
+        features: write f32 [batch, FEATURES],
     }
-}
-
-impl<Q: Queue> TrainingFeatures<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`CorrectionOps`](super::CorrectionOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let batch = self.batch as u64;
-        let [losses, norms, scalars, recorded] = TrainingRecords::<Q>::lengths(batch);
-        self.expect([losses, norms, scalars, recorded, elements(&[batch, FEATURES])])
     }
 }

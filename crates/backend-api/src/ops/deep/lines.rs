@@ -5,10 +5,7 @@ use core_types::{
     params::deep::{DeepBatch, DeepTerm},
 };
 
-use crate::{
-    BackendError, BufferRef, Queue,
-    ops::{Op, op},
-};
+use crate::{BufferRef, ops::op};
 
 op! {
     /// Computes the coefficients of the quotients.
@@ -27,36 +24,27 @@ op! {
         /// The powers of the challenge.
         powers: read QM31,
         /// One for each term.
-        factors: write QM31,
-        /// `[batches][2]`: slope and constant.
-        lines: write QM31,
+        factors: write QM31 [terms],
+        /// Slope and constant of each batch.
+        lines: write QM31 [batches, 2],
+    }
+    sizes(self) {
+        let (terms, batches) = (self.terms.len(), self.batches.len());
+        let (points, sampled, powers) = (self.points.len() / 2, self.sampled.len(), self.powers.len());
+    }
+    valid(self) {
+        self.terms.iter().all(|term| (term.value as usize) < sampled && (term.power as usize) < powers),
+            "a term refers to a value or power out of range";
+        cover(self.batches, terms), "batches must be non-empty, consecutive and cover every term";
+        self.batches.iter().all(|batch| (batch.point as usize) < points), "a batch refers to a point out of range";
     }
 }
 
-impl<Q: Queue> DeepLines<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`DeepOps`](super::DeepOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let (points, sampled, powers) = (self.points.len(), self.sampled.len(), self.powers.len());
-        let refused = |why| Err(BackendError::Unsupported { op: Self::NAME, why });
-        if self.terms.iter().any(|term| term.value as usize >= sampled || term.power as usize >= powers) {
-            return refused("a term refers to a value or power out of range");
-        }
-        let mut next = 0;
-        for batch in self.batches {
-            if batch.first as usize != next || batch.count == 0 {
-                return refused("batches must be non-empty, consecutive and cover every term");
-            }
-            next = next.saturating_add(batch.count as usize);
-            if batch.point as usize >= points / 2 {
-                return refused("a batch refers to a point out of range");
-            }
-        }
-        if next != self.terms.len() {
-            return refused("batches must be non-empty, consecutive and cover every term");
-        }
-        self.expect([points, sampled, powers, next, self.batches.len().saturating_mul(2)])
-    }
+/// Whether the batches take all terms, one after the other, and each at least one.
+fn cover(batches: &[DeepBatch], terms: usize) -> bool {
+    let end = batches.iter().try_fold(0, |next: usize, batch| {
+        let follows = batch.first as usize == next && batch.count > 0;
+        follows.then(|| next.saturating_add(batch.count as usize))
+    });
+    end == Some(terms)
 }

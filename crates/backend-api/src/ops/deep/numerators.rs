@@ -9,12 +9,8 @@ use core_types::{
 };
 
 use crate::{
-    BackendError, BufferRef, Queue,
-    ops::{
-        Op,
-        columns::{check_log, planes},
-        op,
-    },
+    BufferRef,
+    ops::{columns::check_log, lengths::pow2, op},
 };
 
 op! {
@@ -31,37 +27,25 @@ op! {
         /// The buffer that the columns are in.
         values: read M31,
         /// The factors of all terms.
-        factors: read QM31,
-        /// `[batches]`, four planes of `2^log_size` words each.
-        numerators: write M31,
+        factors: read QM31 [terms],
+        /// The numerators of each batch, in four planes.
+        numerators: write M31 [batches, 4, pow2(log_size)],
     }
-}
-
-impl<Q: Queue> DeepNumerators<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`DeepOps`](super::DeepOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
+        let (batches, terms, words) = (self.batches.len(), self.terms.len(), self.values.len() as u64);
         let log_size = self.params.log_size;
-        check_log(Self::NAME, log_size)?;
-        let refused = |why| Err(BackendError::Unsupported { op: Self::NAME, why });
-        let words = self.values.len();
-        for batch in self.batches {
-            let terms = self.terms.get(batch.first as usize..).and_then(|terms| terms.get(..batch.count as usize));
-            let Some(terms) = terms else { return refused("a batch refers to terms out of range") };
-            if batch.log_size != log_size {
-                return refused("the log size of a batch differs from the op's");
-            }
-            for term in terms {
-                let Some(column) = self.columns.get(term.column as usize) else {
-                    return refused("a term refers to a column out of range");
-                };
-                if column.log_len < log_size || column.end().is_none_or(|end| end > words as u64) {
-                    return refused("a column is shorter than the domain or reaches past the end of its buffer");
-                }
-            }
-        }
-        self.expect([words, self.terms.len(), planes(self.batches.len(), log_size)])
+        check_log(OP, log_size)?;
+        let terms_of = |batch: &DeepBatch| self.terms.get(batch.first as usize..)?.get(..batch.count as usize);
+        let column_of = |term: &DeepTerm| self.columns.get(term.column as usize);
+        let there = |column: &ColumnAt| column.end().is_some_and(|end| end <= words);
+    }
+    valid(self) {
+        self.batches.iter().all(|batch| terms_of(batch).is_some()), "a batch refers to terms out of range";
+        self.batches.iter().all(|batch| batch.log_size == log_size), "the log size of a batch differs from the op's";
+        self.batches.iter().filter_map(terms_of).flatten().all(|term| column_of(term).is_some()),
+            "a term refers to a column out of range";
+        self.batches.iter().filter_map(terms_of).flatten().filter_map(column_of)
+            .all(|column| column.log_len >= log_size && there(column)),
+            "a column is shorter than the domain or reaches past the end of its buffer";
     }
 }

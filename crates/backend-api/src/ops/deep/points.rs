@@ -2,10 +2,7 @@
 
 use core_types::{field::QM31, params::deep::PointAt};
 
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use crate::ops::op;
 
 op! {
     /// Writes points derived from the out-of-domain point.
@@ -16,22 +13,15 @@ op! {
     pub struct DeepPoints<'a, Q> as "deep_points" {
         /// The points to make.
         points_at: plain &'a [PointAt],
-        /// The challenge `t`: one element.
-        parameter: read QM31,
-        /// `[points][2]`: x and y.
-        points: write QM31,
+        /// The challenge `t`.
+        parameter: read QM31 [1],
+        /// x and y of each point.
+        points: write QM31 [points, 2],
     }
-}
-
-impl<Q: Queue> DeepPoints<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`DeepOps`](super::DeepOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        if self.points_at.iter().any(|point| point.doublings > 31) {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected at most 31 doublings of a point" });
-        }
-        self.expect([1, self.points_at.len().saturating_mul(2)])
+    sizes(self) {
+        let points = self.points_at.len();
+    }
+    valid(self) {
+        self.points_at.iter().all(|point| point.doublings <= 31), "expected at most 31 doublings of a point";
     }
 }

@@ -6,12 +6,8 @@ use core_types::{
 };
 
 use crate::{
-    BackendError, BufferRef, Queue,
-    ops::{
-        Op,
-        columns::{check_log, planes},
-        op,
-    },
+    BufferRef,
+    ops::{columns::check_log, lengths::pow2, op},
 };
 
 op! {
@@ -27,43 +23,28 @@ op! {
         batches: plain &'a [DeepBatch],
         /// `[points][2]`: x and y.
         points: read QM31,
-        /// `[batches][2]`: slope and constant.
-        lines: read QM31,
+        /// Slope and constant of each batch.
+        lines: read QM31 [batches, 2],
         /// Four planes of `2^log_size` words for each batch, one batch after the other.
         ///
         /// `log_size` is the size of the batch.
-        numerators: read M31,
-        /// Four planes of `2^log_size` words.
-        quotients: write M31,
+        numerators: read M31 [words],
+        /// The quotients, in four planes.
+        quotients: write M31 [4, pow2(log_size)],
     }
-}
-
-impl<Q: Queue> DeepQuotients<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`DeepOps`](super::DeepOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let DeepQuotientsParams { log_size, log_domain } = *self.params;
-        check_log(Self::NAME, log_domain)?;
-        let refused = |why| Err(BackendError::Unsupported { op: Self::NAME, why });
-        if log_size > log_domain || log_domain == 0 {
-            return refused("expected `log_domain` in 1..=30 and `log_size` of at most `log_domain`");
-        }
-        let points = self.points.len();
-        let mut numerators = 0usize;
-        for batch in self.batches {
-            if batch.point as usize >= points / 2 {
-                return refused("a batch refers to a point out of range");
-            }
-            if batch.log_size > log_size {
-                return refused("a batch has more numerators than positions");
-            }
-            if batch.log_size == 0 && log_size > 0 {
-                return refused("a batch has 1 numerator, expected at least 2 (both points of a pair)");
-            }
-            numerators = numerators.saturating_add(planes(1, batch.log_size));
-        }
-        self.expect([points, self.batches.len().saturating_mul(2), numerators, planes(1, log_size)])
+        check_log(OP, log_domain)?;
+        let (batches, points) = (self.batches.len(), self.points.len() / 2);
+        let planes = |batch: &DeepBatch| pow2(batch.log_size).saturating_mul(4);
+        let words = self.batches.iter().map(planes).fold(0, u64::saturating_add);
+    }
+    valid(self) {
+        log_domain >= 1 && log_size <= log_domain,
+            "expected `log_domain` in 1..=30 and `log_size` of at most `log_domain`";
+        self.batches.iter().all(|batch| (batch.point as usize) < points), "a batch refers to a point out of range";
+        self.batches.iter().all(|batch| batch.log_size <= log_size), "a batch has more numerators than positions";
+        log_size == 0 || self.batches.iter().all(|batch| batch.log_size >= 1),
+            "a batch has 1 numerator, expected at least 2 (both points of a pair)";
     }
 }

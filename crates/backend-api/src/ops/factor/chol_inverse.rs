@@ -1,10 +1,9 @@
 //! What makes columns orthonormal, from their Gram matrix.
 
-use super::shape::{elements, small};
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use core_types::params::factor::MAX_SIDE;
+
+use super::shape::NOT_SMALL;
+use crate::ops::op;
 
 op! {
     /// The inverse C of the Cholesky factor of `G = Y^T Y`.
@@ -18,24 +17,18 @@ op! {
         /// Rows and columns of G.
         side: plain usize,
         /// G, a small matrix; only its upper triangle is read.
-        gram: read f64,
+        gram: read f64 [side, side],
         /// Multiplies C by `2^-e`, if given.
         ///
-        /// `e` is the exponent of a pattern of one word, as in [`SignSketch`](super::SignSketch).
-        peak: read_if u32,
+        /// `e` is the exponent of a pattern, as in [`SignSketch`](super::SignSketch).
+        peak: read_if u32 [1],
         /// C, zero below the diagonal.
-        inverse: write f64,
+        inverse: write f64 [side, side],
     }
-}
-
-impl<Q: Queue> CholInverse<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`FactorOps`](super::FactorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let side = self.side as u64;
-        self.expect([elements(side, side), 1, elements(side, side)])?;
-        small(Self::NAME, [side, side])
+    }
+    valid(self) {
+        side <= MAX_SIDE, NOT_SMALL;
     }
 }

@@ -2,11 +2,8 @@
 
 use core_types::params::factor::MatrixParams;
 
-use super::shape::{elements, indexed};
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use super::shape::TOO_MANY_ROWS;
+use crate::ops::op;
 
 op! {
     /// Replaces the columns from `rank` on so that all columns are orthonormal.
@@ -19,25 +16,16 @@ op! {
     pub struct CompleteColumns<'a, Q> as "complete_columns" {
         /// The shape of X, with at most one column per row.
         params: plain &'a MatrixParams,
-        /// One word.
-        rank: read u32,
+        /// How many columns stay.
+        rank: read u32 [1],
         /// X.
-        x: write f32,
+        x: write f32 [rows, cols],
     }
-}
-
-impl<Q: Queue> CompleteColumns<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`FactorOps`](super::FactorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let MatrixParams { rows, cols } = *self.params;
-        self.expect([1, elements(rows, cols)])?;
-        indexed(Self::NAME, rows)?;
-        if cols > rows {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "there are more columns than rows" });
-        }
-        Ok(())
+    }
+    valid(self) {
+        rows < 1 << 31, TOO_MANY_ROWS;
+        cols <= rows, "there are more columns than rows";
     }
 }

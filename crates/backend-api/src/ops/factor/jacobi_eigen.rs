@@ -1,12 +1,9 @@
 //! Eigenvectors of small symmetric matrices.
 
-use core_types::params::factor::JacobiParams;
+use core_types::params::factor::{JacobiParams, MAX_SIDE};
 
-use super::shape::{elements, small};
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use super::shape::NOT_SMALL;
+use crate::ops::op;
 
 op! {
     /// Eigenvectors of `G = B^T B` for its greatest eigenvalues.
@@ -21,36 +18,26 @@ op! {
         /// How many of how many.
         params: plain &'a JacobiParams,
         /// G, a small matrix; only its upper triangle is read.
-        gram: read f64,
+        gram: read f64 [side, side],
         /// Multiplies `vectors` and `sigma` by `2^e`, if given.
         ///
-        /// `e` is the exponent of a pattern of one word, as in [`SignSketch`](super::SignSketch).
-        peak: read_if u32,
-        /// Unit vectors as columns, `side x kept`, by falling singular value.
-        vectors: write f64,
+        /// `e` is the exponent of a pattern, as in [`SignSketch`](super::SignSketch).
+        peak: read_if u32 [1],
+        /// Unit vectors as columns, by falling singular value.
+        vectors: write f64 [side, kept],
         /// The same, never multiplied, each divided by its singular value as it is without the
         /// power.
-        inverse: write f64,
-        /// `kept` singular values, falling.
-        sigma: write f32,
-        /// How many of them are not zero: one word.
-        rank: write u32,
+        inverse: write f64 [side, kept],
+        /// The singular values, falling.
+        sigma: write f32 [kept],
+        /// How many of them are not zero.
+        rank: write u32 [1],
     }
-}
-
-impl<Q: Queue> JacobiEigen<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`FactorOps`](super::FactorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let JacobiParams { side, kept } = *self.params;
-        let vectors = elements(side, kept);
-        self.expect([elements(side, side), 1, vectors, vectors, elements(kept, 1), 1])?;
-        small(Self::NAME, [side, side])?;
-        if kept > side {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "`kept` exceeds the number of eigenvectors" });
-        }
-        Ok(())
+    }
+    valid(self) {
+        side <= MAX_SIDE, NOT_SMALL;
+        kept <= side, "`kept` exceeds the number of eigenvectors";
     }
 }

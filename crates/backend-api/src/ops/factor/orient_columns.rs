@@ -2,11 +2,8 @@
 
 use core_types::params::factor::ColumnPairParams;
 
-use super::shape::{elements, indexed};
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use super::shape::TOO_MANY_ROWS;
+use crate::ops::op;
 
 op! {
     /// Orients the columns of U and V by the signs of U.
@@ -16,21 +13,15 @@ op! {
     pub struct OrientColumns<'a, Q> as "orient_columns" {
         /// The shapes.
         params: plain &'a ColumnPairParams,
-        /// U, `rows x cols`.
-        u: write f32,
-        /// V, `other_rows x cols`.
-        v: write f32,
+        /// U.
+        u: write f32 [rows, cols],
+        /// V.
+        v: write f32 [other_rows, cols],
     }
-}
-
-impl<Q: Queue> OrientColumns<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`FactorOps`](super::FactorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let ColumnPairParams { rows, other_rows, cols } = *self.params;
-        self.expect([elements(rows, cols), elements(other_rows, cols)])?;
-        indexed(Self::NAME, rows.max(other_rows))
+    }
+    valid(self) {
+        rows.max(other_rows) < 1 << 31, TOO_MANY_ROWS;
     }
 }

@@ -1,12 +1,8 @@
 //! Columns times factors.
 
-use core_types::params::factor::ScaleParams;
+use core_types::params::factor::{MatrixParams, ScaleParams};
 
-use super::shape::elements;
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use crate::ops::op;
 
 op! {
     /// `Y = X diag(alpha f)`.
@@ -16,22 +12,13 @@ op! {
         /// Shape and common factor.
         params: plain &'a ScaleParams,
         /// X.
-        x: read f32,
+        x: read f32 [rows, cols],
         /// A factor for each column.
-        factors: read f32,
+        factors: read f32 [cols],
         /// Y.
-        y: write f32,
+        y: write f32 [rows, cols],
     }
-}
-
-impl<Q: Queue> ScaleColumns<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`FactorOps`](super::FactorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let matrix = self.params.matrix;
-        let all = elements(matrix.rows, matrix.cols);
-        self.expect([all, elements(matrix.cols, 1), all])
+    sizes(self) {
+        let MatrixParams { rows, cols } = self.params.matrix;
     }
 }

@@ -1,12 +1,8 @@
 //! Matrices of random signs.
 
-use core_types::params::factor::SketchParams;
+use core_types::params::factor::{MatrixParams, SketchParams};
 
-use super::shape::elements;
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use crate::ops::op;
 
 op! {
     /// Random signs times `2^-e`.
@@ -20,20 +16,12 @@ op! {
     pub struct SignSketch<'a, Q> as "sign_sketch" {
         /// Shape and seed.
         params: plain &'a SketchParams,
-        /// The pattern of the greatest magnitude of the matrix to be sketched: one word.
-        peak: read u32,
+        /// The pattern of the greatest magnitude of the matrix to be sketched.
+        peak: read u32 [1],
         /// The signs.
-        omega: write f32,
+        omega: write f32 [rows, cols],
     }
-}
-
-impl<Q: Queue> SignSketch<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`FactorOps`](super::FactorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let matrix = self.params.matrix;
-        self.expect([1, elements(matrix.rows, matrix.cols)])
+    sizes(self) {
+        let MatrixParams { rows, cols } = self.params.matrix;
     }
 }

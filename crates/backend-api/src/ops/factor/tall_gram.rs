@@ -1,12 +1,9 @@
 //! Gram matrices of tall matrices.
 
-use core_types::params::factor::MatrixParams;
+use core_types::params::factor::{MAX_SIDE, MatrixParams};
 
-use super::shape::{elements, indexed, small};
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use super::shape::{NOT_SMALL, TOO_MANY_ROWS};
+use crate::ops::op;
 
 op! {
     /// `G = X^T X` with exact products and f64 sums, in an order that depends on the shape alone.
@@ -14,21 +11,15 @@ op! {
         /// The shape of X.
         params: plain &'a MatrixParams,
         /// X.
-        x: read f32,
+        x: read f32 [rows, cols],
         /// G, a small matrix.
-        gram: write f64,
+        gram: write f64 [cols, cols],
     }
-}
-
-impl<Q: Queue> TallGram<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`FactorOps`](super::FactorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let MatrixParams { rows, cols } = *self.params;
-        self.expect([elements(rows, cols), elements(cols, cols)])?;
-        indexed(Self::NAME, rows)?;
-        small(Self::NAME, [cols, cols])
+    }
+    valid(self) {
+        rows < 1 << 31, TOO_MANY_ROWS;
+        cols <= MAX_SIDE, NOT_SMALL;
     }
 }

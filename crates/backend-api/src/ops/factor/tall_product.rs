@@ -1,12 +1,9 @@
 //! Products of tall matrices and small ones.
 
-use core_types::params::factor::TallParams;
+use core_types::params::factor::{MAX_SIDE, TallParams};
 
-use super::shape::{elements, indexed, small};
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use super::shape::{NOT_SMALL, TOO_MANY_ROWS};
+use crate::ops::op;
 
 op! {
     /// `Y = X C` with f64 sums, each rounded to f32 once.
@@ -16,23 +13,17 @@ op! {
         /// The shapes.
         params: plain &'a TallParams,
         /// X.
-        x: read f32,
+        x: read f32 [rows, inner],
         /// C, a small matrix.
-        c: read f64,
+        c: read f64 [inner, cols],
         /// Y.
-        y: write f32,
+        y: write f32 [rows, cols],
     }
-}
-
-impl<Q: Queue> TallProduct<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`FactorOps`](super::FactorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let TallParams { rows, inner, cols } = *self.params;
-        self.expect([elements(rows, inner), elements(inner, cols), elements(rows, cols)])?;
-        indexed(Self::NAME, rows)?;
-        small(Self::NAME, [inner, cols])
+    }
+    valid(self) {
+        rows < 1 << 31, TOO_MANY_ROWS;
+        inner.max(cols) <= MAX_SIDE, NOT_SMALL;
     }
 }

@@ -5,13 +5,10 @@ use core_types::{
     params::fri::FriFoldParams,
 };
 
-use crate::{
-    BackendError, Queue,
-    ops::{
-        Op,
-        columns::{check_log, planes},
-        op,
-    },
+use crate::ops::{
+    columns::check_log,
+    lengths::{pow2, require},
+    op,
 };
 
 op! {
@@ -22,30 +19,20 @@ op! {
         /// Number of values and of folds.
         params: plain &'a FriFoldParams,
         /// Inverse twiddles of the canonic domain of [`log_domain`](FriFoldParams::log_domain).
-        inverse_twiddles: read Twiddle,
-        /// The challenge: one element.
-        challenge: read QM31,
-        /// Four planes of `2^log_size` words.
-        values: read M31,
-        /// Four planes of `2^(log_size - folds)` words.
-        folded: write M31,
+        inverse_twiddles: read Twiddle [pow2(log_domain - 1)],
+        /// The challenge.
+        challenge: read QM31 [1],
+        /// The values, in four planes.
+        values: read M31 [4, pow2(log_size)],
+        /// The folded values, in four planes.
+        folded: write M31 [4, pow2(log_size - folds)],
     }
-}
-
-impl<Q: Queue> FriFold<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`FriOps`](super::FriOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let FriFoldParams { log_size, folds, on_circle } = *self.params;
-        if on_circle > 1 || !(1..=log_size).contains(&folds) {
-            let why = "expected `on_circle` of 0 or 1 and `folds` in 1..=`log_size`";
-            return Err(BackendError::Unsupported { op: Self::NAME, why });
-        }
-        check_log(Self::NAME, log_size)?;
-        check_log(Self::NAME, self.params.log_domain())?;
-        let twiddles = 1 << (self.params.log_domain() - 1);
-        self.expect([twiddles, 1, planes(1, log_size), planes(1, log_size - folds)])
+        let in_range = on_circle <= 1 && (1..=log_size).contains(&folds);
+        require(OP, in_range, "expected `on_circle` of 0 or 1 and `folds` in 1..=`log_size`")?;
+        check_log(OP, log_size)?;
+        let log_domain = self.params.log_domain();
+        check_log(OP, log_domain)?;
     }
 }

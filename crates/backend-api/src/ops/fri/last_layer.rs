@@ -5,14 +5,7 @@ use core_types::{
     params::fri::FriLastLayerParams,
 };
 
-use crate::{
-    BackendError, Queue,
-    ops::{
-        Op,
-        columns::{check_log, planes},
-        op,
-    },
-};
+use crate::ops::{columns::check_log, lengths::pow2, op};
 
 op! {
     /// Interpolates a layer on its line and writes the lowest coefficients.
@@ -23,32 +16,21 @@ op! {
         /// Number of values and of coefficients.
         params: plain &'a FriLastLayerParams,
         /// Inverse twiddles of the canonic domain of `2^(log_size + 1)` points.
-        inverse_twiddles: read Twiddle,
-        /// Four planes of `2^log_size` words.
-        values: read M31,
-        /// `2^log_bound` coefficients.
-        coefficients: write QM31,
-        /// One word: 1 if a higher coefficient is not zero, else 0.
+        inverse_twiddles: read Twiddle [pow2(log_size)],
+        /// The values, in four planes.
+        values: read M31 [4, pow2(log_size)],
+        /// The lowest coefficients.
+        coefficients: write QM31 [pow2(log_bound)],
+        /// 1 if a higher coefficient is not zero, else 0.
         ///
         /// 1 means that the values are not of low degree.
-        excess: write u32,
+        excess: write u32 [1],
     }
-}
-
-impl<Q: Queue> FriLastLayer<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`FriOps`](super::FriOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let FriLastLayerParams { log_size, log_bound } = *self.params;
-        check_log(Self::NAME, log_size.saturating_add(1))?;
-        if log_bound > log_size {
-            return Err(BackendError::Unsupported {
-                op: Self::NAME,
-                why: "more coefficients than values: `log_bound` exceeds `log_size`",
-            });
-        }
-        self.expect([1 << log_size, planes(1, log_size), 1 << log_bound, 1])
+        check_log(OP, log_size.saturating_add(1))?;
+    }
+    valid(self) {
+        log_bound <= log_size, "more coefficients than values: `log_bound` exceeds `log_size`";
     }
 }

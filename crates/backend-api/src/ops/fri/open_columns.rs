@@ -6,9 +6,8 @@ use core_types::{
 };
 
 use crate::{
-    BackendError, BufferRef, Queue,
+    BufferRef,
     ops::{
-        Op,
         columns::{check_columns, check_log},
         op,
     },
@@ -28,23 +27,15 @@ op! {
         /// The buffer that they are in.
         values: read M31,
         /// The queries.
-        positions: read u32,
-        /// `[columns][queries]`.
-        opened: write M31,
+        positions: read u32 [queries],
+        /// The values of each column at the queries.
+        opened: write M31 [columns, queries],
     }
-}
-
-impl<Q: Queue> OpenColumns<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`FriOps`](super::FriOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let OpenColumnsParams { log_from, log_leaves, queries } = *self.params;
-        check_log(Self::NAME, log_from)?;
-        check_log(Self::NAME, log_leaves)?;
-        check_columns(Self::NAME, self.columns, log_leaves, self.values.len())?;
-        let queries = queries as usize;
-        self.expect([self.values.len(), queries, self.columns.len().saturating_mul(queries)])
+        let columns = self.columns.len();
+        check_log(OP, log_from)?;
+        check_log(OP, log_leaves)?;
+        check_columns(OP, self.columns, log_leaves, self.values.len())?;
     }
 }

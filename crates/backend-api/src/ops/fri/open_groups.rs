@@ -5,14 +5,7 @@ use core_types::{
     params::fri::OpenGroupsParams,
 };
 
-use crate::{
-    BackendError, Queue,
-    ops::{
-        Op,
-        columns::{check_log, planes},
-        op,
-    },
-};
+use crate::ops::{columns::check_log, lengths::pow2, op};
 
 op! {
     /// Gathers the values of a layer that fold together with queried values.
@@ -22,28 +15,18 @@ op! {
     pub struct OpenGroups<'a, Q> as "open_groups" {
         /// Sizes.
         params: plain &'a OpenGroupsParams,
-        /// Four planes of `2^log_size` words.
-        values: read M31,
+        /// The values, in four planes.
+        values: read M31 [4, pow2(log_size)],
         /// The queries.
-        positions: read u32,
-        /// `[queries][2^log_group]`.
-        opened: write QM31,
+        positions: read u32 [queries],
+        /// The group of each query.
+        opened: write QM31 [queries, pow2(log_group)],
     }
-}
-
-impl<Q: Queue> OpenGroups<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`FriOps`](super::FriOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let OpenGroupsParams { log_size, log_from, log_group, queries } = *self.params;
-        check_log(Self::NAME, log_from)?;
-        if log_size > log_from || log_group > log_size {
-            let why = "expected `log_group` <= `log_size` <= `log_from`";
-            return Err(BackendError::Unsupported { op: Self::NAME, why });
-        }
-        let queries = queries as usize;
-        self.expect([planes(1, log_size), queries, queries.saturating_mul(1 << log_group)])
+        check_log(OP, log_from)?;
+    }
+    valid(self) {
+        log_group <= log_size && log_size <= log_from, "expected `log_group` <= `log_size` <= `log_from`";
     }
 }

@@ -3,10 +3,7 @@
 use core_types::params::fss::CmpAllParams;
 
 use super::{CmpAllShape, CmpKeys};
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use crate::ops::op;
 
 op! {
     /// One party's XOR shares of the unit vector of the secret α of each key.
@@ -26,20 +23,12 @@ op! {
         /// Party, width and range of keys.
         params: plain &'a CmpAllParams,
         /// The keys of one party.
-        keys: views CmpKeys<'a, Q>,
-        /// `u128[cmp_blocks(bits)][keys]`.
-        units: write u128,
+        keys: views CmpKeys<'a, Q> [row, levels, leaves],
+        /// The shares; [`cmp_blocks`](core_types::cmp::cmp_blocks) rows.
+        units: write u128 [blocks, keys],
     }
-}
-
-impl<Q: Queue> CmpEvalAll<'_, Q> {
-    /// Checks parameters and views, and returns the sizes that the parameters state.
-    ///
-    /// # Errors
-    /// See [`FssOps`](super::FssOps).
-    pub fn check(&self) -> Result<CmpAllShape, BackendError> {
-        let shape = CmpAllShape::new(Self::NAME, self.params)?;
-        self.expect(shape.eval_lengths())?;
-        Ok(shape)
+    sizes(self) -> shape: CmpAllShape {
+        let shape = CmpAllShape::new(OP, self.params)?;
+        let CmpAllShape { row, keys, levels, leaves, blocks, .. } = shape;
     }
 }

@@ -2,11 +2,8 @@
 
 use core_types::params::fss::CmpWindowParams;
 
-use super::{CmpKeys, CmpShape};
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use super::{CmpKeys, CmpShape, GROUP};
+use crate::ops::op;
 
 op! {
     /// One party's XOR shares of 1\[α <= y_j\] for the secret α of each key.
@@ -23,24 +20,16 @@ op! {
         /// Party, widths and number of keys and points.
         params: plain &'a CmpWindowParams,
         /// The keys of one party.
-        keys: views CmpKeys<'a, Q>,
-        /// `u64[count]`, public.
-        x_hat: read u64,
-        /// `u64[m]`, public.
-        offsets: read u64,
-        /// `u32[m][P / 32]`.
-        shares: write u32,
+        keys: views CmpKeys<'a, Q> [row, levels, leaves],
+        /// The masked input of each key, public.
+        x_hat: read u64 [count],
+        /// The m offsets, public.
+        offsets: read u64 [points],
+        /// The shares, a row of bits for each offset.
+        shares: write u32 [points, row / GROUP],
     }
-}
-
-impl<Q: Queue> CmpEvalWindow<'_, Q> {
-    /// Checks parameters and views, and returns the sizes that the parameters state.
-    ///
-    /// # Errors
-    /// See [`FssOps`](super::FssOps).
-    pub fn check(&self) -> Result<CmpShape, BackendError> {
-        let shape = CmpShape::new(Self::NAME, self.params)?;
-        self.expect(shape.lengths())?;
-        Ok(shape)
+    sizes(self) -> shape: CmpShape {
+        let shape = CmpShape::new(OP, self.params)?;
+        let CmpShape { row, count, points, levels, leaves } = shape;
     }
 }

@@ -3,10 +3,7 @@
 use core_types::params::fss::DcfWindowParams;
 
 use super::{DcfKeys, DcfShape};
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use crate::ops::op;
 
 op! {
     /// One party's additive shares modulo 2^width of β·1\[y_j < α\] for each key.
@@ -19,24 +16,16 @@ op! {
         /// Party, widths and number of keys and points.
         params: plain &'a DcfWindowParams,
         /// The keys of one party.
-        keys: views DcfKeys<'a, Q>,
-        /// `u64[count]`, public.
-        x_hat: read u64,
-        /// `u64[m]`, public.
-        offsets: read u64,
-        /// `u64[m][L][count]`.
-        shares: write u64,
+        keys: views DcfKeys<'a, Q> [row, levels, words],
+        /// The masked input of each key, public.
+        x_hat: read u64 [count],
+        /// The m offsets, public.
+        offsets: read u64 [points],
+        /// The shares: L words for each offset and key.
+        shares: write u64 [points, words, count],
     }
-}
-
-impl<Q: Queue> DcfEvalWindow<'_, Q> {
-    /// Checks parameters and views, and returns the sizes that the parameters state.
-    ///
-    /// # Errors
-    /// See [`FssOps`](super::FssOps).
-    pub fn check(&self) -> Result<DcfShape, BackendError> {
-        let shape = DcfShape::new(Self::NAME, self.params)?;
-        self.expect(shape.lengths())?;
-        Ok(shape)
+    sizes(self) -> shape: DcfShape {
+        let shape = DcfShape::new(OP, self.params)?;
+        let DcfShape { row, count, points, levels, words, .. } = shape;
     }
 }

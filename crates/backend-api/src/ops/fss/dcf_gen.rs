@@ -3,10 +3,7 @@
 use core_types::{Label, params::fss::DcfGenParams};
 
 use super::DcfGenShape;
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use crate::ops::op;
 
 op! {
     /// Generates the common sections of DCF keys for the secrets `alphas` and `betas`.
@@ -18,29 +15,21 @@ op! {
     pub struct DcfGen<'a, Q> as "dcf_gen" {
         /// Widths and number of keys and payload words.
         params: plain &'a DcfGenParams,
-        /// `u64[count]`.
-        alphas: read u64,
-        /// `u64[L][count]`.
-        betas: read u64,
-        /// `Label[2][P]`, party 0 first: uniform, independent words, fresh for each batch.
-        roots: read Label,
-        /// `u128[bits][P]`.
-        corrections: write u128,
-        /// `u64[bits][L][P]`.
-        values: write u64,
-        /// `u64[L][P]`.
-        last: write u64,
+        /// The secret point of each key.
+        alphas: read u64 [count],
+        /// The secret payloads, a row for each of the L words.
+        betas: read u64 [words, count],
+        /// The roots, party 0 first: uniform, independent words, fresh for each batch.
+        roots: read Label [2, row],
+        /// Correction words, a row for each bit.
+        corrections: write u128 [levels, row],
+        /// Corrections of the payload, L rows for each bit.
+        values: write u64 [levels, words, row],
+        /// Corrections of the payload at the leaves.
+        last: write u64 [words, row],
     }
-}
-
-impl<Q: Queue> DcfGen<'_, Q> {
-    /// Checks parameters and views, and returns the sizes that the parameters state.
-    ///
-    /// # Errors
-    /// See [`FssOps`](super::FssOps).
-    pub fn check(&self) -> Result<DcfGenShape, BackendError> {
-        let shape = DcfGenShape::new(Self::NAME, self.params)?;
-        self.expect(shape.lengths())?;
-        Ok(shape)
+    sizes(self) -> shape: DcfGenShape {
+        let shape = DcfGenShape::new(OP, self.params)?;
+        let DcfGenShape { row, count, levels, words, .. } = shape;
     }
 }

@@ -12,13 +12,6 @@ use crate::BackendError;
 /// Keys that one word of output bits covers; rows are padded to a multiple of them.
 pub const GROUP: usize = 32;
 
-/// Number of elements of an array.
-///
-/// If it does not fit, `usize::MAX`, which is no view's length.
-fn product<const D: usize>(dimensions: [usize; D]) -> usize {
-    if dimensions.contains(&0) { 0 } else { dimensions.into_iter().fold(1, usize::saturating_mul) }
-}
-
 fn ring(op: &'static str, bits: u32) -> Result<Ring, BackendError> {
     Ring::new(bits).ok_or(BackendError::Unsupported { op, why: "expected a width of 1 to 64 bits" })
 }
@@ -68,18 +61,6 @@ impl CmpShape {
             leaves: cmp_leaves(params.bits) as usize,
         })
     }
-
-    /// Lengths of roots, corrections, leaves, masked inputs, offsets and shares.
-    pub(super) fn lengths(&self) -> [usize; 6] {
-        [
-            self.row,
-            product([self.levels, self.row]),
-            product([self.leaves, self.row]),
-            self.count,
-            self.points,
-            product([self.points, self.row / GROUP]),
-        ]
-    }
 }
 
 /// Sizes of a generation of CMP keys.
@@ -98,11 +79,6 @@ impl CmpGenShape {
     pub(super) fn new(op: &'static str, params: &CmpGenParams) -> Result<Self, BackendError> {
         ring(op, params.bits)?;
         Ok(Self { row: padded(params.count), count: params.count as usize, levels: cmp_levels(params.bits) as usize })
-    }
-
-    /// Lengths of alphas, roots, corrections and leaves.
-    pub(super) fn lengths(&self) -> [usize; 4] {
-        [self.count, product([2, self.row]), product([self.levels, self.row]), product([2, self.row])]
     }
 }
 
@@ -145,16 +121,6 @@ impl CmpAllShape {
             leaves: cmp_leaves(bits) as usize,
             blocks: cmp_blocks(bits) as usize, // at most 64
         })
-    }
-
-    /// Lengths of roots, corrections, leaves and units of an evaluation.
-    pub(super) fn eval_lengths(&self) -> [usize; 4] {
-        [
-            self.row,
-            product([self.levels, self.row]),
-            product([self.leaves, self.row]),
-            product([self.blocks, self.keys]),
-        ]
     }
 }
 
@@ -200,19 +166,6 @@ impl DcfShape {
             width: ring(op, params.width)?,
         })
     }
-
-    /// Lengths of roots, corrections, values, last, masked inputs, offsets and shares.
-    pub(super) fn lengths(&self) -> [usize; 7] {
-        [
-            self.row,
-            product([self.levels, self.row]),
-            product([self.levels, self.words, self.row]),
-            product([self.words, self.row]),
-            self.count,
-            self.points,
-            product([self.points, self.words, self.count]),
-        ]
-    }
 }
 
 /// Sizes of a generation of DCF keys.
@@ -241,18 +194,6 @@ impl DcfGenShape {
             words: payload(op, params.words)?,
             width: ring(op, params.width)?,
         })
-    }
-
-    /// Lengths of alphas, betas, roots, corrections, values and last.
-    pub(super) fn lengths(&self) -> [usize; 6] {
-        [
-            self.count,
-            product([self.words, self.count]),
-            product([2, self.row]),
-            product([self.levels, self.row]),
-            product([self.levels, self.words, self.row]),
-            product([self.words, self.row]),
-        ]
     }
 }
 

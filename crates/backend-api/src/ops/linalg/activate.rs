@@ -2,10 +2,7 @@
 
 use core_types::params::elementwise::Activation;
 
-use crate::{
-    BackendError, BufferMut, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{BufferMut, Real, ops::op};
 
 op! {
     /// `y = f(x)`.
@@ -13,18 +10,11 @@ op! {
         /// The function.
         f: plain Activation,
         /// Its arguments.
-        x: read T,
-        /// The results; same length as `x`.
-        y: write T,
+        x: read T [len],
+        /// The results.
+        y: write T [len],
     }
-}
-
-impl<Q: Queue, T: Real> Activate<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`ElementwiseOps`](super::ElementwiseOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([self.y.len(); 2])
+    sizes(self) {
+        let len = self.y.len();
     }
 }

@@ -2,10 +2,7 @@
 
 use core_types::params::elementwise::Activation;
 
-use crate::{
-    BackendError, BufferMut, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{BufferMut, Real, ops::op};
 
 op! {
     /// `dx = g f'(x)`.
@@ -15,20 +12,13 @@ op! {
         /// The function.
         f: plain Activation,
         /// y for functions with [`Activation::saves_output`], x for the others.
-        saved: read T,
+        saved: read T [len],
         /// The gradient with respect to y.
-        g: read T,
+        g: read T [len],
         /// The gradient with respect to x.
-        dx: write T,
+        dx: write T [len],
     }
-}
-
-impl<Q: Queue, T: Real> ActivateBackward<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`ElementwiseOps`](super::ElementwiseOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([self.dx.len(); 3])
+    sizes(self) {
+        let len = self.dx.len();
     }
 }

@@ -2,11 +2,7 @@
 
 use core_types::params::rows::NormParams;
 
-use super::shape::{count, elements};
-use crate::{
-    BackendError, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{Real, ops::op};
 
 op! {
     /// A residual connection and its layer norm.
@@ -16,31 +12,22 @@ op! {
     pub struct AddLayerNorm<'a, Q, T: Real> as "add_layer_norm" {
         /// The shape, and eps.
         params: plain &'a NormParams,
-        /// `rows x len`.
-        x: read T,
-        /// `rows x len`.
-        r: read T,
+        /// The first addend.
+        x: read T [rows, len],
+        /// The second addend.
+        r: read T [rows, len],
         /// A factor for each column; 1 without.
-        gamma: read_if T,
+        gamma: read_if T [len],
         /// An addend for each column; 0 without.
-        beta: read_if T,
-        /// `rows x len`.
-        sum: write T,
-        /// `rows x len`.
-        y: write T,
+        beta: read_if T [len],
+        /// The sum.
+        sum: write T [rows, len],
+        /// The normalised rows of the sum.
+        y: write T [rows, len],
         /// The means of all rows of the sum, then their rstd.
-        stats: write f32,
+        stats: write f32 [2, rows],
     }
-}
-
-impl<Q: Queue, T: Real> AddLayerNorm<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`RowOps`](super::RowOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let NormParams { rows, len, .. } = *self.params;
-        let (all, column) = (elements(&[rows, len]), count(len));
-        self.expect([all, all, column, column, all, all, elements(&[rows, 2])])
     }
 }

@@ -1,9 +1,6 @@
 //! The weighted sum of two vectors, in place of one of them.
 
-use crate::{
-    BackendError, BufferMut, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{BufferMut, Real, ops::op};
 
 op! {
     /// `y = alpha x + beta y`. With `beta = 0`, y is not read.
@@ -11,20 +8,13 @@ op! {
         /// Factor of x.
         alpha: plain f32,
         /// The addend.
-        x: read T,
+        x: read T [len],
         /// Factor of y.
         beta: plain f32,
-        /// The result; same length as `x`.
-        y: write T,
+        /// The result.
+        y: write T [len],
     }
-}
-
-impl<Q: Queue, T: Real> Axpby<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`ElementwiseOps`](super::ElementwiseOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([self.y.len(); 2])
+    sizes(self) {
+        let len = self.y.len();
     }
 }

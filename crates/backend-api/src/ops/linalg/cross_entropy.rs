@@ -1,11 +1,6 @@
 //! Cross-entropy against class numbers.
 
-use super::shape::elements;
-
-use crate::{
-    BackendError, BufferRef, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{BufferRef, Real, ops::op};
 
 op! {
     /// Softmax cross-entropy against class numbers, with its gradient in the same pass.
@@ -18,25 +13,16 @@ op! {
         classes: plain usize,
         /// Factor of the gradient.
         scale: plain f32,
-        /// Row-major `rows x classes`.
-        logits: read T,
+        /// The logits.
+        logits: read T [rows, classes],
         /// The class of each row.
-        targets: read u32,
+        targets: read u32 [rows],
         /// The loss of each row.
-        losses: write f32,
+        losses: write f32 [rows],
         /// The gradient with respect to the logits.
-        dlogits: write T,
+        dlogits: write T [rows, classes],
     }
-}
-
-impl<Q: Queue, T: Real> CrossEntropy<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`LossOps`](super::LossOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let rows = self.targets.len();
-        let logits = elements(&[rows as u64, self.classes as u64]);
-        self.expect([logits, rows, rows, logits])
+    sizes(self) {
+        let (rows, classes) = (self.targets.len(), self.classes);
     }
 }

@@ -1,11 +1,6 @@
 //! Cross-entropy against probabilities.
 
-use super::shape::elements;
-
-use crate::{
-    BackendError, BufferMut, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{BufferMut, Real, ops::op};
 
 op! {
     /// Softmax cross-entropy against probabilities t, with its gradient in the same pass.
@@ -17,25 +12,16 @@ op! {
         classes: plain usize,
         /// Factor of the gradient.
         scale: plain f32,
-        /// Row-major `rows x classes`.
-        logits: read T,
-        /// Row-major `rows x classes`.
-        probs: read T,
+        /// The logits.
+        logits: read T [rows, classes],
+        /// The probabilities.
+        probs: read T [rows, classes],
         /// The loss of each row.
-        losses: write f32,
+        losses: write f32 [rows],
         /// The gradient with respect to the logits.
-        dlogits: write T,
+        dlogits: write T [rows, classes],
     }
-}
-
-impl<Q: Queue, T: Real> CrossEntropyProbs<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`LossOps`](super::LossOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let rows = self.losses.len();
-        let logits = elements(&[rows as u64, self.classes as u64]);
-        self.expect([logits, logits, rows, logits])
+    sizes(self) {
+        let (rows, classes) = (self.losses.len(), self.classes);
     }
 }

@@ -2,10 +2,7 @@
 
 use core_types::params::{elementwise::DropoutParams, optim::StepState};
 
-use crate::{
-    BackendError, BufferMut, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{BufferMut, Real, ops::op};
 
 op! {
     /// `y = x keep scale`.
@@ -16,21 +13,14 @@ op! {
     pub struct Dropout<'a, Q, T: Real> as "dropout" {
         /// Mask and scale.
         params: plain &'a DropoutParams,
-        /// One record, if masks follow an optimiser.
-        state: read_if StepState,
-        /// Any number of elements.
-        x: read T,
-        /// The results; same length as `x`.
-        y: write T,
+        /// The record of an optimiser, if masks follow one.
+        state: read_if StepState [1],
+        /// The elements.
+        x: read T [len],
+        /// The results.
+        y: write T [len],
     }
-}
-
-impl<Q: Queue, T: Real> Dropout<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`ElementwiseOps`](super::ElementwiseOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([1, self.y.len(), self.y.len()])
+    sizes(self) {
+        let len = self.y.len();
     }
 }

@@ -5,12 +5,7 @@ use core_types::params::{
     gemm::{GemmParams, MatrixStrides},
 };
 
-use super::shape::{at_least, count};
-
-use crate::{
-    BackendError, BufferMut, BufferRef, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{Real, ops::op};
 
 op! {
     /// Computes a batch of matrix products, with f32 sums and one rounding to `T`.
@@ -20,38 +15,23 @@ op! {
     pub struct Gemm<'a, Q, T: Real> as "gemm" {
         /// Shapes, strides and epilogue.
         params: plain &'a GemmParams,
-        /// Must hold every element that its strides reach.
-        a: read T,
-        /// Likewise.
-        b: read T,
-        /// `n` elements, added to every row.
-        bias: read_if T,
-        /// Must hold every element that its strides reach.
-        c: write T,
+        /// Every element that its strides reach.
+        a: read T [>= reached(&p.a, p.m, p.k)],
+        /// Every element that its strides reach.
+        b: read T [>= reached(&p.b, p.k, p.n)],
+        /// Added to every row.
+        bias: read_if T [p.n],
+        /// Every element that its strides reach.
+        c: write T [>= reached(&p.c, p.m, p.n)],
     }
-}
-
-impl<Q: Queue, T: Real> Gemm<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`GemmOps`](super::GemmOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let p = self.params;
         let reached = |strides: &MatrixStrides, rows, cols| strides.span(p.batch, rows, cols).unwrap_or(u64::MAX);
-        let a = at_least(reached(&p.a, p.m, p.k), self.a.len());
-        let b = at_least(reached(&p.b, p.k, p.n), self.b.len());
-        let c = at_least(reached(&p.c, p.m, p.n), self.c.len());
-        self.expect([a, b, count(p.n), c])?;
         let accumulates = p.accumulate == 1;
-        let why = if !results_are_apart(p, accumulates) {
-            "elements of the result overlap"
-        } else if accumulates && (self.bias.is_some() || p.activation != Activation::Identity) {
-            "accumulation cannot be combined with a bias or an activation"
-        } else {
-            return Ok(());
-        };
-        Err(BackendError::Unsupported { op: Self::NAME, why })
+    }
+    valid(self) {
+        results_are_apart(p, accumulates), "elements of the result overlap";
+        !accumulates || (self.bias.is_none() && p.activation == Activation::Identity), "accumulation cannot be combined with a bias or an activation";
     }
 }
 

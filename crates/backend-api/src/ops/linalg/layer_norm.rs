@@ -2,12 +2,7 @@
 
 use core_types::params::rows::NormParams;
 
-use super::shape::{count, elements};
-
-use crate::{
-    BackendError, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{Real, ops::op};
 
 op! {
     /// Layer norm of each row, `y = (x - mean) rstd gamma + beta`.
@@ -24,27 +19,18 @@ op! {
     pub struct LayerNorm<'a, Q, T: Real> as "layer_norm" {
         /// The shape, and eps.
         params: plain &'a NormParams,
-        /// `rows x len`.
-        x: read T,
+        /// The rows.
+        x: read T [rows, len],
         /// A factor for each column; 1 without.
-        gamma: read_if T,
+        gamma: read_if T [len],
         /// An addend for each column; 0 without.
-        beta: read_if T,
-        /// `rows x len`.
-        y: write T,
+        beta: read_if T [len],
+        /// The normalised rows.
+        y: write T [rows, len],
         /// The means of all rows, then their rstd.
-        stats: write f32,
+        stats: write f32 [2, rows],
     }
-}
-
-impl<Q: Queue, T: Real> LayerNorm<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`RowOps`](super::RowOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let NormParams { rows, len, .. } = *self.params;
-        let (all, column) = (elements(&[rows, len]), count(len));
-        self.expect([all, column, column, all, elements(&[rows, 2])])
     }
 }

@@ -1,12 +1,12 @@
 //! The logarithm of softmax along an axis.
 
-use core_types::params::rows::SoftmaxParams;
+use core_types::params::rows::{AxisParams, SoftmaxParams};
 
-use super::{RowMask, shape::softmax_lengths};
+use super::RowMask;
 
 use crate::{
-    BackendError, Queue, Real,
-    ops::{Op, op},
+    Real,
+    ops::{lengths::require, op},
 };
 
 op! {
@@ -17,21 +17,16 @@ op! {
     pub struct LogSoftmax<'a, Q, T: Real> as "log_softmax" {
         /// The shape, and how masks repeat.
         params: plain &'a SoftmaxParams,
-        /// `outer x len x inner`.
-        x: read T,
+        /// The elements.
+        x: read T [outer, len, inner],
         /// The elements to leave out.
-        mask: views RowMask<'a, Q>,
-        /// The results; same length as `x`.
-        y: write T,
+        mask: views RowMask<'a, Q> [period, len, inner],
+        /// The results.
+        y: write T [outer, len, inner],
     }
-}
-
-impl<Q: Queue, T: Real> LogSoftmax<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`RowOps`](super::RowOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        softmax_lengths(Self::NAME, self.params).and_then(|lengths| self.expect(lengths))
+    sizes(self) {
+        let AxisParams { outer, len, inner } = self.params.axis;
+        let period = self.params.mask_period;
+        require(OP, period != 0, "the mask period is zero")?;
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     BackendError, Buffer, BufferRef, Queue, Ref,
-    ops::{MapViews, View},
+    ops::{Access, Described, MapViews, View, lengths::Lengths},
 };
 
 /// Which elements a softmax leaves out.
@@ -68,6 +68,16 @@ impl<'a, Q: Queue> RowMask<'a, Q> {
             Self::Keep(view) => RowMask::Keep(views.read(op, view)?),
             Self::Additive(view) => RowMask::Additive(views.read(op, view)?),
         })
+    }
+
+    /// Compares the mask with its length.
+    pub(crate) fn compare(&self, lengths: &mut Lengths, period: u64, len: u64, inner: u64) {
+        self.show(&mut |mask| lengths.exactly(mask.name, mask.len, &[period, len, inner]));
+    }
+
+    pub(crate) fn describe(see: &mut impl FnMut(Described)) {
+        let (name, access, length) = ("mask", Access::ReadIfGiven, "period, len, inner");
+        see(Described { name, access, element: "bool or f32", length });
     }
 
     #[inline(always)]

@@ -16,7 +16,6 @@ mod log_softmax_backward;
 mod mask;
 mod rms_norm;
 mod rms_norm_backward;
-pub(super) mod shape;
 mod softmax;
 mod softmax_backward;
 mod sum_axis;

@@ -2,12 +2,7 @@
 
 use core_types::params::rows::NormParams;
 
-use super::shape::{count, elements};
-
-use crate::{
-    BackendError, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{Real, ops::op};
 
 op! {
     /// `y = x rstd gamma` for each row, with `rstd = 1 / sqrt(mean(x^2) + eps)`.
@@ -16,25 +11,16 @@ op! {
     pub struct RmsNorm<'a, Q, T: Real> as "rms_norm" {
         /// The shape, and eps.
         params: plain &'a NormParams,
-        /// `rows x len`.
-        x: read T,
+        /// The rows.
+        x: read T [rows, len],
         /// A factor for each column; 1 without.
-        gamma: read_if T,
-        /// `rows x len`.
-        y: write T,
+        gamma: read_if T [len],
+        /// The normalised rows.
+        y: write T [rows, len],
         /// The rstd of each row.
-        rstd: write f32,
+        rstd: write f32 [rows],
     }
-}
-
-impl<Q: Queue, T: Real> RmsNorm<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`RowOps`](super::RowOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let NormParams { rows, len, .. } = *self.params;
-        let all = elements(&[rows, len]);
-        self.expect([all, count(len), all, count(rows)])
     }
 }

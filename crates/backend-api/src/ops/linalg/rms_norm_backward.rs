@@ -2,12 +2,7 @@
 
 use core_types::params::rows::NormParams;
 
-use super::shape::{count, elements};
-
-use crate::{
-    BackendError, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{Real, ops::op};
 
 op! {
     /// The gradients of [`RmsNorm`](super::RmsNorm).
@@ -18,29 +13,20 @@ op! {
     pub struct RmsNormBackward<'a, Q, T: Real> as "rms_norm_backward" {
         /// The shape, and eps.
         params: plain &'a NormParams,
-        /// `rows x len`.
-        x: read T,
+        /// The rows.
+        x: read T [rows, len],
         /// The factors of the columns, if there were any.
-        gamma: read_if T,
+        gamma: read_if T [len],
         /// The rstd of each row.
-        rstd: read f32,
+        rstd: read f32 [rows],
         /// The gradient of the loss with respect to y.
-        g: read T,
+        g: read T [rows, len],
         /// The gradient with respect to x.
-        dx: write T,
+        dx: write T [rows, len],
         /// The gradient with respect to gamma; optional.
-        dgamma: write_if T,
+        dgamma: write_if T [len],
     }
-}
-
-impl<Q: Queue, T: Real> RmsNormBackward<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`RowOps`](super::RowOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let NormParams { rows, len, .. } = *self.params;
-        let (all, column) = (elements(&[rows, len]), count(len));
-        self.expect([all, column, count(rows), all, all, column])
     }
 }

@@ -2,12 +2,7 @@
 
 use core_types::params::rows::AxisParams;
 
-use super::shape::elements;
-
-use crate::{
-    BackendError, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{Real, ops::op};
 
 op! {
     /// `dx = y (g - sum_j g_j y_j)` for the output y of [`Softmax`](super::Softmax).
@@ -17,22 +12,14 @@ op! {
     pub struct SoftmaxBackward<'a, Q, T: Real> as "softmax_backward" {
         /// The shape.
         params: plain &'a AxisParams,
-        /// The output, `outer x len x inner`.
-        y: read T,
+        /// The output.
+        y: read T [outer, len, inner],
         /// The gradient of the loss with respect to y.
-        g: read T,
+        g: read T [outer, len, inner],
         /// The gradient with respect to x.
-        dx: write T,
+        dx: write T [outer, len, inner],
     }
-}
-
-impl<Q: Queue, T: Real> SoftmaxBackward<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`RowOps`](super::RowOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let AxisParams { outer, len, inner } = *self.params;
-        self.expect([elements(&[outer, len, inner]); 3])
     }
 }

@@ -7,10 +7,10 @@ use core_types::{
 };
 
 use crate::{
-    BackendError, BufferRef, Queue,
+    BufferRef,
     ops::{
-        Op,
         columns::{check_columns, check_log},
+        lengths::pow2,
         op,
     },
 };
@@ -26,23 +26,15 @@ op! {
         columns: plain &'a [ColumnAt],
         /// The buffer that they are in.
         values: read M31,
-        /// `2^log_leaves` digests.
-        leaves: write Digest,
+        /// The leaves.
+        leaves: write Digest [pow2(log_leaves)],
     }
-}
-
-impl<Q: Queue> MerkleLeaves<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`MerkleOps`](super::MerkleOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let log_leaves = self.params.log_leaves;
-        check_log(Self::NAME, log_leaves)?;
-        check_columns(Self::NAME, self.columns, log_leaves, self.values.len())?;
-        if !self.columns.is_sorted_by_key(|column| column.log_len) {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "expected columns sorted by length" });
-        }
-        self.expect([self.values.len(), 1 << log_leaves])
+        check_log(OP, log_leaves)?;
+        check_columns(OP, self.columns, log_leaves, self.values.len())?;
+    }
+    valid(self) {
+        self.columns.is_sorted_by_key(|column| column.log_len), "expected columns sorted by length";
     }
 }

@@ -2,9 +2,10 @@
 
 use core_types::{blake2s::Digest, params::merkle::MerklePathsParams};
 
-use crate::{
-    BackendError, Queue,
-    ops::{Op, columns::check_log, op},
+use crate::ops::{
+    columns::check_log,
+    lengths::{pow2, require},
+    op,
 };
 
 op! {
@@ -20,32 +21,20 @@ op! {
         /// Sizes.
         params: plain &'a MerklePathsParams,
         /// All nodes of the tree.
-        nodes: read Digest,
+        nodes: read Digest [pow2(log_leaves + 1) - 1],
         /// The queries.
-        positions: read u32,
-        /// `[queries][log_leaves - first_level]`.
-        paths: write Digest,
+        positions: read u32 [queries],
+        /// The path of each query.
+        paths: write Digest [queries, log_leaves - first_level],
     }
-}
-
-impl<Q: Queue> MerklePaths<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`MerkleOps`](super::MerkleOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let MerklePathsParams { log_leaves, log_from, first_level, queries, folded } = *self.params;
-        check_log(Self::NAME, log_leaves)?;
-        check_log(Self::NAME, log_from)?;
-        if first_level > log_leaves {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "`first_level` is above the root" });
-        }
-        if folded > 1 || folded == 1 && log_from < log_leaves {
-            let why = "expected `folded` of 0 or 1, and no more leaves than positions in a folded tree";
-            return Err(BackendError::Unsupported { op: Self::NAME, why });
-        }
-        let queries = queries as usize;
-        let paths = queries.saturating_mul((log_leaves - first_level) as usize);
-        self.expect([(2 << log_leaves) - 1, queries, paths])
+        check_log(OP, log_leaves)?;
+        check_log(OP, log_from)?;
+        require(OP, first_level <= log_leaves, "`first_level` is above the root")?;
+    }
+    valid(self) {
+        folded == 0 || folded == 1 && log_from >= log_leaves,
+            "expected `folded` of 0 or 1, and no more leaves than positions in a folded tree";
     }
 }

@@ -2,10 +2,7 @@
 
 use core_types::params::optim::{AdvanceParams, StepState};
 
-use crate::{
-    BackendError, BufferRef, Queue,
-    ops::{Op, op},
-};
+use crate::ops::op;
 
 op! {
     /// Advances the record to the next step ([`AdvanceParams::advance`]).
@@ -19,17 +16,7 @@ op! {
         ///
         /// Absent if the norm is not needed; then no step is left out.
         sums: read_if f64,
-        /// One record.
-        state: write StepState,
-    }
-}
-
-impl<Q: Queue> AdvanceStep<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`OptimOps`](super::OptimOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([self.sums.as_ref().map_or(0, |sums| sums.len()), 1])
+        /// The record of steps.
+        state: write StepState [1],
     }
 }

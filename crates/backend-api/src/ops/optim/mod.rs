@@ -10,7 +10,6 @@ mod adam_step;
 mod advance_step;
 mod scale_loss;
 mod sgd_step;
-mod shape;
 mod square_sums;
 
 pub use adam_step::AdamStep;

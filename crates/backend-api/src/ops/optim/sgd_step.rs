@@ -2,11 +2,7 @@
 
 use core_types::params::optim::{SgdParams, StepState};
 
-use super::shape::check;
-use crate::{
-    BackendError, BufferMut, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{BufferMut, DType, Real, ops::op};
 
 op! {
     /// A step of stochastic gradient descent ([`SgdParams`]), unless the record leaves it out.
@@ -15,33 +11,26 @@ op! {
     pub struct SgdStep<'a, Q, T: Real> as "sgd_step" {
         /// Momentum and decay.
         params: plain &'a SgdParams,
-        /// One record.
-        state: read StepState,
+        /// The record of the step.
+        state: read StepState [1],
         /// Gradients, if they are of type `T`.
-        g: read_if T,
+        g: read_if T [len],
         /// Gradients, if they are f32 and `T` is not.
-        wide: read_if f32,
-        /// Running sums, same length as `w`; none without momentum.
-        v: write_if f32,
-        /// Weights; same length as the gradients.
-        w: write f32,
+        wide: read_if f32 [len],
+        /// Running sums; none without momentum.
+        v: write_if f32 [len],
+        /// Weights.
+        w: write f32 [len],
         /// Optional copy of the updated weights, rounded to `T`, if `T` is a 16-bit type.
-        copy: write_if T,
+        copy: write_if T [len],
     }
-}
-
-impl<Q: Queue, T: Real> SgdStep<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`OptimOps`](super::OptimOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let n = self.w.len();
-        self.expect([1, n, n, n, n, n])?;
-        check::<Q, T>(Self::NAME, self.g.as_ref(), self.wide.as_ref(), self.copy.as_ref())?;
-        if self.v.is_none() && self.params.momentum != 0.0 {
-            return Err(BackendError::Unsupported { op: Self::NAME, why: "momentum needs running sums" });
-        }
-        Ok(())
+    sizes(self) {
+        let len = self.w.len();
+    }
+    valid(self) {
+        self.g.is_some() != self.wide.is_some(), "expected exactly one of `g` and `wide`";
+        T::DTYPE != DType::F32 || (self.wide.is_none() && self.copy.is_none()),
+            "f32 weights have neither wide gradients nor a rounded copy";
+        self.v.is_some() || self.params.momentum == 0.0, "momentum needs running sums";
     }
 }

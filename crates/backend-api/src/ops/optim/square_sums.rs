@@ -2,10 +2,7 @@
 
 use core_types::params::optim::PART;
 
-use crate::{
-    BackendError, BufferRef, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{BufferRef, Real, ops::op};
 
 op! {
     /// Sums of the squares of parts of the gradients, in f64.
@@ -19,16 +16,9 @@ op! {
         /// Gradients.
         g: read T,
         /// One sum per [`PART`] elements; the last part may be shorter.
-        sums: write f64,
+        sums: write f64 [parts],
     }
-}
-
-impl<Q: Queue, T: Real> SquareSums<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`OptimOps`](super::OptimOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([self.g.len(), self.g.len().div_ceil(PART)])
+    sizes(self) {
+        let parts = self.g.len().div_ceil(PART);
     }
 }

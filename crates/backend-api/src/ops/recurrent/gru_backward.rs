@@ -2,10 +2,7 @@
 
 use core_types::params::recurrent::{GRU_SAVED, GruParams};
 
-use crate::{
-    BackendError, Queue,
-    ops::{Op, linalg::shape::elements, op},
-};
+use crate::ops::op;
 
 op! {
     /// The backward pass of [`GruForward`](super::GruForward), from the values it saved.
@@ -26,34 +23,24 @@ op! {
     pub struct GruBackward<'a, Q> as "gru_backward" {
         /// Sizes and variant.
         params: plain &'a GruParams,
-        /// Weights of the states, `[members, hidden, 3 hidden]`.
-        u: read f32,
-        /// The values that the forward pass saved, `[5, members, steps, batch, hidden]`.
-        saved: read f32,
-        /// Gradients of the states after every step, `[members, steps, batch, hidden]`.
+        /// Weights of the states.
+        u: read f32 [members, hidden, 3, hidden],
+        /// The values that the forward pass saved.
+        saved: read f32 [GRU_SAVED, members, steps, batch, hidden],
+        /// Gradients of the states after every step.
         ///
         /// Zeros if absent.
-        d_states: read_if f32,
-        /// Further gradients of the state after the last step, `[members, batch, hidden]`.
+        d_states: read_if f32 [members, steps, batch, hidden],
+        /// Further gradients of the state after the last step.
         ///
         /// Zeros if absent.
-        d_h_t: read_if f32,
-        /// Gradients of the sums of z, r and c, `[members, steps, batch, 3 hidden]`.
-        d_gates: write f32,
-        /// Gradients of the states before the first step, `[members, batch, hidden]`.
-        d_h0: write f32,
+        d_h_t: read_if f32 [members, batch, hidden],
+        /// Gradients of the sums of z, r and c.
+        d_gates: write f32 [members, steps, batch, 3, hidden],
+        /// Gradients of the states before the first step.
+        d_h0: write f32 [members, batch, hidden],
     }
-}
-
-impl<Q: Queue> GruBackward<'_, Q> {
-    /// Refuses views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`RecurrentOps`](super::RecurrentOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let GruParams { members, batch, steps, hidden, .. } = *self.params;
-        let of = |planes, steps| elements(&[planes, members, steps, batch, hidden]);
-        let u = elements(&[members, hidden, 3, hidden]);
-        self.expect([u, of(GRU_SAVED, steps), of(1, steps), of(1, 1), of(3, steps), of(1, 1)])
     }
 }

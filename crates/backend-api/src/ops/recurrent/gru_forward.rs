@@ -1,13 +1,9 @@
 //! Gated recurrent units, forward.
 
-use core_types::params::recurrent::{GRU_SAVED, GruParams};
+use core_types::params::recurrent::{GRU_SAVED, GruParams, GruVariant};
 
 use super::GruLayer;
-
-use crate::{
-    BackendError, Queue, Real,
-    ops::{Op, linalg::shape::elements, op},
-};
+use crate::{Real, ops::op};
 
 op! {
     /// Steps of gated recurrent units.
@@ -25,34 +21,28 @@ op! {
         /// Sizes, variant, and the form of the inputs.
         params: plain &'a GruParams,
         /// The weights.
-        layer: views GruLayer<'a, Q, T>,
-        /// The inputs, in the form that the parameters state.
-        x: read f32,
-        /// The state before the first step, `[members, batch, hidden]`; zeros without.
-        h0: read_if f32,
-        /// The states after every step, `[members, steps, batch, hidden]`.
-        states: write_if f32,
-        /// The state after the last step, `[members, batch, hidden]`.
-        h_t: write f32,
-        /// Inputs of the backward pass, `[5, members, steps, batch, hidden]`.
+        layer: views GruLayer<'a, Q, T> [params],
+        /// The inputs, in the form that the parameters state ([`GruParams::input_shape`]).
+        x: read f32 [x_members, x_steps, batch, input],
+        /// The state before the first step; zeros without.
+        h0: read_if f32 [members, batch, hidden],
+        /// The states after every step.
+        states: write_if f32 [members, steps, batch, hidden],
+        /// The state after the last step.
+        h_t: write f32 [members, batch, hidden],
+        /// Inputs of the backward pass.
         ///
         /// These are z, r, c, the states before the steps, and `r h`. With the reset after the
         /// product, `h U_c + bu` replaces `r h`.
-        saved: write_if f32,
+        saved: write_if f32 [GRU_SAVED, members, steps, batch, hidden],
     }
-}
-
-impl<Q: Queue, T: Real> GruForward<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`RecurrentOps`](super::RecurrentOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let p = self.params;
-        let [w, u, b, bu] = GruLayer::<Q, T>::lengths(p);
-        let GruParams { members, batch, steps, hidden, .. } = *p;
-        let of = |planes, steps| elements(&[planes, members, steps, batch, hidden]);
-        self.expect([w, u, b, bu, elements(&p.input_shape()), of(1, 1), of(1, steps), of(1, 1), of(GRU_SAVED, steps)])?;
-        self.layer.check_variant(Self::NAME, p)
+    sizes(self) {
+        let params = self.params;
+        let GruParams { members, batch, steps, input, hidden, variant, .. } = *params;
+        let [x_members, x_steps, ..] = params.input_shape();
+    }
+    valid(self) {
+        self.layer.bu.is_some() == (variant == GruVariant::ResetAfter),
+            "expected `bu` with `ResetAfter` and with no other variant";
     }
 }

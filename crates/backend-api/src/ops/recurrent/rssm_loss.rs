@@ -2,10 +2,7 @@
 
 use core_types::params::recurrent::{LossError, LossHead, RssmLossParams, Stochastic};
 
-use crate::{
-    BackendError, Queue,
-    ops::{Op, linalg::shape::elements, op},
-};
+use crate::ops::op;
 
 op! {
     /// Losses that an ensemble reads from its states, their errors, and gradients.
@@ -21,47 +18,34 @@ op! {
     pub struct RssmLoss<'a, Q> as "rssm_loss" {
         /// Sizes and kinds.
         params: plain &'a RssmLossParams,
-        /// Weights of the head, `[hidden + stochastic]`, the same for all members.
+        /// Weights of the head, the same for all members.
         ///
         /// The weights of h come first, then the weights of the second part.
-        head: read f32,
-        /// The states after the steps, `[members, rows, hidden]`.
-        states: read f32,
-        /// The losses that were seen, `[members, rows]` or, for all members, `[rows]`.
-        targets: read f32,
-        /// The losses that are read from the states, `[members, rows]`.
-        predicted: write f32,
-        /// The errors, `[members, rows]`.
-        errors: write f32,
-        /// The slopes, `[members, rows]`.
-        slopes: write f32,
-        /// The combined states, `[members, rows, hidden + stochastic]`.
-        combined: write f32,
-        /// The gradients of the states, `[members, rows, hidden]`.
-        d_states: write f32,
+        head: read f32 [hidden.saturating_add(stochastic)],
+        /// The states after the steps.
+        states: read f32 [members, rows, hidden],
+        /// The losses that were seen, for each member or once for all members.
+        targets: read f32 [target_members, rows],
+        /// The losses that are read from the states.
+        predicted: write f32 [members, rows],
+        /// The errors.
+        errors: write f32 [members, rows],
+        /// The slopes.
+        slopes: write f32 [members, rows],
+        /// The combined states.
+        combined: write f32 [members, rows, hidden.saturating_add(stochastic)],
+        /// The gradients of the states.
+        d_states: write f32 [members, rows, hidden],
     }
-}
-
-impl<Q: Queue> RssmLoss<'_, Q> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`RecurrentOps`](super::RecurrentOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let &RssmLossParams { members, rows, hidden, stochastic, part, head, error, own_targets, .. } = self.params;
-        let both = hidden.saturating_add(stochastic);
-        let of = |len| elements(&[members, rows, len]);
-        let targets = elements(&[if own_targets == 0 { 1 } else { members }, rows]);
-        self.expect([elements(&[both]), of(hidden), targets, of(1), of(1), of(1), of(both), of(hidden)])?;
-        let why = if hidden == 0 {
-            "`hidden` must be at least 1, got 0"
-        } else if part == Stochastic::CopyHidden && stochastic != hidden {
-            "`stochastic` must equal `hidden` if the state is copied"
-        } else if head == LossHead::Linear && error == LossError::OfLogarithms {
-            "an error of logarithms requires the head `ExpClamped`"
-        } else {
-            return Ok(());
-        };
-        Err(BackendError::Unsupported { op: Self::NAME, why })
+    sizes(self) {
+        let RssmLossParams { members, rows, hidden, stochastic, part, head, error, own_targets, .. } = *self.params;
+        let target_members = if own_targets == 0 { 1 } else { members };
+    }
+    valid(self) {
+        hidden > 0, "`hidden` must be at least 1, got 0";
+        part != Stochastic::CopyHidden || stochastic == hidden,
+            "`stochastic` must equal `hidden` if the state is copied";
+        head != LossHead::Linear || error != LossError::OfLogarithms,
+            "an error of logarithms requires the head `ExpClamped`";
     }
 }

@@ -1,13 +1,9 @@
 //! Rollouts of ensembles that predict losses.
 
-use core_types::params::recurrent::{Feedback, GruParams, RolloutParams, Stochastic};
+use core_types::params::recurrent::{Feedback, GruParams, GruVariant, RolloutParams, Stochastic};
 
 use super::GruLayer;
-
-use crate::{
-    BackendError, Queue, Real,
-    ops::{Op, linalg::shape::elements, op},
-};
+use crate::{Real, ops::op};
 
 op! {
     /// Runs the steps of an ensemble; each step predicts a loss.
@@ -33,80 +29,54 @@ op! {
         /// Sizes and kinds.
         params: plain &'a RolloutParams,
         /// The weights of the ensemble.
-        layer: views GruLayer<'a, Q, T>,
-        /// Weights of the head, for h and then for s: `[hidden + stochastic]`, alike for all
-        /// members.
-        head: read f32,
-        /// Factors of normalised states, `[hidden]`; together with `beta` or not at all.
-        gamma: read_if f32,
-        /// Addends of normalised states, `[hidden]`.
-        beta: read_if f32,
-        /// V, `[hidden, input]`, together with `back_bias` if states are fed back, and not
-        /// otherwise.
-        back: read_if f32,
-        /// c, `[input]`.
-        back_bias: read_if f32,
-        /// The features, in the form that the parameters state.
-        x: read f32,
-        /// The states before the first step, `[members, batch, hidden]`.
-        h0: read f32,
-        /// The losses before the first step, `[members, batch]`.
-        losses: read f32,
-        /// The losses before the first step and after each one, `[members, batch, steps + 1]`.
-        trajectory: write f32,
-        /// The states after the last step, `[members, batch, hidden]`.
-        h_t: write f32,
-        /// The combined states after the last step, `[members, batch, hidden + stochastic]`.
-        combined: write f32,
-        /// The entropies of all steps, added up: `[members, batch]`.
-        entropy: write f32,
-        /// The states after every step as the head reads them, `[members, steps, batch, hidden]`.
+        layer: views GruLayer<'a, Q, T> [gru],
+        /// Weights of the head, for h and then for s, alike for all members.
+        head: read f32 [hidden.saturating_add(stochastic)],
+        /// Factors of normalised states; together with `beta` or not at all.
+        gamma: read_if f32 [hidden],
+        /// Addends of normalised states.
+        beta: read_if f32 [hidden],
+        /// V, together with `back_bias` if states are fed back, and not otherwise.
+        back: read_if f32 [hidden, input],
+        /// c.
+        back_bias: read_if f32 [input],
+        /// The features, in the form that the parameters state ([`GruParams::input_shape`]).
+        x: read f32 [x_members, x_steps, batch, input],
+        /// The states before the first step.
+        h0: read f32 [members, batch, hidden],
+        /// The losses before the first step.
+        losses: read f32 [members, batch],
+        /// The losses before the first step and after each one.
+        trajectory: write f32 [members, batch, steps.saturating_add(1)],
+        /// The states after the last step.
+        h_t: write f32 [members, batch, hidden],
+        /// The combined states after the last step.
+        combined: write f32 [members, batch, hidden.saturating_add(stochastic)],
+        /// The entropies of all steps, added up.
+        entropy: write f32 [members, batch],
+        /// The states after every step as the head reads them.
         ///
         /// Optional, for other heads for example.
-        states: write_if f32,
+        states: write_if f32 [members, steps, batch, hidden],
     }
-}
-
-impl<Q: Queue, T: Real> RssmRollout<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`RecurrentOps`](super::RecurrentOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let &RolloutParams { gru: ref p, stochastic, part, feedback, .. } = self.params;
-        let [w, u, b, bu] = GruLayer::<Q, T>::lengths(p);
-        let GruParams { members, batch, steps, hidden, .. } = *p;
-        let of = |len| elements(&[members, batch, len]);
-        let both = hidden.saturating_add(stochastic);
-        let (x, trajectory) = (elements(&p.input_shape()), of(steps.saturating_add(1)));
-        let (head, column) = (elements(&[both]), elements(&[hidden]));
-        let (back, back_bias) = (elements(&[hidden, p.input]), elements(&[p.input]));
-        let states = elements(&[members, steps, batch, hidden]);
-        let read = [w, u, b, bu, head, column, column, back, back_bias, x, of(hidden), of(1)];
-        let written = [trajectory, of(hidden), of(both), of(1), states];
-        let mut all = [0; 17];
-        all.iter_mut().zip(read.into_iter().chain(written)).for_each(|(slot, len)| *slot = len);
-        self.expect(all)?;
-        self.layer.check_variant(Self::NAME, p)?;
-        let why = if !p.inputs.is_constant() && feedback != Feedback::None {
-            "feedback requires constant features, got a sequence"
-        } else if p.input == 0 {
-            "`input` must be at least 1, got 0"
-        } else if self.back.is_some() != (feedback == Feedback::State) {
-            "expected `back` with state feedback and with no other feedback"
-        } else if self.back.is_some() != self.back_bias.is_some() {
-            "expected both or neither of `back` and `back_bias`"
-        } else if part == Stochastic::CopyHidden && stochastic != hidden {
-            "`stochastic` must equal `hidden` if the state is copied"
-        } else if self.gamma.is_some() != self.beta.is_some() {
-            "expected both or neither of `gamma` and `beta`"
-        } else if self.gamma.is_some() && !(self.params.eps > 0.0 && self.params.eps.is_finite()) {
-            "expected a positive, finite `eps`"
-        } else if hidden == 0 {
-            "`hidden` must be at least 1, got 0"
-        } else {
-            return Ok(());
-        };
-        Err(BackendError::Unsupported { op: Self::NAME, why })
+    sizes(self) {
+        let &RolloutParams { ref gru, stochastic, part, feedback, eps, .. } = self.params;
+        let GruParams { members, batch, steps, input, hidden, variant, inputs } = *gru;
+        let [x_members, x_steps, ..] = gru.input_shape();
+    }
+    valid(self) {
+        self.layer.bu.is_some() == (variant == GruVariant::ResetAfter),
+            "expected `bu` with `ResetAfter` and with no other variant";
+        inputs.is_constant() || feedback == Feedback::None,
+            "feedback requires constant features, got a sequence";
+        input > 0, "`input` must be at least 1, got 0";
+        self.back.is_some() == (feedback == Feedback::State),
+            "expected `back` with state feedback and with no other feedback";
+        self.back.is_some() == self.back_bias.is_some(), "expected both or neither of `back` and `back_bias`";
+        part != Stochastic::CopyHidden || stochastic == hidden,
+            "`stochastic` must equal `hidden` if the state is copied";
+        self.gamma.is_some() == self.beta.is_some(), "expected both or neither of `gamma` and `beta`";
+        self.gamma.is_none() || (eps > 0.0 && eps.is_finite()), "expected a positive, finite `eps`";
+        hidden > 0, "`hidden` must be at least 1, got 0";
     }
 }

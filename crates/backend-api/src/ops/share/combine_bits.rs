@@ -3,10 +3,7 @@
 use core_types::params::share::{BitParams, BitTerm};
 
 use super::BitShape;
-use crate::{
-    BackendError, BufferRef, Queue,
-    ops::{Op, op},
-};
+use crate::{BufferRef, ops::op};
 
 op! {
     /// Sums of bits: exclusive ors of rows of XOR shares, and of public bits, which party 0 adds.
@@ -15,23 +12,16 @@ op! {
         params: plain &'a BitParams,
         /// The terms of the sums.
         terms: plain &'a [BitTerm],
-        /// `u64[count]`, public.
-        x: read u64,
-        /// `u32[k][P / 32]` for any `k`, shares.
-        rows: read u32,
-        /// `u32[sums][P / 32]`.
-        sums: write u32,
+        /// Public words.
+        x: read u64 [count],
+        /// `k` rows of shares, for any `k`.
+        rows: read u32 [k, words],
+        /// The sums, a row of bits each.
+        sums: write u32 [sums, words],
     }
-}
-
-impl<Q: Queue> CombineBits<'_, Q> {
-    /// Checks parameters and views, and returns the sizes that the parameters state.
-    ///
-    /// # Errors
-    /// See [`ShareOps`](super::ShareOps).
-    pub fn check(&self) -> Result<BitShape, BackendError> {
-        let shape = BitShape::new(Self::NAME, self.params, self.terms, self.rows.len())?;
-        self.expect([shape.count, shape.rows, shape.sums.saturating_mul(shape.words)])?;
-        Ok(shape)
+    sizes(self) -> shape: BitShape {
+        let shape = BitShape::new(OP, self.params, self.terms, self.rows.len())?;
+        let BitShape { count, words, rows, sums } = shape;
+        let k = rows.checked_div(words).unwrap_or_default();
     }
 }

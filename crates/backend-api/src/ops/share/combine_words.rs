@@ -3,10 +3,7 @@
 use core_types::params::share::{WordParams, WordTerm};
 
 use super::WordShape;
-use crate::{
-    BackendError, Queue,
-    ops::{Op, op},
-};
+use crate::ops::{fss::GROUP, op};
 
 op! {
     /// Sums of words, each the sum of its terms that count: see [`WordTerm`].
@@ -15,27 +12,19 @@ op! {
         params: plain &'a WordParams,
         /// The terms of the sums.
         terms: plain &'a [WordTerm],
-        /// `u64[count]`, public.
-        x: read u64,
-        /// `u64[padded_rows][P]`, shares.
-        padded: read u64,
-        /// `u64[rows][count]`, shares.
-        rows: read u64,
-        /// `u32[opened_rows][P / 32]`, public.
-        opened: read u32,
-        /// `u64[sums][count]`, or `u64[count][sums]` if results are interleaved.
-        sums: write u64,
+        /// Public words.
+        x: read u64 [count],
+        /// Rows of shares with padding.
+        padded: read u64 [padded_rows, padded],
+        /// Rows of shares without padding.
+        rows: read u64 [rows, count],
+        /// Rows of opened bits, public.
+        opened: read u32 [opened_rows, padded / GROUP],
+        /// The sums, a row each; if results are interleaved, `u64[count, sums]` instead.
+        sums: write u64 [sums, count],
     }
-}
-
-impl<Q: Queue> CombineWords<'_, Q> {
-    /// Checks parameters and views, and returns the sizes that the parameters state.
-    ///
-    /// # Errors
-    /// See [`ShareOps`](super::ShareOps).
-    pub fn check(&self) -> Result<WordShape, BackendError> {
-        let shape = WordShape::new(Self::NAME, self.params, self.terms)?;
-        self.expect(shape.lengths())?;
-        Ok(shape)
+    sizes(self) -> shape: WordShape {
+        let shape = WordShape::new(OP, self.params, self.terms)?;
+        let WordShape { count, padded, padded_rows, rows, opened_rows, sums } = shape;
     }
 }

@@ -99,17 +99,6 @@ impl WordShape {
             sums,
         })
     }
-
-    /// Lengths of x, padded rows, rows, opened bits and sums.
-    pub(super) fn lengths(&self) -> [usize; 5] {
-        [
-            self.count,
-            self.padded_rows.saturating_mul(self.padded),
-            self.rows.saturating_mul(self.count),
-            self.opened_rows.saturating_mul(self.padded / GROUP),
-            self.sums.saturating_mul(self.count),
-        ]
-    }
 }
 
 fn party(op: &'static str, party: u32) -> Result<(), BackendError> {

@@ -2,10 +2,7 @@
 
 use core_types::params::elementwise::Activation;
 
-use crate::{
-    BackendError, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{Real, ops::op};
 
 op! {
     /// `x = f(x)`, with the bits of [`Activate`](crate::ops::linalg::Activate).
@@ -15,16 +12,9 @@ op! {
         /// Number of elements.
         len: plain usize,
         /// The arguments, then the results.
-        x: write T,
+        x: write T [len],
     }
-}
-
-impl<Q: Queue, T: Real> ActivateInPlace<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`TensorOps`](super::TensorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([self.len])
+    sizes(self) {
+        let len = self.len;
     }
 }

@@ -2,11 +2,7 @@
 
 use core_types::params::rows::AxisParams;
 
-use super::shape::elements;
-use crate::{
-    BackendError, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{Real, ops::op};
 
 op! {
     /// y is the index along the axis of the greatest element of x.
@@ -17,28 +13,16 @@ op! {
     pub struct ArgMax<'a, Q, T: Real> as "arg_max" {
         /// The shape.
         params: plain &'a AxisParams,
-        /// `outer x len x inner`.
-        x: read T,
-        /// `outer x inner`.
-        y: write u32,
+        /// The elements.
+        x: read T [outer, len, inner],
+        /// The indices.
+        y: write u32 [outer, inner],
     }
-}
-
-impl<Q: Queue, T: Real> ArgMax<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`TensorOps`](super::TensorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let AxisParams { outer, len, inner } = *self.params;
-        self.expect([elements(&[outer, len, inner]), elements(&[outer, inner])])?;
-        let why = if len == 0 && outer > 0 && inner > 0 {
-            "the axis has no elements"
-        } else if len > u64::from(u32::MAX) {
-            "expected an axis of fewer than 2^32 elements"
-        } else {
-            return Ok(());
-        };
-        Err(BackendError::Unsupported { op: Self::NAME, why })
+    }
+    valid(self) {
+        len > 0 || outer == 0 || inner == 0, "the axis has no elements";
+        len <= u64::from(u32::MAX), "expected an axis of fewer than 2^32 elements";
     }
 }

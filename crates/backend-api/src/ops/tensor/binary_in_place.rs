@@ -2,11 +2,8 @@
 
 use core_types::params::elementwise::BinaryParams;
 
-use super::shape::{count, is_row_major, product, reached};
-use crate::{
-    BackendError, BufferRef, Queue, Real,
-    ops::{Op, linalg::shape::check_rank, op},
-};
+use super::shape::{check_rank, is_row_major, product, reached};
+use crate::{Real, ops::op};
 
 op! {
     /// `a = f(a, b)`, with the bits of [`Binary`](crate::ops::linalg::Binary).
@@ -16,24 +13,16 @@ op! {
         /// Function, shape and strides.
         params: plain &'a BinaryParams,
         /// The elements of the shape, in row-major order.
-        a: write T,
-        /// Must hold every element that its strides reach.
-        b: read T,
+        a: write T [count],
+        /// Every element that its strides reach.
+        b: read T [>= reached(p.rank, &p.shape, &p.b_strides)],
     }
-}
-
-impl<Q: Queue, T: Real> BinaryInPlace<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`TensorOps`](super::TensorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let p = self.params;
-        check_rank(Self::NAME, p.rank)?;
-        self.expect([count(product(p.rank, &p.shape)), reached(p.rank, &p.shape, &p.b_strides).max(self.b.len())])?;
-        match is_row_major(p.rank, &p.shape, &p.a_strides) {
-            true => Ok(()),
-            false => Err(BackendError::Unsupported { op: Self::NAME, why: "the strides of a are not row-major" }),
-        }
+        check_rank(OP, p.rank)?;
+        let count = product(p.rank, &p.shape);
+    }
+    valid(self) {
+        is_row_major(p.rank, &p.shape, &p.a_strides), "the strides of a are not row-major";
     }
 }

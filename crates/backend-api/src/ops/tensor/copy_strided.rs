@@ -2,11 +2,8 @@
 
 use core_types::params::tensor::CopyParams;
 
-use super::shape::{is_nested, product, reached};
-use crate::{
-    BackendError, BufferMut, BufferRef, Queue, Real,
-    ops::{Op, linalg::shape::check_rank, op},
-};
+use super::shape::{check_rank, is_nested, product, reached};
+use crate::{Real, ops::op};
 
 op! {
     /// `y[i] = x[i]` for every index i of a shape of up to six axes.
@@ -16,26 +13,16 @@ op! {
     pub struct CopyStrided<'a, Q, T: Real> as "copy_strided" {
         /// Shape and strides.
         params: plain &'a CopyParams,
-        /// Must hold every element that its strides reach.
-        x: read T,
-        /// Must hold every element that its strides reach.
-        y: write T,
+        /// Every element that its strides reach.
+        x: read T [>= reached(p.rank, &p.shape, &p.x_strides)],
+        /// Every element that its strides reach.
+        y: write T [>= reached(p.rank, &p.shape, &p.y_strides)],
     }
-}
-
-impl<Q: Queue, T: Real> CopyStrided<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`TensorOps`](super::TensorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let p = self.params;
-        check_rank(Self::NAME, p.rank)?;
-        let (x, y) = (reached(p.rank, &p.shape, &p.x_strides), reached(p.rank, &p.shape, &p.y_strides));
-        self.expect([x.max(self.x.len()), y.max(self.y.len())])?;
-        match product(p.rank, &p.shape) == 0 || is_nested(p.rank, &p.shape, &p.y_strides) {
-            true => Ok(()),
-            false => Err(BackendError::Unsupported { op: Self::NAME, why: "elements of the result overlap" }),
-        }
+        check_rank(OP, p.rank)?;
+    }
+    valid(self) {
+        product(p.rank, &p.shape) == 0 || is_nested(p.rank, &p.shape, &p.y_strides), "elements of the result overlap";
     }
 }

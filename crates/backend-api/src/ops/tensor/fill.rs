@@ -1,9 +1,6 @@
 //! One value for every element.
 
-use crate::{
-    BackendError, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{Real, ops::op};
 
 op! {
     /// `y = value`, rounded to `T`.
@@ -12,17 +9,10 @@ op! {
         value: plain f32,
         /// Number of elements.
         len: plain usize,
-        /// That many.
-        y: write T,
+        /// The elements.
+        y: write T [len],
     }
-}
-
-impl<Q: Queue, T: Real> Fill<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`TensorOps`](super::TensorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([self.len])
+    sizes(self) {
+        let len = self.len;
     }
 }

@@ -2,11 +2,7 @@
 
 use core_types::params::tensor::TableParams;
 
-use super::shape::{count, elements};
-use crate::{
-    BackendError, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{Real, ops::op};
 
 op! {
     /// Row i of y is row `indices[i]` of the table.
@@ -16,22 +12,14 @@ op! {
     pub struct Gather<'a, Q, T: Real> as "gather" {
         /// Sizes.
         params: plain &'a TableParams,
-        /// `rows x width`.
-        table: read T,
-        /// `count` indices.
-        indices: read u32,
-        /// `count x width`.
-        y: write T,
+        /// The table.
+        table: read T [rows, width],
+        /// The rows that are read.
+        indices: read u32 [count],
+        /// The rows.
+        y: write T [count, width],
     }
-}
-
-impl<Q: Queue, T: Real> Gather<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`TensorOps`](super::TensorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let TableParams { rows, width, count: indices } = *self.params;
-        self.expect([elements(&[rows, width]), count(indices), elements(&[indices, width])])
+    sizes(self) {
+        let TableParams { rows, width, count } = *self.params;
     }
 }

@@ -3,10 +3,7 @@
 use core_types::params::tensor::MapParams;
 
 use super::shape::map_is_defined;
-use crate::{
-    BackendError, BufferMut, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{BufferMut, Real, ops::op};
 
 op! {
     /// `y = f(x)`.
@@ -17,19 +14,12 @@ op! {
         /// The function.
         params: plain &'a MapParams,
         /// Its arguments.
-        x: read T,
-        /// The results; same length as `x`.
-        y: write T,
+        x: read T [len],
+        /// The results.
+        y: write T [len],
     }
-}
-
-impl<Q: Queue, T: Real> Map<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`TensorOps`](super::TensorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([self.y.len(); 2])?;
-        map_is_defined(Self::NAME, self.params)
+    sizes(self) {
+        let len = self.y.len();
+        map_is_defined(OP, self.params)?;
     }
 }

@@ -3,10 +3,7 @@
 use core_types::params::tensor::MapParams;
 
 use super::shape::map_is_defined;
-use crate::{
-    BackendError, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{Real, ops::op};
 
 op! {
     /// `x = f(x)`, with the bits of [`Map`](super::Map).
@@ -16,17 +13,10 @@ op! {
         /// Number of elements.
         len: plain usize,
         /// The arguments, then the results.
-        x: write T,
+        x: write T [len],
     }
-}
-
-impl<Q: Queue, T: Real> MapInPlace<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`TensorOps`](super::TensorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([self.len])?;
-        map_is_defined(Self::NAME, self.params)
+    sizes(self) {
+        let len = self.len;
+        map_is_defined(OP, self.params)?;
     }
 }

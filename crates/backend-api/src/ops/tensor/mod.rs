@@ -14,7 +14,7 @@ mod narrow;
 mod reduce;
 mod scatter_add;
 mod select;
-mod shape;
+pub(super) mod shape;
 mod widen;
 
 pub use activate_in_place::ActivateInPlace;

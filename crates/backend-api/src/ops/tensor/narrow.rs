@@ -2,10 +2,7 @@
 
 use core_types::params::tensor::Beyond;
 
-use crate::{
-    BackendError, BufferMut, DType, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{BufferMut, DType, Queue, Real, ops::op};
 
 op! {
     /// `y = x` rounded to nearest, ties to even; NaN stays NaN.
@@ -15,26 +12,21 @@ op! {
     pub struct Narrow<'a, Q, T: Real> as "narrow" {
         /// What becomes of values beyond the range.
         beyond: plain Beyond,
-        /// Any number of elements.
-        x: read f32,
-        /// The results; same length as `x`.
-        y: write T,
+        /// The elements.
+        x: read f32 [len],
+        /// The results.
+        y: write T [len],
         /// Number of values beyond the range, and index of the first one.
         ///
         /// The number is added to the first word. The second word is lowered to the index.
-        found: write_if u64,
+        found: write_if u64 [2],
+    }
+    sizes(self) {
+        let len = self.y.len();
     }
 }
 
 impl<Q: Queue, T: Real> Narrow<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`TensorOps`](super::TensorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        self.expect([self.y.len(), self.y.len(), 2])
-    }
-
     /// The least magnitude that rounding makes infinite, and the greatest finite value.
     #[must_use]
     pub fn range(&self) -> [f32; 2] {

@@ -2,11 +2,7 @@
 
 use core_types::params::tensor::{ReduceParams, Reduction};
 
-use super::shape::elements;
-use crate::{
-    BackendError, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{Real, ops::op};
 
 op! {
     /// `y = reduction of x over the axis`.
@@ -17,24 +13,15 @@ op! {
     pub struct Reduce<'a, Q, T: Real> as "reduce" {
         /// The reduction and the shape.
         params: plain &'a ReduceParams,
-        /// `outer x len x inner`.
-        x: read T,
-        /// `outer x inner`.
-        y: write T,
+        /// The elements.
+        x: read T [outer, len, inner],
+        /// The results.
+        y: write T [outer, inner],
     }
-}
-
-impl<Q: Queue, T: Real> Reduce<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`TensorOps`](super::TensorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
+    sizes(self) {
         let ReduceParams { reduction, outer, len, inner, .. } = *self.params;
-        self.expect([elements(&[outer, len, inner]), elements(&[outer, inner])])?;
-        match len > 0 || reduction == Reduction::Sum || outer == 0 || inner == 0 {
-            true => Ok(()),
-            false => Err(BackendError::Unsupported { op: Self::NAME, why: "the axis has no elements" }),
-        }
+    }
+    valid(self) {
+        len > 0 || reduction == Reduction::Sum || outer == 0 || inner == 0, "the axis has no elements";
     }
 }

@@ -2,11 +2,7 @@
 
 use core_types::params::tensor::TableParams;
 
-use super::shape::{count, elements};
-use crate::{
-    BackendError, Queue, Real,
-    ops::{Op, op},
-};
+use crate::{Real, ops::op};
 
 op! {
     /// Row `indices[i]` of the table has row i of g added, for each i.
@@ -20,25 +16,16 @@ op! {
     pub struct ScatterAdd<'a, Q, T: Real> as "scatter_add" {
         /// Sizes.
         params: plain &'a TableParams,
-        /// `count` indices.
-        indices: read u32,
-        /// `count` places in `indices`.
-        order: read u32,
-        /// `count x width`.
-        g: read T,
-        /// `rows x width`.
-        table: write T,
+        /// A row of the table for each row of `g`.
+        indices: read u32 [count],
+        /// The order of the indices.
+        order: read u32 [count],
+        /// The rows that are added.
+        g: read T [count, width],
+        /// The table.
+        table: write T [rows, width],
     }
-}
-
-impl<Q: Queue, T: Real> ScatterAdd<'_, Q, T> {
-    /// Refuses parameters and views that do not make a valid op.
-    ///
-    /// # Errors
-    /// See [`TensorOps`](super::TensorOps).
-    pub fn check(&self) -> Result<(), BackendError> {
-        let TableParams { rows, width, count: indices } = *self.params;
-        let (places, table) = (count(indices), elements(&[rows, width]));
-        self.expect([places, places, elements(&[indices, width]), table])
+    sizes(self) {
+        let TableParams { rows, width, count } = *self.params;
     }
 }

@@ -5,40 +5,32 @@ use core_types::params::{
     tensor::{Function, MapParams},
 };
 
-use crate::BackendError;
+use crate::{BackendError, ops::lengths::require};
 
 /// The axes in use.
 fn axes(rank: u32, shape: &[u64; MAX_RANK]) -> &[u64] {
     &shape[..(rank as usize).min(MAX_RANK)]
 }
 
+/// Refuses a record of more axes than it has places for.
+pub(in crate::ops) fn check_rank(op: &'static str, rank: u32) -> Result<(), BackendError> {
+    require(op, rank as usize <= MAX_RANK, "expected a tensor of at most 6 axes")
+}
+
 /// Number of elements of a shape.
 ///
 /// If it does not fit, `u64::MAX`, which is no view's length.
-pub(super) fn product(rank: u32, shape: &[u64; MAX_RANK]) -> u64 {
-    number(axes(rank, shape))
-}
-
-fn number(shape: &[u64]) -> u64 {
-    if shape.contains(&0) { 0 } else { shape.iter().fold(1, |all, &len| all.saturating_mul(len)) }
-}
-
-/// A number of elements as a length; the greatest length if it is too large to be one.
-pub(super) fn count(elements: u64) -> usize {
-    usize::try_from(elements).unwrap_or(usize::MAX)
-}
-
-/// The length of a view of a shape.
-pub(super) fn elements(shape: &[u64]) -> usize {
-    count(number(shape))
+pub(in crate::ops) fn product(rank: u32, shape: &[u64; MAX_RANK]) -> u64 {
+    let axes = axes(rank, shape);
+    if axes.contains(&0) { 0 } else { axes.iter().fold(1, |all, &len| all.saturating_mul(len)) }
 }
 
 /// The elements that strides reach.
-pub(super) fn reached(rank: u32, shape: &[u64; MAX_RANK], strides: &[u64; MAX_RANK]) -> usize {
+pub(in crate::ops) fn reached(rank: u32, shape: &[u64; MAX_RANK], strides: &[u64; MAX_RANK]) -> u64 {
     let reach = |end: u64, (&len, &stride): (&u64, &u64)| end.saturating_add(stride.saturating_mul(len - 1));
     match product(rank, shape) {
         0 => 0,
-        _ => count(axes(rank, shape).iter().zip(strides).fold(1, reach)),
+        _ => axes(rank, shape).iter().zip(strides).fold(1, reach),
     }
 }
 
@@ -101,7 +93,7 @@ mod tests {
             let place = |i: u64| i / 4 * strides[0] + i / 2 % 2 * strides[1] + i % 2 * strides[2];
             let mut places: Vec<u64> = (0..12).map(place).collect();
             let last = places.iter().max().copied().unwrap_or_default();
-            assert_eq!(reached(3, &shape, &strides) as u64, last + 1);
+            assert_eq!(reached(3, &shape, &strides), last + 1);
             places.sort_unstable();
             places.dedup();
             if is_nested(3, &shape, &strides) {
@@ -118,8 +110,8 @@ mod tests {
 
     #[test]
     fn lengths_that_do_not_fit_are_no_views() {
-        assert_eq!(elements(&[1 << 40, 1 << 40]), usize::MAX);
-        assert_eq!(reached(2, &six([2, 3, 1]), &six([u64::MAX, u64::MAX, 0])), usize::MAX);
+        assert_eq!(product(2, &six([1 << 40, 1 << 40, 1])), u64::MAX);
+        assert_eq!(reached(2, &six([2, 3, 1]), &six([u64::MAX, u64::MAX, 0])), u64::MAX);
         assert_eq!(reached(2, &six([0, 3, 1]), &six([u64::MAX, u64::MAX, 0])), 0);
     }
 }

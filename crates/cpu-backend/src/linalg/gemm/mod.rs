@@ -24,7 +24,7 @@ use super::{
     convert::{as_f32, as_f32_mut, narrowed, widened},
     small::{SmallLayer, is_small},
 };
-use crate::typed::GemmOps;
+use crate::checked::GemmOps;
 use crate::{
     CpuQueue,
     panels::{self, Start},
@@ -124,7 +124,6 @@ struct Epilogue<'a> {
 
 impl GemmOps for CpuQueue {
     fn gemm<T: Real>(&self, op: Gemm<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let Gemm { params: p, a, b, bias, c } = op;
         if p.batch.contains(&0) || p.m == 0 || p.n == 0 {
             return Ok(());

@@ -19,7 +19,7 @@ use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxP
 
 use self::{norm::Rows, norm_backward::NormBackward};
 use super::reals::Reals;
-use crate::typed::RowOps;
+use crate::checked::RowOps;
 use crate::{CpuQueue, simd::dispatch};
 
 /// The fewest elements that one task works on: 64 KiB of f32.
@@ -260,38 +260,32 @@ fn add_blocks<T: Real>(blocks: &[f32], width: usize, out: &mut [T]) {
 
 impl RowOps for CpuQueue {
     fn softmax<T: Real>(&self, op: Softmax<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let Softmax { params, x, mask, y } = op;
         self.softmax_forward(Kind::Softmax, params, x, mask, y)
     }
 
     fn log_softmax<T: Real>(&self, op: LogSoftmax<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let LogSoftmax { params, x, mask, y } = op;
         self.softmax_forward(Kind::Log, params, x, mask, y)
     }
 
     fn softmax_backward<T: Real>(&self, op: SoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let SoftmaxBackward { params, y, g, dx } = op;
         self.softmax_gradient(Kind::Softmax, params, y, g, dx)
     }
 
     fn log_softmax_backward<T: Real>(&self, op: LogSoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let LogSoftmaxBackward { params, y, g, dx } = op;
         self.softmax_gradient(Kind::Log, params, y, g, dx)
     }
 
     fn layer_norm<T: Real>(&self, op: LayerNorm<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let LayerNorm { params, x, gamma, beta, y, stats } = op;
         let (mean, rstd) = stats.split_at_mut(stats.len() / 2);
         self.norm_forward::<T, true>("layer_norm", params, Rows::Given(x), [gamma, beta], y, [mean, rstd])
     }
 
     fn add_layer_norm<T: Real>(&self, op: AddLayerNorm<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let AddLayerNorm { params, x, r, gamma, beta, sum, y, stats } = op;
         let (mean, rstd) = stats.split_at_mut(stats.len() / 2);
         let x = Rows::Sum { x, r, sum };
@@ -299,20 +293,17 @@ impl RowOps for CpuQueue {
     }
 
     fn layer_norm_backward<T: Real>(&self, op: LayerNormBackward<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let LayerNormBackward { params, x, gamma, stats, g, dx, dgamma, dbeta } = op;
         let (mean, rstd) = stats.split_at(stats.len() / 2);
         self.norm_backward::<T, true>(params, [x, g], gamma, [mean, rstd], dx, [dgamma, dbeta])
     }
 
     fn rms_norm<T: Real>(&self, op: RmsNorm<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let RmsNorm { params, x, gamma, y, rstd } = op;
         self.norm_forward::<T, false>("rms_norm", params, Rows::Given(x), [gamma, None], y, [&mut [], rstd])
     }
 
     fn rms_norm_backward<T: Real>(&self, op: RmsNormBackward<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let RmsNormBackward { params, x, gamma, rstd, g, dx, dgamma } = op;
         self.norm_backward::<T, false>(params, [x, g], gamma, [&[], rstd], dx, [dgamma, None])
     }

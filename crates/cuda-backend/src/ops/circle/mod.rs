@@ -8,7 +8,7 @@ use backend_api::{
     BackendError, BufferMut, BufferRef,
     ops::circle::{
         BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvalAtPoints, CircleEvaluate, CircleExtend,
-        CircleInterpolate, CircleInterpolatePart, CircleLde, CircleOps, CircleRestrict, CircleTwiddles,
+        CircleInterpolate, CircleInterpolatePart, CircleLde, CircleRestrict, CircleTwiddles,
     },
 };
 use core_types::{
@@ -20,6 +20,7 @@ use self::{
     restrict::Source,
     schedule::{Schedule, Span},
 };
+use crate::checked::CircleOps;
 use crate::{CudaMut, CudaQueue, CudaRef, launch::circle};
 
 /// Log of the largest domain whose layers have twiddles of their own kind.
@@ -64,12 +65,10 @@ impl CudaQueue {
 
 impl CircleOps for CudaQueue {
     fn circle_twiddles(&self, op: CircleTwiddles<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         circle::twiddles(self, op.params, &op.twiddles, &op.inverse_twiddles)
     }
 
     fn circle_interpolate(&self, op: CircleInterpolate<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let CircleInterpolate { params, inverse_twiddles, columns } = op;
         let CircleFftParams { log_size, columns: count } = *params;
         let whole = CirclePartParams { log_size, log_domain: log_size, columns: count };
@@ -77,7 +76,6 @@ impl CircleOps for CudaQueue {
     }
 
     fn circle_evaluate(&self, op: CircleEvaluate<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let CircleEvaluate { params, twiddles, columns } = op;
         let CircleFftParams { log_size, columns: count } = *params;
         if count == 0 {
@@ -87,7 +85,6 @@ impl CircleOps for CudaQueue {
     }
 
     fn circle_extend(&self, op: CircleExtend<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let CircleExtend { params, twiddles, coefficients, values } = op;
         let CircleExtendParams { log_coefficients, log_size, columns: count } = *params;
         if count == 0 {
@@ -98,7 +95,6 @@ impl CircleOps for CudaQueue {
     }
 
     fn circle_lde(&self, op: CircleLde<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         let CircleLde { params, inverse_twiddles, twiddles, mut columns, values } = op;
         let CircleExtendParams { log_coefficients: log_len, log_size, columns: count } = *params;
         let schedule = Schedule::new(log_len);
@@ -120,27 +116,22 @@ impl CircleOps for CudaQueue {
     }
 
     fn circle_eval_at_point(&self, op: CircleEvalAtPoint<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         self.evaluate_at_point(op)
     }
 
     fn circle_eval_at_points(&self, op: CircleEvalAtPoints<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         self.evaluate_at_points(op)
     }
 
     fn circle_interpolate_part(&self, op: CircleInterpolatePart<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         self.circle_inverse_layers(op.params, op.inverse_twiddles, &op.columns)
     }
 
     fn circle_restrict(&self, op: CircleRestrict<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         self.evaluate_block(op)
     }
 
     fn batch_inverse_m31(&self, op: BatchInverseM31<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         if op.elements.is_empty() {
             return Ok(());
         }
@@ -148,7 +139,6 @@ impl CircleOps for CudaQueue {
     }
 
     fn batch_inverse_qm31(&self, op: BatchInverseQm31<'_, Self>) -> Result<(), BackendError> {
-        op.check()?;
         if op.elements.is_empty() {
             return Ok(());
         }

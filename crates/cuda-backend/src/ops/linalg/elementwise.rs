@@ -7,7 +7,7 @@ use backend_api::{
     ops::linalg::{Activate, ActivateBackward, Axpby, Binary, Dropout, SumAxis},
 };
 
-use crate::typed::ElementwiseOps;
+use crate::checked::ElementwiseOps;
 use core_types::params::elementwise::{BinaryParams, MAX_RANK, SumParams};
 
 use crate::{
@@ -25,17 +25,14 @@ const BUSY_BLOCKS: u64 = 512;
 
 impl ElementwiseOps for CudaQueue {
     fn activate<T: Real>(&self, op: Activate<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         elementwise::activate(self, op.f, op.x, &op.y)
     }
 
     fn activate_backward<T: Real>(&self, op: ActivateBackward<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         elementwise::activate_backward(self, op.f, op.saved, op.g, &op.dx)
     }
 
     fn binary<T: Real>(&self, op: Binary<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let Binary { params: p, a, b, y } = op;
         if y.is_empty() {
             return Ok(());
@@ -53,12 +50,10 @@ impl ElementwiseOps for CudaQueue {
     }
 
     fn axpby<T: Real>(&self, op: Axpby<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         elementwise::axpby(self, op.alpha, op.beta, op.x, &op.y)
     }
 
     fn sum_axis<T: Real>(&self, op: SumAxis<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let SumAxis { params: p, x, y } = op;
         if y.is_empty() {
             return Ok(());
@@ -76,7 +71,6 @@ impl ElementwiseOps for CudaQueue {
     }
 
     fn dropout<T: Real>(&self, op: Dropout<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         elementwise::dropout(self, op.params, op.state, op.x, &op.y)
     }
 }

@@ -6,12 +6,11 @@ use backend_api::{
 };
 
 use super::index_bound;
-use crate::typed::LossOps;
+use crate::checked::LossOps;
 use crate::{CudaQueue, launch::linalg::loss};
 
 impl LossOps for CudaQueue {
     fn cross_entropy<T: Real>(&self, op: CrossEntropy<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let CrossEntropy { classes, scale, logits, targets, losses, dlogits } = op;
         if logits.is_empty() {
             return Ok(());
@@ -21,7 +20,6 @@ impl LossOps for CudaQueue {
     }
 
     fn cross_entropy_probs<T: Real>(&self, op: CrossEntropyProbs<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let CrossEntropyProbs { classes, scale, logits, probs, losses, dlogits } = op;
         if logits.is_empty() {
             return Ok(());

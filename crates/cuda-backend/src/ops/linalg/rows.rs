@@ -8,7 +8,7 @@ use backend_api::{
     },
 };
 
-use crate::typed::RowOps;
+use crate::checked::RowOps;
 use core_types::params::{
     elementwise::SumParams,
     rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxParams},
@@ -25,34 +25,28 @@ use crate::{
 
 impl RowOps for CudaQueue {
     fn softmax<T: Real>(&self, op: Softmax<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         softmax(self, Kind::Softmax, op.params, op.x, op.mask, &op.y)
     }
 
     fn log_softmax<T: Real>(&self, op: LogSoftmax<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         softmax(self, Kind::Log, op.params, op.x, op.mask, &op.y)
     }
 
     fn softmax_backward<T: Real>(&self, op: SoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         softmax_gradient(self, Kind::Softmax, op.params, op.y, op.g, &op.dx)
     }
 
     fn log_softmax_backward<T: Real>(&self, op: LogSoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         softmax_gradient(self, Kind::Log, op.params, op.y, op.g, &op.dx)
     }
 
     fn layer_norm<T: Real>(&self, op: LayerNorm<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let LayerNorm { params, x, gamma, beta, y, stats } = op;
         let (mean, rstd) = stats.split_at(params.rows as usize)?;
         norm(self, "layer_norm", params, NormForward { x, added: None, gamma, beta, y, mean: Some(mean), rstd })
     }
 
     fn add_layer_norm<T: Real>(&self, op: AddLayerNorm<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let AddLayerNorm { params, x, r, gamma, beta, sum, y, stats } = op;
         let (mean, rstd) = stats.split_at(params.rows as usize)?;
         let added = Some((r, sum));
@@ -60,7 +54,6 @@ impl RowOps for CudaQueue {
     }
 
     fn layer_norm_backward<T: Real>(&self, op: LayerNormBackward<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let LayerNormBackward { params, x, gamma, stats, g, dx, dgamma, dbeta } = op;
         let (mean, rstd) = stats.split_at(params.rows as usize)?;
         let mut offsets = self.alloc(params.rows as usize)?;
@@ -69,13 +62,11 @@ impl RowOps for CudaQueue {
     }
 
     fn rms_norm<T: Real>(&self, op: RmsNorm<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let RmsNorm { params, x, gamma, y, rstd } = op;
         norm(self, "rms_norm", params, NormForward { x, added: None, gamma, beta: None, y, mean: None, rstd })
     }
 
     fn rms_norm_backward<T: Real>(&self, op: RmsNormBackward<'_, Self, T>) -> Result<(), BackendError> {
-        op.check()?;
         let RmsNormBackward { params, x, gamma, rstd, g, dx, dgamma } = op;
         let views = NormBackward { x, gamma, mean: None, rstd, g, offsets: None };
         norm_backward(self, params, &views, &dx, [dgamma, None])

@@ -1,0 +1,107 @@
+//! The page `docs/ops.md`, generated from the descriptions of the ops.
+
+use std::{fmt::Write as _, fs, path::Path};
+
+use backend_api::ops::{Access, Described, Op};
+use cpu_backend::CpuQueue;
+
+const HEAD: &str = "\
+# Ops
+
+Every op that a backend runs: its result, its parameters, and its views with the lengths that are checked before it runs.
+Names in brackets are fields of the parameters or lengths of views; `T` is f32, f16 or bf16, a question mark follows views that may
+be left out, and a view without brackets may have any length. The test `the_page_of_ops_is_up_to_date` writes this page from the
+descriptions in [backend-api](../crates/backend-api/src/ops); [adding an op](adding-an-op.md) explains their form.
+";
+
+/// The first paragraph of a documentation comment, without the targets of its links.
+fn summary(doc: &str) -> String {
+    let paragraph: Vec<&str> = doc.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    let mut rest = paragraph.join(" ");
+    let mut text = String::new();
+    while let Some(start) = rest.find("[`") {
+        let Some(end) = rest[start..].find("`]").map(|end| start + end) else { break };
+        text.push_str(&rest[..start]);
+        text.push_str(&rest[start + 1..=end]);
+        let after = &rest[end + 2..];
+        let target = after.starts_with('(').then(|| after.find(')')).flatten();
+        rest = after[target.map_or(0, |end| end + 1)..].to_owned();
+    }
+    text + &rest
+}
+
+/// Text in a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+/// A length as a formula: `2^(n - 1)` for `pow2(n - 1)`, `a + b` for `a.saturating_add(b)`.
+fn formula(length: &str) -> String {
+    let mut text = length.replace(".saturating_add(1)", " + 1").replace(".saturating_add(stochastic)", " + stochastic");
+    while let Some(start) = text.find("pow2(") {
+        let end = start + text[start..].find(')').expect("a closing parenthesis");
+        let exponent = &text[start + "pow2(".len()..end];
+        let power = if exponent.contains(' ') { format!("2^({exponent})") } else { format!("2^{exponent}") };
+        text.replace_range(start..=end, &power);
+    }
+    text
+}
+
+/// A field, such as `` `x: T[rows, len]` ``.
+fn field(field: &Described) -> String {
+    let optional = matches!(field.access, Access::ReadIfGiven | Access::WriteIfGiven);
+    let length = if field.length.is_empty() { String::new() } else { format!("[{}]", formula(field.length)) };
+    let mark = if optional { "?" } else { "" };
+    format!("`{}{mark}: {}{length}`", field.name, field.element.replace("&'a ", ""))
+}
+
+fn fields(all: &[Described], of: &[Access]) -> String {
+    let chosen: Vec<String> = all.iter().filter(|field| of.contains(&field.access)).map(field).collect();
+    cell(&chosen.join("<br>"))
+}
+
+fn row<O: Op>(page: &mut String) {
+    let mut all = Vec::new();
+    O::describe(&mut |field| all.push(field));
+    let [parameters, read, written] =
+        [&[Access::Parameter][..], &[Access::Read, Access::ReadIfGiven], &[Access::Write, Access::WriteIfGiven]]
+            .map(|of| fields(&all, of));
+    writeln!(page, "| `{}` | {} | {parameters} | {read} | {written} |", O::NAME, cell(&summary(O::DOC))).unwrap();
+}
+
+fn page() -> String {
+    let mut page = HEAD.to_owned();
+    macro_rules! element {
+        ($t:ident) => {
+            f32
+        };
+    }
+    macro_rules! describe {
+        ($(#[doc = $doc:literal])* $module:ident::$set:ident: $super:ident {
+            $($method:ident $(<$t:ident>)? ($record:ident) $(-> $shape:ident)?,)*
+        }) => {
+            let text = summary(concat!($($doc, "\n"),*));
+            write!(page, "\n## `{}::{}`\n\n{text}\n", stringify!($module), stringify!($set)).unwrap();
+            page.push_str("\n| op | result | parameters | reads | writes |\n| --- | --- | --- | --- | --- |\n");
+            $(row::<backend_api::ops::$module::$record<'static, CpuQueue $(, element!($t))?>>(&mut page);)*
+        };
+    }
+    backend_api::op_sets!(describe);
+    page
+}
+
+#[test]
+fn the_page_of_ops_is_up_to_date() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let (committed, fresh) = (fs::read_to_string(root.join("docs/ops.md")).unwrap_or_default(), page());
+    if committed != fresh {
+        fs::write(root.join("target/ops.md"), &fresh).unwrap();
+        panic!("docs/ops.md is stale: copy target/ops.md there");
+    }
+}
+
+#[test]
+fn lengths_are_formulas_and_summaries_end_with_their_paragraph() {
+    assert_eq!(formula("4, pow2(log_n), pow2(n - 1), a.saturating_add(1)"), "4, 2^log_n, 2^(n - 1), a + 1");
+    assert_eq!(summary(" See [`A`](b::A) and [`C`] for\n [x].\n\n Not this."), "See `A` and `C` for [x].");
+}
