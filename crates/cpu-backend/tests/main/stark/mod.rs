@@ -6,3 +6,4 @@ mod deep;
 mod fri;
 mod grind;
 mod merkle;
+mod refused;
