@@ -6,13 +6,13 @@ mod build_ptx;
 mod bundle;
 mod clock;
 mod constant_time;
+mod docs;
 mod forwarders;
 mod fuzz;
 mod mpi;
 mod mutants;
 mod nightly;
 mod outside;
-mod performance;
 mod pool;
 mod program;
 mod progress;
@@ -30,7 +30,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::{Context, Result, bail};
 use xshell::Shell;
 
-use crate::{program::Program, tally::Tally};
+use crate::{program::BuildProfile, tally::Tally};
 
 const HELP: &str = "\
 cargo xtask TASK
@@ -83,7 +83,8 @@ TASKS
                            with it: one on `trefoil` alone with the README's examples, and one on all.
     reference              Has the reference in Python and PyTorch write the golden files again, and compares them with the
                            committed ones. Fails without PyTorch, where `test` says that it is not there.
-    performance            Writes docs/performance.md from the results and words in docs/performance.
+    docs                   Writes docs/performance.md from the results and words in docs/performance, and the README of
+                           each library from its documentation.
     forwarders [--check]   Writes the generated sources of crate cuda-loader; with --check, compares them.
     test-gpu [--sanitize] [--allow-none]
                            The conformance suite on the real driver; no device is a failure unless --allow-none,
@@ -109,7 +110,7 @@ fn main() -> ExitCode {
     }
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let task = match Task::parse(&args) {
+    let task = match CommandLineTask::parse(&args) {
         Ok(task) => task,
         Err(error) => {
             eprintln!("error: {error}\n\n{HELP}");
@@ -117,40 +118,40 @@ fn main() -> ExitCode {
         }
     };
     let outcome = match task {
-        Task::Help => {
+        CommandLineTask::Help => {
             println!("{HELP}");
             return ExitCode::SUCCESS;
         }
-        Task::Test(extent) => {
+        CommandLineTask::Test(extent) => {
             with_shell(|sh| times::recorded(sh, extent.task(), extent == test::Extent::All, |sh| test::run(sh, extent)))
         }
-        Task::TestChanged { revision } => {
+        CommandLineTask::TestChanged { revision } => {
             with_shell(|sh| times::recorded(sh, test::CHANGED, false, |sh| test::run_changed(sh, revision)))
         }
-        Task::Mutants(options) => with_shell(|sh| mutants::run(sh, &options)),
-        Task::Nightly(part) => {
+        CommandLineTask::Mutants(options) => with_shell(|sh| mutants::run(sh, &options)),
+        CommandLineTask::Nightly(part) => {
             with_shell(|sh| times::recorded(sh, "nightly", part.is_none(), |sh| nightly::run(sh, part)))
         }
-        Task::Times(options) => with_shell(|sh| times::run(sh, options)),
-        Task::Tidy => with_shell(suite::tidy),
-        Task::ConstantTime => with_shell(constant_time::run),
-        Task::Mpi => with_shell(test::run_ranks),
-        Task::Pages => with_shell(test::run_pages),
-        Task::Outside => with_shell(outside::run),
-        Task::Performance => with_shell(|sh| {
-            performance::write(&sh.current_dir())?;
-            Ok(Tally::of("docs/performance.md", true))
+        CommandLineTask::Times(options) => with_shell(|sh| times::run(sh, options)),
+        CommandLineTask::Tidy => with_shell(suite::tidy),
+        CommandLineTask::ConstantTime => with_shell(constant_time::run),
+        CommandLineTask::Mpi => with_shell(test::run_ranks),
+        CommandLineTask::Pages => with_shell(test::run_pages),
+        CommandLineTask::Outside => with_shell(outside::run),
+        CommandLineTask::Docs => with_shell(|sh| {
+            docs::write(&sh.current_dir())?;
+            Ok(Tally::of("pages that are made from other files", true))
         }),
-        Task::Reference => with_shell(|sh| test::reference(sh, test::PyTorch::Required)),
-        Task::Fuzz { seconds } => with_shell(|sh| fuzz::run(sh, seconds)),
-        Task::Forwarders { check } => with_shell(|sh| forwarders::run(sh, check)),
-        Task::TestGpu { sanitize, allow_none } => {
-            with_shell(|sh| test_gpu::run(sh, Program::Release, sanitize, allow_none))
+        CommandLineTask::Reference => with_shell(|sh| test::reference(sh, test::PyTorch::Required)),
+        CommandLineTask::Fuzz { seconds } => with_shell(|sh| fuzz::run(sh, seconds)),
+        CommandLineTask::Forwarders { check } => with_shell(|sh| forwarders::run(sh, check)),
+        CommandLineTask::TestGpu { sanitize, allow_none } => {
+            with_shell(|sh| test_gpu::run(sh, BuildProfile::Release, sanitize, allow_none))
         }
-        Task::BundleGpu => with_shell(bundle::run),
-        Task::Ci => with_shell(|sh| times::recorded(sh, "ci", true, suite::ci)),
-        Task::Sass(name) => with_shell(|sh| build_ptx::sass(sh, name)),
-        Task::BuildPtx { check } => with_shell(|sh| build_ptx::run(sh, check)),
+        CommandLineTask::BundleGpu => with_shell(bundle::run),
+        CommandLineTask::Ci => with_shell(|sh| times::recorded(sh, "ci", true, suite::ci)),
+        CommandLineTask::Sass(name) => with_shell(|sh| build_ptx::sass(sh, name)),
+        CommandLineTask::BuildPtx { check } => with_shell(|sh| build_ptx::run(sh, check)),
     };
     match outcome {
         Ok(tally) => {
@@ -169,23 +170,23 @@ fn main() -> ExitCode {
 
 /// The task of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Task<'a> {
+enum CommandLineTask<'a> {
     Help,
     Test(test::Extent),
     /// The tests that the changes since a revision reach.
     TestChanged {
         revision: Option<&'a str>,
     },
-    Times(times::Options),
-    Mutants(mutants::Options),
-    Nightly(Option<nightly::Part>),
+    Times(times::MeasureOptions),
+    Mutants(mutants::MutantOptions),
+    Nightly(Option<nightly::NightlyPart>),
     Tidy,
     ConstantTime,
     Mpi,
     Pages,
     Outside,
     Reference,
-    Performance,
+    Docs,
     Fuzz {
         seconds: u32,
     },
@@ -207,17 +208,17 @@ enum Task<'a> {
 
 const TEST_GPU_FLAGS: [&str; 2] = ["--sanitize", "--allow-none"];
 
-impl<'a> Task<'a> {
+impl<'a> CommandLineTask<'a> {
     fn parse(args: &[&'a str]) -> Result<Self> {
         match args {
             ["times", flags @ ..] => {
-                if let Some(options) = times::Options::parse(flags) {
+                if let Some(options) = times::MeasureOptions::parse(flags) {
                     return Ok(Self::Times(options));
                 }
             }
-            ["mutants", flags @ ..] => return Ok(Self::Mutants(mutants::Options::parse(flags)?)),
+            ["mutants", flags @ ..] => return Ok(Self::Mutants(mutants::MutantOptions::parse(flags)?)),
             ["nightly", part] => {
-                if let Some(part) = nightly::Part::named(part) {
+                if let Some(part) = nightly::NightlyPart::named(part) {
                     return Ok(Self::Nightly(Some(part)));
                 }
             }
@@ -238,7 +239,7 @@ impl<'a> Task<'a> {
             ["pages"] => Self::Pages,
             ["outside"] => Self::Outside,
             ["reference"] => Self::Reference,
-            ["performance"] => Self::Performance,
+            ["docs"] => Self::Docs,
             ["fuzz"] => Self::Fuzz { seconds: fuzz::DEFAULT_SECONDS },
             ["fuzz", "--seconds", n] => {
                 Self::Fuzz { seconds: n.parse().with_context(|| format!("--seconds takes a whole number, got `{n}`"))? }
@@ -279,19 +280,19 @@ mod tests {
 
     #[test]
     fn tasks_parse_and_anything_else_is_refused() {
-        assert_eq!(Task::parse(&["fuzz", "--seconds", "3"]).unwrap(), Task::Fuzz { seconds: 3 });
-        assert_eq!(Task::parse(&["test"]).unwrap(), Task::Test(test::Extent::Usual));
-        assert_eq!(Task::parse(&["test", "--all"]).unwrap(), Task::Test(test::Extent::All));
-        let changed = |revision| Task::TestChanged { revision };
-        assert_eq!(Task::parse(&["test", "--changed"]).unwrap(), changed(None));
-        assert_eq!(Task::parse(&["test", "--changed", "HEAD~1"]).unwrap(), changed(Some("HEAD~1")));
-        let times = times::Options { release: true, ..times::Options::default() };
-        assert_eq!(Task::parse(&["times", "--release"]).unwrap(), Task::Times(times));
-        assert_eq!(Task::parse(&["constant-time"]).unwrap(), Task::ConstantTime);
-        assert_eq!(Task::parse(&["mpi"]).unwrap(), Task::Mpi);
-        assert_eq!(Task::parse(&["pages"]).unwrap(), Task::Pages);
-        let test_gpu = Task::TestGpu { sanitize: false, allow_none: true };
-        assert_eq!(Task::parse(&["test-gpu", "--allow-none"]).unwrap(), test_gpu);
+        assert_eq!(CommandLineTask::parse(&["fuzz", "--seconds", "3"]).unwrap(), CommandLineTask::Fuzz { seconds: 3 });
+        assert_eq!(CommandLineTask::parse(&["test"]).unwrap(), CommandLineTask::Test(test::Extent::Usual));
+        assert_eq!(CommandLineTask::parse(&["test", "--all"]).unwrap(), CommandLineTask::Test(test::Extent::All));
+        let changed = |revision| CommandLineTask::TestChanged { revision };
+        assert_eq!(CommandLineTask::parse(&["test", "--changed"]).unwrap(), changed(None));
+        assert_eq!(CommandLineTask::parse(&["test", "--changed", "HEAD~1"]).unwrap(), changed(Some("HEAD~1")));
+        let times = times::MeasureOptions { release: true, ..times::MeasureOptions::default() };
+        assert_eq!(CommandLineTask::parse(&["times", "--release"]).unwrap(), CommandLineTask::Times(times));
+        assert_eq!(CommandLineTask::parse(&["constant-time"]).unwrap(), CommandLineTask::ConstantTime);
+        assert_eq!(CommandLineTask::parse(&["mpi"]).unwrap(), CommandLineTask::Mpi);
+        assert_eq!(CommandLineTask::parse(&["pages"]).unwrap(), CommandLineTask::Pages);
+        let test_gpu = CommandLineTask::TestGpu { sanitize: false, allow_none: true };
+        assert_eq!(CommandLineTask::parse(&["test-gpu", "--allow-none"]).unwrap(), test_gpu);
         for bad in [
             &["fuzz", "--seconds", "x"][..],
             &["tests"],
@@ -300,7 +301,7 @@ mod tests {
             &["times", "--slow"],
             &["test-gpu", "--none"],
         ] {
-            assert!(Task::parse(bad).is_err(), "{bad:?}");
+            assert!(CommandLineTask::parse(bad).is_err(), "{bad:?}");
         }
     }
 }

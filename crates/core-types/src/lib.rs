@@ -4,6 +4,14 @@
 //!
 //! `no_std`, no allocation, no I/O: the crate also builds for `nvptx64`. Every scalar formula that
 //! a kernel uses lives here, is inlined into host and device alike, and cannot panic.
+//!
+//! ```
+//! use core_types::field::{Field, M31};
+//!
+//! // Arithmetic modulo 2^31 - 1.
+//! assert_eq!(M31::from_u32(1 << 30) * M31::from_u32(4), M31::from_u32(2));
+//! assert_eq!(M31::ZERO - M31::ONE, M31::from_u32((1 << 31) - 2));
+//! ```
 #![no_std]
 // The kernels' compiler is pinned and admits them; see `field::wide`.
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch, core_intrinsics, const_eval_select))]

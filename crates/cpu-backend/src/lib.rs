@@ -3,6 +3,17 @@
 //! [`CpuQueue`] runs ops immediately, on the calling thread or, above a certain size, on a
 //! dedicated rayon pool. SIMD paths are chosen once, at construction, from the processor's features
 //! ([`Simd`]); results do not depend on the number of threads.
+//!
+//! ```
+//! use backend_api::{Buffer, Queue, ops::tensor::{Fill, TensorOps}};
+//! use cpu_backend::{CpuConfig, CpuQueue};
+//!
+//! let q = CpuQueue::open(CpuConfig::default())?;
+//! let mut y = q.zeros::<f32>(3)?;
+//! q.fill(Fill { value: 2.5, len: 3, y: y.view_mut() })?;
+//! assert_eq!(q.download(&y)?, [2.5; 3]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod air;
 mod blake2s;

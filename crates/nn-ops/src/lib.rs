@@ -10,6 +10,18 @@
 //! so: those named `_in_place` read what they write, those with `add` or `accumulat` in their name
 //! and the gradients of matrix products and of linear layers add to the previous contents (start
 //! them with zeros, or [`fill`] them), and [`axpby`] does as its factors define.
+//!
+//! ```
+//! use nn_ops::{Tensor, matmul};
+//!
+//! let q = runtime::cpu()?;
+//! let a = Tensor::from_values(&q, &[2, 3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+//! let b = Tensor::from_values(&q, &[3, 1], &[1.0f32, 0.0, -1.0])?;
+//! let mut c = Tensor::alloc(&q, &[2, 1])?;
+//! matmul(&q, a.at(), b.at(), c.at_mut())?;
+//! assert_eq!(c.values(&q)?, [-2.0, -2.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod binary;

@@ -4,6 +4,14 @@
 //!
 //! The dialect is what LLVM's NVPTX backend and the inline assembly of the kernels emit. Opcodes
 //! are not interpreted here: any dotted word with well-formed operands parses.
+//!
+//! ```
+//! let text = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }";
+//! let printed = ptx::print(&ptx::parse(text)?);
+//! assert!(printed.contains(".visible .entry nothing"));
+//! assert_eq!(ptx::print(&ptx::parse(&printed)?), printed);
+//! # Ok::<(), ptx::ParseError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod ast;

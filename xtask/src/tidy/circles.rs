@@ -61,7 +61,7 @@ const FILES_ALONE: &[&str] = &[
 ];
 
 /// A module in a separate file.
-struct Module<'f> {
+struct FileModule<'f> {
     file: &'f File,
     /// The items it defines.
     items: BTreeSet<String>,
@@ -74,7 +74,7 @@ struct Module<'f> {
 /// Modules by their paths.
 ///
 /// A path is the folder of the crate's sources, then the names from the root of the crate.
-type Modules<'f> = BTreeMap<Vec<String>, Module<'f>>;
+type Modules<'f> = BTreeMap<Vec<String>, FileModule<'f>>;
 
 /// One thing that a file needs.
 struct Need<'m> {
@@ -161,7 +161,7 @@ fn name(path: &[String]) -> String {
     if path.len() == 1 { "crate".to_owned() } else { path[1..].join("::") }
 }
 
-fn read(file: &File) -> Option<Module<'_>> {
+fn read(file: &File) -> Option<FileModule<'_>> {
     let (mut items, mut imports, mut handed_on) = (BTreeSet::new(), HashMap::new(), BTreeSet::new());
     for item in &file.ast.as_ref()?.items {
         let ident = match item {
@@ -187,11 +187,15 @@ fn read(file: &File) -> Option<Module<'_>> {
         };
         items.extend(ident.map(ToString::to_string));
     }
-    Some(Module { file, items, imports, handed_on })
+    Some(FileModule { file, items, imports, handed_on })
 }
 
 /// The needs of `module`: other modules, each with the line and the path that names it.
-fn needs_of<'m>(modules: &'m Modules<'_>, path: &[String], module: &Module<'_>) -> Vec<(&'m [String], usize, String)> {
+fn needs_of<'m>(
+    modules: &'m Modules<'_>,
+    path: &[String],
+    module: &FileModule<'_>,
+) -> Vec<(&'m [String], usize, String)> {
     let mut needs = Vec::new();
     let Some(ast) = &module.file.ast else { return needs };
     for fact in visit::facts(ast, &module.file.text, false) {

@@ -14,9 +14,9 @@ struct Page {
     /// Text before the first table.
     head: String,
     /// Results of `trefoil bench --json`, a column each.
-    machine: Vec<Source>,
+    machine: Vec<MachineResults>,
     /// Results of `trefoil bench --backend gpu --json`, a column each.
-    device: Vec<Source>,
+    device: Vec<MachineResults>,
     workload: Vec<Workload>,
     /// Text after the last table.
     tail: String,
@@ -25,7 +25,7 @@ struct Page {
 /// Results of one machine.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Source {
+struct MachineResults {
     /// Head of the column.
     name: String,
     /// The results, from the folder of the page.
@@ -55,7 +55,7 @@ struct Contests {
 struct Contest {
     id: String,
     contenders: Vec<Contender>,
-    goals: Vec<Goal>,
+    goals: Vec<GoalVerdict>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -67,7 +67,7 @@ struct Contender {
 }
 
 #[derive(Debug, Deserialize)]
-struct Goal {
+struct GoalVerdict {
     text: String,
     verdict: String,
 }
@@ -153,12 +153,12 @@ fn table(names: &[&str], columns: &[Column]) -> String {
 }
 
 /// The page.
-fn page(folder: &Path) -> Result<String> {
+pub(super) fn page(folder: &Path) -> Result<String> {
     let text = fs::read_to_string(folder.join("page.toml")).context("cannot read docs/performance/page.toml")?;
     let page: Page = toml::from_str(&text).context("cannot parse docs/performance/page.toml")?;
     let contests: Vec<Contests> =
         page.machine.iter().map(|source| read(&folder.join(&source.file))).collect::<Result<_>>()?;
-    let device = |source: &Source| {
+    let device = |source: &MachineResults| {
         let peer = source.peer.as_ref().map(|peer| read(&folder.join(peer))).transpose()?;
         Ok((read(&folder.join(&source.file))?, peer))
     };
@@ -188,22 +188,9 @@ fn page(folder: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// Writes the page.
-pub(crate) fn write(root: &Path) -> Result<()> {
-    fs::write(root.join("docs/performance.md"), page(&root.join("docs/performance"))?)
-        .context("cannot write docs/performance.md")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_page_is_up_to_date() {
-        let root = crate::workspace_root().unwrap();
-        let committed = fs::read_to_string(root.join("docs/performance.md")).unwrap();
-        assert!(committed == page(&root.join("docs/performance")).unwrap(), "run `cargo xtask performance`");
-    }
 
     #[test]
     fn verdicts_and_ratios_are_shown() {
