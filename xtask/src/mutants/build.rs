@@ -14,30 +14,37 @@ use cargo_metadata::{
     diagnostic::{Diagnostic, DiagnosticLevel, DiagnosticSpan},
 };
 
-use super::tree::Tree;
+use super::tree::WorkingCopy;
 
 /// Tests that take minutes for each mutant are left out of test programs.
 ///
 /// They are mutants themselves, or refuse each call of a driver in turn.
 const SKIPPED: [&str; 4] = ["--skip", "mutants::", "--skip", "whatever_call_is_refused"];
 
-/// The conformance suite on the processor, without its large cases.
-const SUITE: [&str; 7] = ["conformance", "--backend", "cpu", "--condition", "plain", "--max-elements", "20000"];
+/// The simulated device reports every access outside a buffer.
+const CHECKED: [(&str, &str); 1] = [("TREFOIL_SIM", "checks=sanitize")];
+
+/// The conformance suite without its large cases: title and arguments of its runs.
+const SUITE: [(&str, [&str; 7]); 2] = [
+    ("conformance on cpu", ["conformance", "--backend", "cpu", "--condition", "plain", "--max-elements", "20000"]),
+    ("conformance on sim", ["conformance", "--backend", "sim", "--condition", "plain", "--max-elements", "2000"]),
+];
 
 /// A compiled program that passes or fails.
 #[derive(Clone, Debug)]
-pub(super) struct Program {
+pub(super) struct TestExecutable {
     /// The folder of its package, below `crates`, and its target.
     pub(super) title: String,
     pub(super) executable: PathBuf,
     pub(super) arguments: &'static [&'static str],
+    pub(super) variables: &'static [(&'static str, &'static str)],
     /// Where cargo would start it.
     pub(super) folder: PathBuf,
 }
 
 /// A place that an error of the compiler names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct ErrorLocation {
     /// Path below the root of the copy.
     pub(super) file: String,
     /// Bytes of the file.
@@ -47,13 +54,13 @@ pub(super) struct Fault {
 /// The end of a build.
 #[derive(Clone, Debug)]
 pub(super) enum Built {
-    Programs(Vec<Program>),
+    Programs(Vec<TestExecutable>),
     /// The places of all errors, and the first error as the compiler prints it.
-    Faults(Vec<Fault>, String),
+    Faults(Vec<ErrorLocation>, String),
 }
 
 /// Compiles the test programs of `packages`.
-pub(super) fn build(tree: &Tree, packages: &BTreeSet<String>) -> Result<Built> {
+pub(super) fn build(tree: &WorkingCopy, packages: &BTreeSet<String>) -> Result<Built> {
     let mut child = Command::new("cargo")
         .args(["test", "--no-run", "--quiet", "--message-format", "json"])
         .args(packages.iter().flat_map(|package| ["--package", package]))
@@ -72,15 +79,21 @@ pub(super) fn build(tree: &Tree, packages: &BTreeSet<String>) -> Result<Built> {
             Message::CompilerArtifact(artifact) => {
                 let is_test = artifact.profile.test;
                 let is_suite = !is_test && artifact.target.is_bin() && artifact.target.name == "trefoil";
-                if !is_test && !is_suite {
-                    continue;
-                }
-                let arguments: &[&str] = if is_suite { &SUITE } else { &SKIPPED };
-                let Some(executable) = artifact.executable else { continue };
+                let Some(executable) = artifact.executable.filter(|_| is_test || is_suite) else { continue };
                 let folder = artifact.manifest_path.parent().context("a manifest stands in a folder")?;
-                let target = if is_suite { "conformance on cpu" } else { &artifact.target.name };
-                let title = format!("{} {target}", folder.file_name().unwrap_or_default());
-                programs.push(Program { title, executable: executable.into(), arguments, folder: folder.into() });
+                let package = folder.file_name().unwrap_or_default();
+                let program = |target: &str, arguments, variables| TestExecutable {
+                    title: format!("{package} {target}"),
+                    executable: executable.clone().into(),
+                    arguments,
+                    variables,
+                    folder: folder.into(),
+                };
+                if is_suite {
+                    programs.extend(SUITE.iter().map(|(target, arguments)| program(target, &arguments[..], &CHECKED)));
+                } else {
+                    programs.push(program(&artifact.target.name, &SKIPPED, &[]));
+                }
             }
             Message::CompilerMessage(message) if message.message.level == DiagnosticLevel::Error => {
                 collect(&message.message, &mut faults);
@@ -97,11 +110,11 @@ pub(super) fn build(tree: &Tree, packages: &BTreeSet<String>) -> Result<Built> {
 }
 
 /// Places of a diagnostic and of its notes.
-fn collect(diagnostic: &Diagnostic, faults: &mut Vec<Fault>) {
+fn collect(diagnostic: &Diagnostic, faults: &mut Vec<ErrorLocation>) {
     faults.extend(diagnostic.spans.iter().map(fault));
     diagnostic.children.iter().for_each(|child| collect(child, faults));
 }
 
-fn fault(span: &DiagnosticSpan) -> Fault {
-    Fault { file: span.file_name.clone(), bytes: span.byte_start as usize..span.byte_end as usize }
+fn fault(span: &DiagnosticSpan) -> ErrorLocation {
+    ErrorLocation { file: span.file_name.clone(), bytes: span.byte_start as usize..span.byte_end as usize }
 }

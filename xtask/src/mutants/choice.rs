@@ -63,7 +63,7 @@ pub(super) fn shares(sites: &[usize], count: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{crates::Source, site::Change},
+        super::{crates::SourceFile, site::Change},
         *,
     };
 
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn the_seed_determines_the_order() {
         let site = |at: usize| Site { whole: at..at + 1, change: Change::Negate, line: at, function: "f".into() };
-        let source = Source { path: "a.rs".into(), text: String::new(), sites: (0..50).map(site).collect() };
+        let source = SourceFile { path: "a.rs".into(), text: String::new(), sites: (0..50).map(site).collect() };
         let library = Library {
             name: "a".into(),
             root_file: "a.rs".into(),

@@ -21,7 +21,7 @@ const EXCLUDED: [&str; 7] =
 
 /// A source file with its sites.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct SourceFile {
     /// Path below the root, with `/` as the separator.
     pub(super) path: String,
     pub(super) text: String,
@@ -34,7 +34,7 @@ pub(super) struct Library {
     pub(super) name: String,
     /// The file at the root of its modules, below the root of the workspace.
     pub(super) root_file: String,
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<SourceFile>,
     /// Packages that depend on it in one step, tests included.
     pub(super) dependents: BTreeSet<String>,
     /// Sites that cannot carry a choice at run time.
@@ -66,7 +66,7 @@ pub(super) fn libraries(root: &Path, only: Option<&str>) -> Result<Vec<Library>>
             let Some(ast) = file.ast.as_ref().filter(|_| !is_foreign(&file.path, &foreign)) else { continue };
             let (sites, others) = sites(ast);
             left_out += others;
-            sources.push(Source { path: file.path.clone(), text: file.text.clone(), sites });
+            sources.push(SourceFile { path: file.path.clone(), text: file.text.clone(), sites });
         }
         let dependents = dependents(&metadata, name);
         libraries.push(Library { name: name.to_owned(), root_file, sources, dependents, left_out });

@@ -6,10 +6,10 @@ use xshell::{Shell, cmd};
 
 use super::{
     crates::libraries,
-    known::Known,
-    plan::Plan,
+    known::KnownEquivalents,
+    plan::MutantPlan,
     report::Verdict::{self, Equivalent, Killed, NotReached, Survived},
-    tree::Tree,
+    tree::WorkingCopy,
     try_all,
 };
 
@@ -83,9 +83,9 @@ fn verdicts() -> BTreeMap<(String, String), Verdict> {
     sh.change_dir(root);
     cmd!(sh, "git init --quiet").quiet().run().unwrap();
 
-    let mut plan = Plan::new(libraries(root, Some("a")).unwrap(), 1, 1000);
-    let tree = Tree::copy(&sh, &root.join("target"), &plan.files()).unwrap();
-    let known = Known::read(root).unwrap();
+    let mut plan = MutantPlan::new(libraries(root, Some("a")).unwrap(), 1, 1000);
+    let tree = WorkingCopy::copy(&sh, &root.join("target"), &plan.files()).unwrap();
+    let known = KnownEquivalents::read(root).unwrap();
     assert_eq!(known.stale(root), Vec::<String>::new());
     let results = try_all(&mut plan, &tree, &known, false).unwrap();
     let ids = plan.ids();

@@ -24,12 +24,12 @@ struct Equivalent {
 /// The entries of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Known {
+pub(super) struct KnownEquivalents {
     #[serde(default)]
     equivalent: Vec<Equivalent>,
 }
 
-impl Known {
+impl KnownEquivalents {
     pub(super) fn read(root: &Path) -> Result<Self> {
         let text = fs::read_to_string(root.join(FILE)).with_context(|| format!("cannot read {FILE}"))?;
         toml::from_str(&text).with_context(|| format!("cannot parse {FILE}"))
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn a_listed_mutant_has_its_reason() {
         let text = "[[equivalent]]\nfile = \"a.rs\"\nfunction = \"f\"\noriginal = \"a < b\"\nmutated = \"a <= b\"\nreason = \"r\"\n";
-        let known: Known = toml::from_str(text).unwrap();
+        let known: KnownEquivalents = toml::from_str(text).unwrap();
         let lines = ["a < b", "a <= b"].map(str::to_owned);
         assert_eq!(known.reason("a.rs", "f", &lines), Some("r"));
         assert_eq!(known.reason("a.rs", "g", &lines), None);
@@ -82,6 +82,6 @@ mod tests {
     #[test]
     fn the_committed_file_matches_the_sources() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        assert_eq!(Known::read(root).unwrap().stale(root), Vec::<String>::new());
+        assert_eq!(KnownEquivalents::read(root).unwrap().stale(root), Vec::<String>::new());
     }
 }

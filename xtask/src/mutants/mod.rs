@@ -30,12 +30,12 @@ use anyhow::{Context, Result, bail, ensure};
 use xshell::Shell;
 
 use self::{
-    build::{Built, Program, build},
+    build::{Built, TestExecutable, build},
     crates::libraries,
-    known::Known,
-    plan::Plan,
+    known::KnownEquivalents,
+    plan::MutantPlan,
     report::{Verdict, is_enough, score, table},
-    tree::Tree,
+    tree::WorkingCopy,
     trial::{Ending, Tester},
 };
 use crate::{pool::on_every_core, progress, tally::Tally};
@@ -48,7 +48,7 @@ const ROUNDS: usize = 60;
 
 /// Which mutants are tried.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Options {
+pub(crate) struct MutantOptions {
     seed: u64,
     count: usize,
     /// The only library with mutants.
@@ -57,7 +57,7 @@ pub(crate) struct Options {
     own: bool,
 }
 
-impl Options {
+impl MutantOptions {
     /// Reads `--seed N [--count N] [--package P] [--own]`.
     pub(crate) fn parse(arguments: &[&str]) -> Result<Self> {
         let (mut seed, mut count, mut package, mut own) = (None, COUNT, None, false);
@@ -103,16 +103,16 @@ impl<T> AddAssign for All<T> {
 /// Tries the mutants.
 ///
 /// There is one check for the share that is killed, and one for the list of equivalent mutants.
-pub(crate) fn run(sh: &Shell, options: &Options) -> Result<Tally> {
+pub(crate) fn run(sh: &Shell, options: &MutantOptions) -> Result<Tally> {
     let root = sh.current_dir();
-    let Options { seed, count, package, own } = options;
+    let MutantOptions { seed, count, package, own } = options;
     println!("mutants: seed {seed}, {count} mutants");
-    let known = Known::read(&root)?;
+    let known = KnownEquivalents::read(&root)?;
     let stale = known.stale(&root);
     stale.iter().for_each(|line| println!("{line}"));
     let mut tally = Tally::of("the mutants of ci/mutants.toml are in the sources", stale.is_empty());
 
-    let mut plan = Plan::new(libraries(&root, package.as_deref())?, *seed, *count);
+    let mut plan = MutantPlan::new(libraries(&root, package.as_deref())?, *seed, *count);
     for library in plan.libraries() {
         let sites: usize = library.sources.iter().map(|source| source.sites.len()).sum();
         println!(
@@ -121,7 +121,7 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<Tally> {
         );
     }
     let target = root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
-    let tree = Tree::copy(sh, &target, &plan.files())?;
+    let tree = WorkingCopy::copy(sh, &target, &plan.files())?;
     let results = try_all(&mut plan, &tree, &known, *own)?;
     let (killed, of) = score(&results);
     println!("\n{}\n{killed} of {of} killed", table(&results));
@@ -132,7 +132,12 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<Tally> {
 /// Tries all mutants on the tests of their own crates.
 ///
 /// Then, unless `own`, it tries the survivors on the tests of direct dependents.
-fn try_all(plan: &mut Plan, tree: &Tree, known: &Known, own: bool) -> Result<Vec<report::Result>> {
+fn try_all(
+    plan: &mut MutantPlan,
+    tree: &WorkingCopy,
+    known: &KnownEquivalents,
+    own: bool,
+) -> Result<Vec<report::Result>> {
     let programs = compile(plan, tree)?;
     println!("{} mutants did not compile and were replaced", plan.dropped);
     let testers = baseline(programs)?;
@@ -163,7 +168,7 @@ fn try_all(plan: &mut Plan, tree: &Tree, known: &Known, own: bool) -> Result<Vec
 /// Compiles the test programs of all libraries with mutants.
 ///
 /// Mutants that do not compile are replaced by other mutants.
-fn compile(plan: &mut Plan, tree: &Tree) -> Result<Vec<Program>> {
+fn compile(plan: &mut MutantPlan, tree: &WorkingCopy) -> Result<Vec<TestExecutable>> {
     for round in 1..=ROUNDS {
         let files = plan.write(tree)?;
         let title = format!("mutants, build {round}");
@@ -178,7 +183,7 @@ fn compile(plan: &mut Plan, tree: &Tree) -> Result<Vec<Program>> {
 /// Runs every program without mutants.
 ///
 /// One that does not pass is left out: it would kill every mutant.
-fn baseline(programs: Vec<Program>) -> Result<Vec<Tester>> {
+fn baseline(programs: Vec<TestExecutable>) -> Result<Vec<Tester>> {
     let scratch = tempfile::tempdir()?;
     let testers = on_every_core(programs, |program| {
         let title = program.title.clone();
@@ -197,7 +202,7 @@ fn baseline(programs: Vec<Program>) -> Result<Vec<Tester>> {
 }
 
 /// Runs the programs that reach a mutant, quick ones first, until one fails.
-fn try_one(plan: &Plan, testers: &[Tester], id: u32) -> Result<Verdict> {
+fn try_one(plan: &MutantPlan, testers: &[Tester], id: u32) -> Result<Verdict> {
     let mut verdict = Verdict::NotReached;
     for tester in testers.iter().filter(|tester| tester.reached.contains(&id)) {
         verdict = match tester.try_mutant(id)? {
@@ -215,7 +220,7 @@ fn try_one(plan: &Plan, testers: &[Tester], id: u32) -> Result<Verdict> {
 }
 
 /// The end of a mutant; prints it if it survived.
-fn conclude(plan: &Plan, known: &Known, id: u32, mut verdict: Verdict) -> report::Result {
+fn conclude(plan: &MutantPlan, known: &KnownEquivalents, id: u32, mut verdict: Verdict) -> report::Result {
     let (library, source, candidate) = plan.mutant(id);
     let lines = candidate.site.lines(&source.text);
     if verdict.survived() {
@@ -236,11 +241,11 @@ mod tests {
 
     #[test]
     fn flags_are_read_and_a_seed_is_required() {
-        let options = Options::parse(&["--count", "3", "--seed", "9", "--package", "pfss"]).unwrap();
-        assert_eq!(options, Options { seed: 9, count: 3, package: Some("pfss".into()), own: false });
-        assert!(Options::parse(&["--own", "--seed", "9"]).unwrap().own);
+        let options = MutantOptions::parse(&["--count", "3", "--seed", "9", "--package", "pfss"]).unwrap();
+        assert_eq!(options, MutantOptions { seed: 9, count: 3, package: Some("pfss".into()), own: false });
+        assert!(MutantOptions::parse(&["--own", "--seed", "9"]).unwrap().own);
         for bad in [&["--count", "3"][..], &["--seed"], &["--seed", "x"], &["--seed", "1", "--fast"]] {
-            assert!(Options::parse(bad).is_err(), "{bad:?}");
+            assert!(MutantOptions::parse(bad).is_err(), "{bad:?}");
         }
     }
 }

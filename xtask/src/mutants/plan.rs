@@ -8,11 +8,11 @@ use std::{
 use anyhow::{Result, bail};
 
 use super::{
-    build::Fault,
+    build::ErrorLocation,
     choice::{Candidate, candidates, shares},
-    crates::{Library, Source},
+    crates::{Library, SourceFile},
     rewrite::{Chosen, Rewritten, rewrite, selector},
-    tree::Tree,
+    tree::WorkingCopy,
 };
 
 /// Numbers for mutants, as a multiple of the mutants that run.
@@ -23,7 +23,7 @@ const SPARE: u32 = 5;
 
 /// The libraries with chosen mutants.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct MutantPlan {
     libraries: Vec<Library>,
     /// Sites of each library that have not been tried.
     rest: Vec<VecDeque<Candidate>>,
@@ -34,7 +34,7 @@ pub(super) struct Plan {
     pub(super) dropped: usize,
 }
 
-impl Plan {
+impl MutantPlan {
     pub(super) fn new(libraries: Vec<Library>, seed: u64, count: usize) -> Self {
         let rest: Vec<VecDeque<_>> = candidates(&libraries, seed).into_iter().map(VecDeque::from).collect();
         let shares = shares(&rest.iter().map(VecDeque::len).collect::<Vec<_>>(), count);
@@ -63,7 +63,7 @@ impl Plan {
     }
 
     /// Library, file and site of a mutant.
-    pub(super) fn mutant(&self, id: u32) -> (&Library, &Source, &Candidate) {
+    pub(super) fn mutant(&self, id: u32) -> (&Library, &SourceFile, &Candidate) {
         let candidate = &self.chosen[&id];
         let library = &self.libraries[candidate.library];
         (library, &library.sources[candidate.file], candidate)
@@ -99,7 +99,7 @@ impl Plan {
     }
 
     /// Writes every source of the libraries to the copy, and returns where mutants stand.
-    pub(super) fn write(&self, tree: &Tree) -> Result<BTreeMap<String, Rewritten>> {
+    pub(super) fn write(&self, tree: &WorkingCopy) -> Result<BTreeMap<String, Rewritten>> {
         let mut places = BTreeMap::new();
         for (number, library) in self.libraries.iter().enumerate() {
             let is_mutated = self.chosen.values().any(|candidate| candidate.library == number);
@@ -120,7 +120,7 @@ impl Plan {
     /// Replaces the mutants that the compiler rejects.
     pub(super) fn drop_faults(
         &mut self,
-        faults: &[Fault],
+        faults: &[ErrorLocation],
         error: &str,
         files: &BTreeMap<String, Rewritten>,
     ) -> Result<()> {
@@ -147,7 +147,7 @@ enum Around {
 }
 
 impl Around {
-    fn bytes(self, Fault { bytes, .. }: &Fault, text: &str) -> Range<usize> {
+    fn bytes(self, ErrorLocation { bytes, .. }: &ErrorLocation, text: &str) -> Range<usize> {
         match self {
             Self::Exactly => bytes.clone(),
             Self::Lines => {
@@ -163,7 +163,7 @@ impl Around {
 /// Mutants at the places of errors.
 ///
 /// If there is none, mutants on the same lines; if there is none, mutants of the same files.
-fn rejected(faults: &[Fault], files: &BTreeMap<String, Rewritten>) -> BTreeSet<u32> {
+fn rejected(faults: &[ErrorLocation], files: &BTreeMap<String, Rewritten>) -> BTreeSet<u32> {
     for around in [Around::Exactly, Around::Lines, Around::File] {
         let mut ids = BTreeSet::new();
         for fault in faults {
@@ -188,12 +188,12 @@ mod tests {
         let text = "0123\n56 89\nxyz".to_owned();
         let files =
             BTreeMap::from([("a.rs".to_owned(), Rewritten { text, places: vec![(1, 0..2), (2, 5..7), (3, 8..10)] })]);
-        let fault = |bytes: Range<usize>| Fault { file: "a.rs".into(), bytes };
-        let rejected = |faults: &[Fault]| rejected(faults, &files).into_iter().collect::<Vec<_>>();
+        let fault = |bytes: Range<usize>| ErrorLocation { file: "a.rs".into(), bytes };
+        let rejected = |faults: &[ErrorLocation]| rejected(faults, &files).into_iter().collect::<Vec<_>>();
         assert_eq!(rejected(&[fault(5..6)]), [2]);
         assert_eq!(rejected(&[fault(5..6), fault(0..1), fault(11..12)]), [1, 2]);
         assert_eq!(rejected(&[fault(7..8)]), [2, 3], "the mutants of the line");
         assert_eq!(rejected(&[fault(12..13)]), [1, 2, 3], "the mutants of the file");
-        assert_eq!(rejected(&[Fault { file: "b.rs".into(), bytes: 0..1 }]), [0u32; 0]);
+        assert_eq!(rejected(&[ErrorLocation { file: "b.rs".into(), bytes: 0..1 }]), [0u32; 0]);
     }
 }

@@ -16,13 +16,13 @@ const BUILD: &str = "mutants/build";
 
 /// The copy of the files that git lists, tracked or not ignored.
 #[derive(Clone, Debug)]
-pub(super) struct Tree {
+pub(super) struct WorkingCopy {
     pub(super) root: PathBuf,
     /// Its own target folder.
     pub(super) target: PathBuf,
 }
 
-impl Tree {
+impl WorkingCopy {
     /// Makes the copy below `target`, or updates it.
     ///
     /// Equal files keep their times, so that cargo compiles only changed files.
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn equal_files_keep_their_times() {
         let folder = tempfile::tempdir().unwrap();
-        let tree = Tree { root: folder.path().to_owned(), target: folder.path().join("target") };
+        let tree = WorkingCopy { root: folder.path().to_owned(), target: folder.path().join("target") };
         tree.write("a/b", b"1").unwrap();
         let time = |path: &str| fs::metadata(folder.path().join(path)).unwrap().modified().unwrap();
         let old = std::time::SystemTime::UNIX_EPOCH;
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn files_that_are_not_listed_are_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let tree = Tree { root: folder.path().to_owned(), target: folder.path().join("target") };
+        let tree = WorkingCopy { root: folder.path().to_owned(), target: folder.path().join("target") };
         tree.write("kept", b"1").unwrap();
         tree.write("old/file", b"1").unwrap();
         tree.remove_others(&BTreeSet::from(["kept"])).unwrap();

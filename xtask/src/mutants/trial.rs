@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use super::build::Program;
+use super::build::TestExecutable;
 
 /// KiB of address space for one program: a mutant may allocate without end.
 const MEMORY: u32 = 8 << 20;
@@ -38,7 +38,7 @@ pub(super) enum Ending {
 /// A program that passes without mutants.
 #[derive(Clone, Debug)]
 pub(super) struct Tester {
-    pub(super) program: Program,
+    pub(super) program: TestExecutable,
     /// Mutants whose places it runs.
     pub(super) reached: BTreeSet<u32>,
     pub(super) time: Duration,
@@ -46,7 +46,7 @@ pub(super) struct Tester {
 
 impl Tester {
     /// Runs the program without mutants; `None` if it does not pass.
-    pub(super) fn new(program: Program, scratch: &Path) -> Result<Option<Self>> {
+    pub(super) fn new(program: TestExecutable, scratch: &Path) -> Result<Option<Self>> {
         let seen = scratch.join(program.title.replace(['/', ' '], "_"));
         let start = Instant::now();
         let ending = run(&program, &[("MUTANT_SEEN", &seen.to_string_lossy())], LONGEST)?;
@@ -63,13 +63,14 @@ impl Tester {
     }
 }
 
-fn run(program: &Program, variables: &[(&str, &str)], limit: Duration) -> Result<Ending> {
+fn run(program: &TestExecutable, variables: &[(&str, &str)], limit: Duration) -> Result<Ending> {
     let limited = format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\"");
     let mut command = Command::new("sh");
     command
         .args(["-c", &limited])
         .arg(&program.executable)
         .args(program.arguments)
+        .envs(program.variables.iter().copied())
         .envs(variables.iter().copied())
         .env("CARGO_MANIFEST_DIR", &program.folder)
         .env("RUST_BACKTRACE", "0")
@@ -107,11 +108,11 @@ mod tests {
     use super::*;
 
     /// A program that is a script.
-    fn program(folder: &Path, script: &str) -> Program {
+    fn program(folder: &Path, script: &str) -> TestExecutable {
         let executable = folder.join("script");
         fs::write(&executable, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&executable, fs::Permissions::from_mode(0o755)).unwrap();
-        Program { title: "a b".into(), executable, arguments: &[], folder: folder.into() }
+        TestExecutable { title: "a b".into(), executable, arguments: &[], variables: &[], folder: folder.into() }
     }
 
     #[test]
